@@ -1,0 +1,4 @@
+//! Kubernetes types in use, and what the API server would do to them: defaulting, validation,
+//! effective requests.
+
+pub use k8s_openapi as k8s;

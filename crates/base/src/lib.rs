@@ -1,0 +1,17 @@
+//! What every other crate stands on: interned names, lookup maps, quantities, time, seeded
+//! randomness.
+//!
+//! **Invariant:** nothing here reads a clock, the environment or a random device; the same calls
+//! in the same order give the same values.
+
+mod lookup;
+mod names;
+mod quantity;
+mod rng;
+mod time;
+
+pub use lookup::Lookup;
+pub use names::{Names, Sym, sym};
+pub use quantity::{ParseQuantityError, Quantity};
+pub use rng::Rng;
+pub use time::{Duration, Time};

@@ -1,0 +1,130 @@
+//! Interned strings.
+
+use crate::Lookup;
+use std::sync::Arc;
+
+/// An interned string: equal symbols of one [`Names`] are equal strings.
+///
+/// The order of symbols is the order of arrival, not of the alphabet.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct Sym(u32);
+
+impl Sym {
+    /// The symbol of the empty string.
+    pub const EMPTY: Self = Self(0);
+
+    /// Whether this is the empty string.
+    pub fn is_empty(self) -> bool {
+        self == Self::EMPTY
+    }
+
+    /// The symbol as a dense index, for tables.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The table of interned strings. Owned by whoever owns the cluster's state; never shrinks.
+#[derive(Clone, Debug)]
+pub struct Names {
+    ids: Lookup<Arc<str>, Sym>,
+    texts: Vec<Arc<str>>,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Names {
+    /// A table that holds the well-known names of [`sym`] only.
+    pub fn new() -> Self {
+        let mut names = Self {
+            ids: Lookup::new(),
+            texts: Vec::new(),
+        };
+        for text in sym::TEXTS {
+            names.intern(text);
+        }
+        names
+    }
+
+    /// The symbol of `text`, new if need be.
+    pub fn intern(&mut self, text: &str) -> Sym {
+        if let Some(sym) = self.ids.get(text) {
+            return *sym;
+        }
+        let sym = Sym(u32::try_from(self.texts.len()).expect("fewer than 2^32 names"));
+        let text: Arc<str> = text.into();
+        self.texts.push(text.clone());
+        self.ids.insert(text, sym);
+        sym
+    }
+
+    /// The symbol of `text`, if it was interned before.
+    pub fn get(&self, text: &str) -> Option<Sym> {
+        self.ids.get(text).copied()
+    }
+
+    /// The text of `sym`.
+    pub fn text(&self, sym: Sym) -> &str {
+        &self.texts[sym.index()]
+    }
+}
+
+macro_rules! well_known {
+    ($($name:ident = $text:literal,)*) => {
+        /// Names with a fixed symbol in every [`Names`](super::Names).
+        pub mod sym {
+            use super::Sym;
+            #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
+            enum Position { $($name),* }
+            $(
+                #[doc = concat!("`", $text, "`")]
+                pub const $name: Sym = Sym(Position::$name as u32);
+            )*
+            pub(super) const TEXTS: &[&str] = &[$($text),*];
+        }
+    };
+}
+
+well_known! {
+    EMPTY = "",
+    HOSTNAME = "kubernetes.io/hostname",
+    ZONE = "topology.kubernetes.io/zone",
+    REGION = "topology.kubernetes.io/region",
+    ZONE_BETA = "failure-domain.beta.kubernetes.io/zone",
+    REGION_BETA = "failure-domain.beta.kubernetes.io/region",
+    TAINT_UNSCHEDULABLE = "node.kubernetes.io/unschedulable",
+    METADATA_NAME = "metadata.name",
+    DEFAULT_SCHEDULER = "default-scheduler",
+    DEFAULT_NAMESPACE = "default",
+    CPU = "cpu",
+    MEMORY = "memory",
+    EPHEMERAL_STORAGE = "ephemeral-storage",
+    PODS = "pods",
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn well_known_names_keep_their_symbols() {
+        let names = Names::new();
+        assert_eq!(names.text(Sym::EMPTY), "");
+        assert_eq!(names.text(sym::HOSTNAME), "kubernetes.io/hostname");
+        assert_eq!(names.text(sym::PODS), "pods");
+    }
+
+    #[test]
+    fn interning_twice_gives_one_symbol() {
+        let mut names = Names::new();
+        let a = names.intern("a");
+        assert_eq!(names.intern("a"), a);
+        assert_ne!(names.intern("b"), a);
+        assert_eq!(names.get("a"), Some(a));
+        assert_eq!(names.get("c"), None);
+    }
+}

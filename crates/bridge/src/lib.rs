@@ -1,0 +1,3 @@
+//! The door between the API and the engine: API objects in, verdicts out.
+
+pub mod convert;

@@ -1,0 +1,2 @@
+//! The `stowplan` binary.
+fn main() {}

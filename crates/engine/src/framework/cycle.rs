@@ -1,0 +1,62 @@
+//! What one scheduling attempt remembers between extension points.
+
+use super::Status;
+use std::any::Any;
+
+/// What PreFilter or PreScore left for one plugin.
+#[derive(Clone, Debug)]
+pub enum Slot<S> {
+    /// It did not run.
+    Absent,
+    /// It ran and had nothing to check.
+    Skipped,
+    /// It ran and left this.
+    Ready(S),
+    /// It is disabled and the plugin cannot do without it.
+    Broken(Status),
+}
+
+/// A plugin's state, its type erased. The plugin's index says what the type is.
+pub(super) trait State: Any {
+    fn boxed_clone(&self) -> Box<dyn State>;
+    fn as_any(&self) -> &dyn Any;
+    fn as_any_mut(&mut self) -> &mut dyn Any;
+}
+
+impl<T: Clone + 'static> State for T {
+    fn boxed_clone(&self) -> Box<dyn State> {
+        Box::new(self.clone())
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+impl Clone for Box<dyn State> {
+    fn clone(&self) -> Self {
+        (**self).boxed_clone()
+    }
+}
+
+/// Typed state per plugin of the profile, in the profile's order of plugins. Upstream's
+/// `CycleState`, without its map of untyped values.
+#[derive(Clone)]
+pub struct CycleState {
+    pub(super) filter: Vec<Slot<Box<dyn State>>>,
+    pub(super) score: Vec<Slot<Box<dyn State>>>,
+}
+
+impl CycleState {
+    pub(super) fn new(plugins: usize) -> Self {
+        let absent = |_| Slot::Absent;
+        Self {
+            filter: (0..plugins).map(absent).collect(),
+            score: (0..plugins).map(absent).collect(),
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Plugins of any type in one list.
+
+use super::cycle::State;
+use super::{
+    ClusterEvent, Cx, CycleState, Effect, Fit, Framework, Hint, NodeStatuses, Permit, Plugin,
+    Point, PostFilterCx, PostFilterResult, PreFilter, PreScore, Range, Registration, Slot, Status,
+    Trial,
+};
+use crate::NodeInfo;
+use crate::model::{Object, Pod};
+use std::cmp::Ordering;
+use std::sync::Arc;
+use stowplan_base::{Sym, Time};
+
+type Erased = Box<dyn State>;
+
+/// [`Plugin`] without its associated types: what a profile holds.
+///
+/// Implemented for every [`Plugin`]; the only place where state is cast back to its type.
+pub trait AnyPlugin {
+    #![allow(missing_docs, private_interfaces)]
+    fn name(&self) -> &'static str;
+    fn points(&self) -> &'static [Point];
+    fn pre_enqueue(&self, cx: Cx<'_>, pod: &Pod) -> Fit;
+    fn order(&self, a: (&Pod, Time), b: (&Pod, Time)) -> Ordering;
+    fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Erased>;
+    fn filter_unprepared(&self, cx: Cx<'_>, pod: &Pod) -> Result<Erased, Status>;
+    fn filter(&self, cx: Cx<'_>, state: &Erased, pod: &Pod, node: &NodeInfo) -> Fit;
+    fn trial(
+        &self,
+        cx: Cx<'_>,
+        state: &mut Erased,
+        pod: &Pod,
+        other: &Pod,
+        node: &NodeInfo,
+        op: Trial,
+    );
+    fn post_filter(
+        &self,
+        cx: Cx<'_>,
+        framework: &Framework,
+        cycle: &CycleState,
+        own: &Slot<Erased>,
+        statuses: &NodeStatuses,
+        pod: &Pod,
+    ) -> PostFilterResult;
+    fn pre_score(&self, cx: Cx<'_>, pod: &Pod, feasible: &[&NodeInfo]) -> PreScore<Erased>;
+    fn score_unprepared(&self, cx: Cx<'_>, pod: &Pod) -> Result<Erased, Status>;
+    /// Raw scores of all `nodes`, statically dispatched inside.
+    fn scores(
+        &self,
+        cx: Cx<'_>,
+        state: &Erased,
+        pod: &Pod,
+        nodes: &[&NodeInfo],
+    ) -> Vec<Option<i64>>;
+    fn normalize(&self, state: &Erased, raw: i64, over: Range) -> i64;
+    fn reserve(
+        &self,
+        cx: Cx<'_>,
+        own: &Slot<Erased>,
+        pod: &Pod,
+        node: Sym,
+    ) -> Result<Vec<Object>, Status>;
+    fn permit(&self, cx: Cx<'_>, pod: &Pod, node: Sym) -> Permit;
+    fn pre_bind(
+        &self,
+        cx: Cx<'_>,
+        own: &Slot<Erased>,
+        pod: &Pod,
+        node: Sym,
+    ) -> Result<Vec<Effect>, Status>;
+    fn bind(&self, cx: Cx<'_>, pod: &Arc<Pod>, node: Sym) -> Option<Effect>;
+    fn post_bind(&self, cx: Cx<'_>, pod: &Pod, node: Sym) -> Vec<Effect>;
+    fn events(&self) -> Vec<Registration>;
+    fn hint(
+        &self,
+        cx: Cx<'_>,
+        event: &ClusterEvent,
+        pod: &Pod,
+        old: Option<&Object>,
+        new: Option<&Object>,
+    ) -> Hint;
+}
+
+fn typed<T: 'static>(state: &Erased) -> &T {
+    (**state)
+        .as_any()
+        .downcast_ref()
+        .expect("a plugin's slot holds its own state")
+}
+
+fn typed_slot<T: 'static>(slot: &Slot<Erased>) -> Slot<&T> {
+    match slot {
+        Slot::Absent => Slot::Absent,
+        Slot::Skipped => Slot::Skipped,
+        Slot::Ready(state) => Slot::Ready(typed(state)),
+        Slot::Broken(status) => Slot::Broken(status.clone()),
+    }
+}
+
+#[allow(private_interfaces)]
+impl<P: Plugin> AnyPlugin for P {
+    fn name(&self) -> &'static str {
+        P::NAME
+    }
+
+    fn points(&self) -> &'static [Point] {
+        P::POINTS
+    }
+
+    fn pre_enqueue(&self, cx: Cx<'_>, pod: &Pod) -> Fit {
+        Plugin::pre_enqueue(self, cx, pod)
+    }
+
+    fn order(&self, a: (&Pod, Time), b: (&Pod, Time)) -> Ordering {
+        Plugin::order(self, a, b)
+    }
+
+    fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Erased> {
+        match Plugin::pre_filter(self, cx, pod) {
+            PreFilter::Skip => PreFilter::Skip,
+            PreFilter::Ready(state) => PreFilter::Ready(Box::new(state)),
+            PreFilter::Narrowed(state, nodes) => PreFilter::Narrowed(Box::new(state), nodes),
+            PreFilter::Rejected(status) => PreFilter::Rejected(status),
+        }
+    }
+
+    fn filter_unprepared(&self, cx: Cx<'_>, pod: &Pod) -> Result<Erased, Status> {
+        if P::POINTS.contains(&Point::PreFilter) {
+            Ok(Box::new(Plugin::filter_unprepared(self, cx, pod)?))
+        } else {
+            Ok(Box::new(P::Filter::default()))
+        }
+    }
+
+    fn filter(&self, cx: Cx<'_>, state: &Erased, pod: &Pod, node: &NodeInfo) -> Fit {
+        Plugin::filter(self, cx, typed(state), pod, node)
+    }
+
+    fn trial(
+        &self,
+        cx: Cx<'_>,
+        state: &mut Erased,
+        pod: &Pod,
+        other: &Pod,
+        node: &NodeInfo,
+        op: Trial,
+    ) {
+        let state = (**state)
+            .as_any_mut()
+            .downcast_mut()
+            .expect("a plugin's slot holds its own state");
+        Plugin::trial(self, cx, state, pod, other, node, op);
+    }
+
+    fn post_filter(
+        &self,
+        cx: Cx<'_>,
+        framework: &Framework,
+        cycle: &CycleState,
+        own: &Slot<Erased>,
+        statuses: &NodeStatuses,
+        pod: &Pod,
+    ) -> PostFilterResult {
+        let own = typed_slot(own);
+        let cx = PostFilterCx {
+            cx,
+            framework,
+            cycle,
+            own,
+            statuses,
+        };
+        Plugin::post_filter(self, &cx, pod)
+    }
+
+    fn pre_score(&self, cx: Cx<'_>, pod: &Pod, feasible: &[&NodeInfo]) -> PreScore<Erased> {
+        match Plugin::pre_score(self, cx, pod, feasible) {
+            PreScore::Skip => PreScore::Skip,
+            PreScore::Ready(state) => PreScore::Ready(Box::new(state)),
+            PreScore::Failed(status) => PreScore::Failed(status),
+        }
+    }
+
+    fn score_unprepared(&self, cx: Cx<'_>, pod: &Pod) -> Result<Erased, Status> {
+        if P::POINTS.contains(&Point::PreScore) {
+            Ok(Box::new(Plugin::score_unprepared(self, cx, pod)?))
+        } else {
+            Ok(Box::new(P::Score::default()))
+        }
+    }
+
+    fn scores(
+        &self,
+        cx: Cx<'_>,
+        state: &Erased,
+        pod: &Pod,
+        nodes: &[&NodeInfo],
+    ) -> Vec<Option<i64>> {
+        let state = typed(state);
+        nodes
+            .iter()
+            .map(|node| Plugin::score(self, cx, state, pod, node))
+            .collect()
+    }
+
+    fn normalize(&self, state: &Erased, raw: i64, over: Range) -> i64 {
+        Plugin::normalize(self, typed(state), raw, over)
+    }
+
+    fn reserve(
+        &self,
+        cx: Cx<'_>,
+        own: &Slot<Erased>,
+        pod: &Pod,
+        node: Sym,
+    ) -> Result<Vec<Object>, Status> {
+        Plugin::reserve(self, cx, typed_slot(own), pod, node)
+    }
+
+    fn permit(&self, cx: Cx<'_>, pod: &Pod, node: Sym) -> Permit {
+        Plugin::permit(self, cx, pod, node)
+    }
+
+    fn pre_bind(
+        &self,
+        cx: Cx<'_>,
+        own: &Slot<Erased>,
+        pod: &Pod,
+        node: Sym,
+    ) -> Result<Vec<Effect>, Status> {
+        Plugin::pre_bind(self, cx, typed_slot(own), pod, node)
+    }
+
+    fn bind(&self, cx: Cx<'_>, pod: &Arc<Pod>, node: Sym) -> Option<Effect> {
+        Plugin::bind(self, cx, pod, node)
+    }
+
+    fn post_bind(&self, cx: Cx<'_>, pod: &Pod, node: Sym) -> Vec<Effect> {
+        Plugin::post_bind(self, cx, pod, node)
+    }
+
+    fn events(&self) -> Vec<Registration> {
+        Plugin::events(self)
+    }
+
+    fn hint(
+        &self,
+        cx: Cx<'_>,
+        event: &ClusterEvent,
+        pod: &Pod,
+        old: Option<&Object>,
+        new: Option<&Object>,
+    ) -> Hint {
+        Plugin::hint(self, cx, event, pod, old, new)
+    }
+}

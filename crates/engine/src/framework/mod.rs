@@ -1,0 +1,23 @@
+//! The scheduling framework: extension points, and how a profile's plugins are run at them.
+//!
+//! A plugin's author implements [`Plugin`]; everything else here is the machinery that runs a
+//! profile. The words are upstream's (`k8s.io/kube-scheduler/framework`, v0.36.4).
+
+mod cycle;
+mod diagnosis;
+mod erased;
+mod event;
+mod plugin;
+mod runtime;
+mod status;
+
+pub use cycle::{CycleState, Slot};
+pub use diagnosis::{Diagnosis, NodeStatuses};
+pub use erased::AnyPlugin;
+pub use event::{Action, ClusterEvent, EventResource, Registration};
+pub use plugin::{
+    Cx, Effect, Hint, Nomination, Permit, Plugin, Point, PostFilterCx, PostFilterResult, PreFilter,
+    PreScore, Range, Trial,
+};
+pub use runtime::{Framework, PluginScores, PreFilterOutcome, ScoreTable};
+pub use status::{Code, Fit, PluginStatus, Reason, Reasons, Status};

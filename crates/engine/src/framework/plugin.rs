@@ -1,0 +1,317 @@
+//! The author's side of a plugin.
+
+use super::{ClusterEvent, CycleState, Fit, Framework, NodeStatuses, Registration, Slot, Status};
+use crate::model::{Object, Pod};
+use crate::plugins::default_preemption::Preempting;
+use crate::queue::Nominator;
+use crate::{NodeInfo, Snapshot};
+use std::cmp::Ordering;
+use std::sync::Arc;
+use stowplan_base::{Duration, Sym, Time};
+
+/// Where a plugin can take part in scheduling.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum Point {
+    /// Before a pod enters the active queue.
+    PreEnqueue,
+    /// The order of the active queue.
+    QueueSort,
+    /// Once per attempt, before Filter.
+    PreFilter,
+    /// Once per node: does the pod fit?
+    Filter,
+    /// When it fits nowhere.
+    PostFilter,
+    /// Once per attempt, before Score.
+    PreScore,
+    /// Once per feasible node: how good is it?
+    Score,
+    /// When a node is chosen, before binding.
+    Reserve,
+    /// May hold back or refuse the binding.
+    Permit,
+    /// What must be done before binding.
+    PreBind,
+    /// The binding itself.
+    Bind,
+    /// After binding.
+    PostBind,
+}
+
+impl Point {
+    /// Every point, in the order of a pod's life.
+    pub const ALL: [Self; 12] = [
+        Self::PreEnqueue,
+        Self::QueueSort,
+        Self::PreFilter,
+        Self::Filter,
+        Self::PostFilter,
+        Self::PreScore,
+        Self::Score,
+        Self::Reserve,
+        Self::Permit,
+        Self::PreBind,
+        Self::Bind,
+        Self::PostBind,
+    ];
+}
+
+/// What every plugin may look at.
+#[derive(Clone, Copy)]
+pub struct Cx<'a> {
+    /// The cluster.
+    pub cluster: &'a Snapshot,
+    /// Pods that are promised a node.
+    pub nominator: &'a Nominator,
+    /// Preemptions that are being carried out.
+    pub preempting: &'a Preempting,
+}
+
+/// What PreFilter found.
+pub enum PreFilter<S> {
+    /// Nothing to check: Filter is skipped for this pod.
+    Skip,
+    /// Every node may be asked.
+    Ready(S),
+    /// Only these nodes may be asked (some of them may not exist).
+    Narrowed(S, Vec<Sym>),
+    /// No node will do.
+    Rejected(Status),
+}
+
+/// What PreScore found.
+pub enum PreScore<S> {
+    /// Nothing to tell the nodes apart by: Score is skipped for this pod.
+    Skip,
+    /// Every feasible node is to be scored.
+    Ready(S),
+    /// The attempt fails.
+    Failed(Status),
+}
+
+/// The least and the greatest raw score over the feasible nodes that have one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Range {
+    /// The least.
+    pub min: i64,
+    /// The greatest.
+    pub max: i64,
+}
+
+/// A hypothetical change of one node's pods.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Trial {
+    /// As if the pod were there. Upstream's `AddPod`.
+    Add,
+    /// As if it were gone. Upstream's `RemovePod`.
+    Remove,
+}
+
+/// Whether an event could make a rejected pod schedulable.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Hint {
+    /// It could: try again.
+    Queue,
+    /// It could not.
+    Skip,
+    /// The hint failed; counts as [`Hint::Queue`].
+    Error(String),
+}
+
+/// What PostFilter does to the pod's nomination.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Nomination {
+    /// Leave it as it is.
+    Keep,
+    /// Set it; `None` clears it.
+    Set(Option<Sym>),
+}
+
+/// What PostFilter came to.
+pub struct PostFilterResult {
+    /// `Ok` if room can be made.
+    pub status: Fit,
+    /// The nomination that follows from it.
+    pub nomination: Nomination,
+}
+
+/// What PostFilter may look at.
+pub struct PostFilterCx<'a, S> {
+    /// The cluster.
+    pub cx: Cx<'a>,
+    /// The profile that is being run.
+    pub framework: &'a Framework,
+    /// What PreFilter left for every plugin.
+    pub cycle: &'a CycleState,
+    /// What PreFilter left for this plugin.
+    pub own: Slot<&'a S>,
+    /// Why each node was rejected.
+    pub statuses: &'a NodeStatuses,
+}
+
+/// What Permit says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Permit {
+    /// Go on.
+    Allow,
+    /// Hold the pod until somebody allows it, at most this long.
+    Wait(Duration),
+    /// Give the pod back to the queue.
+    Reject(Status),
+}
+
+/// Something that the outside is asked to do.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    /// Write the object as it is here.
+    Write(Object),
+    /// Bind the pod to the node.
+    Bind {
+        /// The pod.
+        pod: Arc<Pod>,
+        /// The node's name.
+        node: Sym,
+    },
+}
+
+/// A scheduling plugin.
+///
+/// Each rule is one function of (what was prepared for the pod, one node): the plain path calls it
+/// with state that was just prepared, the fast path with state that is kept up to date.
+pub trait Plugin: 'static {
+    /// The name, as configuration files and messages have it.
+    const NAME: &'static str;
+    /// The points at which the plugin takes part when enabled by `multiPoint`.
+    const POINTS: &'static [Point];
+    /// What PreFilter leaves for Filter. Plugins without PreFilter get the default.
+    type Filter: Clone + Default + 'static;
+    /// What PreScore leaves for Score. Plugins without PreScore get the default.
+    type Score: Clone + Default + 'static;
+
+    /// May the pod enter the active queue?
+    fn pre_enqueue(&self, _cx: Cx<'_>, _pod: &Pod) -> Fit {
+        Ok(())
+    }
+
+    /// Which of two pods, with the time each entered the queue, is to be tried first.
+    fn order(&self, _a: (&Pod, Time), _b: (&Pod, Time)) -> Ordering {
+        Ordering::Equal
+    }
+
+    /// Looks at the pod and the cluster once.
+    fn pre_filter(&self, _cx: Cx<'_>, _pod: &Pod) -> PreFilter<Self::Filter> {
+        PreFilter::Skip
+    }
+
+    /// What Filter works with when the profile disables this plugin's PreFilter.
+    fn filter_unprepared(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<Self::Filter, Status> {
+        Err(Status::error("not found"))
+    }
+
+    /// Does the pod fit on the node?
+    fn filter(&self, _cx: Cx<'_>, _state: &Self::Filter, _pod: &Pod, _node: &NodeInfo) -> Fit {
+        Ok(())
+    }
+
+    /// Adjusts `state` as if `other` were added to or removed from `node`, which already shows the
+    /// change. Upstream's PreFilterExtensions.
+    fn trial(
+        &self,
+        _cx: Cx<'_>,
+        _state: &mut Self::Filter,
+        _pod: &Pod,
+        _other: &Pod,
+        _node: &NodeInfo,
+        _op: Trial,
+    ) {
+    }
+
+    /// The pod fits nowhere: can something be done about it?
+    fn post_filter(&self, _cx: &PostFilterCx<'_, Self::Filter>, _pod: &Pod) -> PostFilterResult {
+        PostFilterResult {
+            status: Err(Status::unschedulable("")),
+            nomination: Nomination::Keep,
+        }
+    }
+
+    /// Looks at the pod and the feasible nodes once.
+    fn pre_score(&self, _cx: Cx<'_>, _pod: &Pod, _feasible: &[&NodeInfo]) -> PreScore<Self::Score> {
+        PreScore::Ready(Self::Score::default())
+    }
+
+    /// What Score works with when the profile disables this plugin's PreScore.
+    fn score_unprepared(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<Self::Score, Status> {
+        Err(Status::error("not found"))
+    }
+
+    /// The node's raw score. `None` ends as 0 and stays out of the [`Range`].
+    fn score(
+        &self,
+        _cx: Cx<'_>,
+        _state: &Self::Score,
+        _pod: &Pod,
+        _node: &NodeInfo,
+    ) -> Option<i64> {
+        Some(0)
+    }
+
+    /// Brings a raw score into 0..=100. Upstream's NormalizeScore.
+    fn normalize(&self, _state: &Self::Score, raw: i64, _over: Range) -> i64 {
+        raw
+    }
+
+    /// The objects that change when the pod goes to the node, as they will be. They are assumed at
+    /// once, and forgotten should the binding fail.
+    fn reserve(
+        &self,
+        _cx: Cx<'_>,
+        _state: Slot<&Self::Filter>,
+        _pod: &Pod,
+        _node: Sym,
+    ) -> Result<Vec<Object>, Status> {
+        Ok(Vec::new())
+    }
+
+    /// May the binding go on?
+    fn permit(&self, _cx: Cx<'_>, _pod: &Pod, _node: Sym) -> Permit {
+        Permit::Allow
+    }
+
+    /// What must be done before the pod is bound.
+    fn pre_bind(
+        &self,
+        _cx: Cx<'_>,
+        _state: Slot<&Self::Filter>,
+        _pod: &Pod,
+        _node: Sym,
+    ) -> Result<Vec<Effect>, Status> {
+        Ok(Vec::new())
+    }
+
+    /// How the pod is bound; `None` leaves it to the next plugin.
+    fn bind(&self, _cx: Cx<'_>, _pod: &Arc<Pod>, _node: Sym) -> Option<Effect> {
+        None
+    }
+
+    /// The pod is bound.
+    fn post_bind(&self, _cx: Cx<'_>, _pod: &Pod, _node: Sym) -> Vec<Effect> {
+        Vec::new()
+    }
+
+    /// The events that could make a pod schedulable that this plugin rejected.
+    fn events(&self) -> Vec<Registration> {
+        Vec::new()
+    }
+
+    /// Could this event make `pod` schedulable? Asked only for registrations with a hint.
+    fn hint(
+        &self,
+        _cx: Cx<'_>,
+        _event: &ClusterEvent,
+        _pod: &Pod,
+        _old: Option<&Object>,
+        _new: Option<&Object>,
+    ) -> Hint {
+        Hint::Queue
+    }
+}

@@ -1,0 +1,20 @@
+//! The pure scheduler: which pod goes where, and why.
+//!
+//! The engine decides exactly as kube-scheduler v1.36.4 does, over plain data. It has no clock, no
+//! randomness of its own, no I/O: time and seeds come in as arguments, effects go out as values.
+//!
+//! - [`model`]: the objects, as the door (`stowplan-bridge`) hands them in.
+//! - [`Snapshot`]: the cluster's present state.
+//! - [`framework`]: the extension points, and how a profile of plugins is run.
+//! - [`plugins`]: one file or folder per in-tree plugin.
+//! - [`queue`]: the scheduling queue, a state machine over time.
+//! - [`schedule`]: one scheduling attempt from PreFilter to the best set of nodes.
+
+pub mod framework;
+pub mod model;
+pub mod plugins;
+pub mod queue;
+pub mod schedule;
+mod snapshot;
+
+pub use snapshot::{ImageState, NodeInfo, Objects, Snapshot};

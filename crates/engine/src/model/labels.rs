@@ -1,0 +1,43 @@
+//! Label sets.
+
+use stowplan_base::Sym;
+
+/// A set of labels, sorted by key symbol.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Labels(Box<[(Sym, Sym)]>);
+
+impl Labels {
+    /// Labels from pairs in any order; a key given twice keeps its last value.
+    pub fn new(pairs: impl IntoIterator<Item = (Sym, Sym)>) -> Self {
+        let mut pairs: Vec<_> = pairs.into_iter().collect();
+        pairs.sort_by_key(|(key, _)| *key);
+        pairs.reverse();
+        pairs.dedup_by_key(|(key, _)| *key);
+        pairs.reverse();
+        Self(pairs.into())
+    }
+
+    /// The value of `key`.
+    pub fn get(&self, key: Sym) -> Option<Sym> {
+        // Label sets are small: a scan beats a binary search.
+        self.0
+            .iter()
+            .find(|(k, _)| *k == key)
+            .map(|(_, value)| *value)
+    }
+
+    /// Whether `key` is present.
+    pub fn has(&self, key: Sym) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// The pairs, by key symbol.
+    pub fn iter(&self) -> impl Iterator<Item = (Sym, Sym)> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}

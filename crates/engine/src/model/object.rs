@@ -1,0 +1,100 @@
+//! Any object that the engine keeps.
+
+use super::{
+    CsiDriver, CsiNode, CsiStorageCapacity, DeviceClass, Labels, Node, PersistentVolume,
+    PersistentVolumeClaim, Pod, PodDisruptionBudget, PodSelectorOwner, ResourceClaim,
+    ResourceSlice, StorageClass, VolumeAttachment,
+};
+use std::sync::Arc;
+use stowplan_base::Sym;
+
+/// A namespace: its labels are what terms select by.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Namespace {
+    /// `metadata.name`.
+    pub name: Sym,
+    /// `metadata.labels`.
+    pub labels: Labels,
+}
+
+macro_rules! kinds {
+    ($($variant:ident($type:ty),)*) => {
+        /// The kinds of objects that the engine keeps.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+        pub enum Kind {
+            $(#[doc = concat!("`", stringify!($variant), "`")] $variant,)*
+        }
+
+        /// An object of any kind, shared.
+        #[derive(Clone, Debug)]
+        pub enum Object {
+            $(#[doc = concat!("A `", stringify!($variant), "`.")] $variant(Arc<$type>),)*
+        }
+
+        impl Object {
+            /// The object's kind.
+            pub fn kind(&self) -> Kind {
+                match self {
+                    $(Self::$variant(_) => Kind::$variant,)*
+                }
+            }
+        }
+
+        impl Kind {
+            /// The kind as the API writes it.
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => stringify!($variant),)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    Pod(Pod),
+    Node(Node),
+    Namespace(Namespace),
+    PodDisruptionBudget(PodDisruptionBudget),
+    PersistentVolume(PersistentVolume),
+    PersistentVolumeClaim(PersistentVolumeClaim),
+    StorageClass(StorageClass),
+    CSINode(CsiNode),
+    CSIDriver(CsiDriver),
+    CSIStorageCapacity(CsiStorageCapacity),
+    VolumeAttachment(VolumeAttachment),
+    Service(PodSelectorOwner),
+    ReplicationController(PodSelectorOwner),
+    ReplicaSet(PodSelectorOwner),
+    StatefulSet(PodSelectorOwner),
+    ResourceClaim(ResourceClaim),
+    ResourceSlice(ResourceSlice),
+    DeviceClass(DeviceClass),
+}
+
+impl Object {
+    /// (namespace, name); the namespace of cluster-scoped objects is empty.
+    pub fn key(&self) -> (Sym, Sym) {
+        let cluster = Sym::EMPTY;
+        match self {
+            Self::Pod(o) => (o.namespace, o.name),
+            Self::Node(o) => (cluster, o.name),
+            Self::Namespace(o) => (cluster, o.name),
+            Self::PodDisruptionBudget(o) => (o.namespace, o.name),
+            Self::PersistentVolume(o) => (cluster, o.name),
+            Self::PersistentVolumeClaim(o) => (o.namespace, o.name),
+            Self::StorageClass(o) => (cluster, o.name),
+            Self::CSINode(o) => (cluster, o.name),
+            Self::CSIDriver(o) => (cluster, o.name),
+            Self::CSIStorageCapacity(o) => (o.namespace, o.name),
+            Self::VolumeAttachment(o) => (cluster, o.name),
+            Self::Service(o)
+            | Self::ReplicationController(o)
+            | Self::ReplicaSet(o)
+            | Self::StatefulSet(o) => (o.namespace, o.name),
+            Self::ResourceClaim(o) => (o.namespace, o.name),
+            Self::ResourceSlice(o) => (cluster, o.name),
+            Self::DeviceClass(o) => (cluster, o.name),
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Amounts of resources.
+
+use stowplan_base::{Lookup, Names, Quantity, Sym, sym};
+
+/// Exact amounts by resource name, sorted by symbol: what the API object says.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct ResourceList(Box<[(Sym, Quantity)]>);
+
+impl ResourceList {
+    /// A list from pairs in any order; names must not repeat.
+    pub fn new(pairs: impl IntoIterator<Item = (Sym, Quantity)>) -> Self {
+        let mut pairs: Vec<_> = pairs.into_iter().collect();
+        pairs.sort_by_key(|(name, _)| *name);
+        Self(pairs.into())
+    }
+
+    /// The amount of `name`, if it is mentioned.
+    pub fn get(&self, name: Sym) -> Option<Quantity> {
+        self.0
+            .iter()
+            .find(|(n, _)| *n == name)
+            .map(|(_, amount)| *amount)
+    }
+
+    /// The pairs, by symbol.
+    pub fn iter(&self) -> impl Iterator<Item = (Sym, Quantity)> + '_ {
+        self.0.iter().copied()
+    }
+}
+
+/// A resource as a dense column number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct ResourceId(u16);
+
+impl ResourceId {
+    /// `cpu`, counted in thousandths.
+    pub const CPU: Self = Self(0);
+    /// `memory`, in bytes.
+    pub const MEMORY: Self = Self(1);
+    /// `ephemeral-storage`, in bytes.
+    pub const EPHEMERAL_STORAGE: Self = Self(2);
+    /// `pods`; only nodes have it.
+    pub const PODS: Self = Self(3);
+
+    /// The column.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+
+    /// Extended resources, huge pages and attachable volumes: upstream's scalar resources.
+    pub fn is_scalar(self) -> bool {
+        self > Self::PODS
+    }
+}
+
+/// Which resource has which column.
+#[derive(Clone, Debug)]
+pub struct ResourceNames {
+    ids: Lookup<Sym, ResourceId>,
+    names: Vec<Sym>,
+}
+
+impl Default for ResourceNames {
+    fn default() -> Self {
+        let mut table = Self {
+            ids: Lookup::new(),
+            names: Vec::new(),
+        };
+        for name in [sym::CPU, sym::MEMORY, sym::EPHEMERAL_STORAGE, sym::PODS] {
+            table.id(name);
+        }
+        table
+    }
+}
+
+impl ResourceNames {
+    /// The column of `name`, new if need be.
+    pub fn id(&mut self, name: Sym) -> ResourceId {
+        let next = ResourceId(u16::try_from(self.names.len()).expect("fewer than 65536 resources"));
+        let names = &mut self.names;
+        *self.ids.or_insert_with(name, || {
+            names.push(name);
+            next
+        })
+    }
+
+    /// The column of `name`, if any object mentioned it.
+    pub fn get(&self, name: Sym) -> Option<ResourceId> {
+        self.ids.get(&name).copied()
+    }
+
+    /// The name of a column.
+    pub fn name(&self, id: ResourceId) -> Sym {
+        self.names[id.index()]
+    }
+
+    /// Upstream's `Resource.Add`: whole amounts, thousandths for cpu. Names that are neither
+    /// native nor scalar are dropped.
+    pub fn resources(&mut self, list: &ResourceList, names: &Names) -> Resources {
+        let mut out = Resources::default();
+        for (name, amount) in list.iter() {
+            let native = [sym::CPU, sym::MEMORY, sym::EPHEMERAL_STORAGE, sym::PODS].contains(&name);
+            if !native && !is_scalar_name(names.text(name)) {
+                continue;
+            }
+            let value = if name == sym::CPU {
+                amount.milli_value()
+            } else {
+                amount.value()
+            };
+            out.set(self.id(name), value);
+        }
+        out
+    }
+}
+
+/// Upstream's `IsScalarResourceName` (`pkg/scheduler/util/pod_resources.go` and the v1 helpers it calls).
+pub(crate) fn is_scalar_name(name: &str) -> bool {
+    name.starts_with("hugepages-")
+        || name.starts_with("attachable-volumes-")
+        || name.contains("kubernetes.io/")
+        || is_extended_name(name)
+}
+
+/// Upstream's `IsExtendedResourceName`: a qualified name outside kubernetes.io that quota can name too.
+pub(crate) fn is_extended_name(name: &str) -> bool {
+    let native = !name.contains('/') || name.contains("kubernetes.io/");
+    if native || name.starts_with("requests.") {
+        return false;
+    }
+    // `requests.NAME` must still be a qualified name: a prefix of at most 253, a name of 1 to 63.
+    let Some((prefix, rest)) = name.split_once('/') else {
+        return false;
+    };
+    let edge = |b: u8| b.is_ascii_alphanumeric();
+    let name_ok = (1..=63).contains(&rest.len())
+        && rest
+            .bytes()
+            .all(|b| edge(b) || matches!(b, b'-' | b'_' | b'.'))
+        && rest.bytes().next().is_some_and(edge)
+        && rest.bytes().last().is_some_and(edge);
+    let prefix_ok = prefix.len() + "requests.".len() <= 253
+        && prefix.split('.').all(|part| {
+            let lower = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+            !part.is_empty()
+                && part.bytes().all(|b| lower(b) || b == b'-')
+                && part.bytes().next().is_some_and(lower)
+                && part.bytes().last().is_some_and(lower)
+        });
+    name_ok && prefix_ok
+}
+
+/// Whole amounts by column; a column beyond the end is 0.
+///
+/// Scalars that are 0 but mentioned are indistinguishable from absent ones: no rule tells them
+/// apart.
+#[derive(Clone, Debug, Default)]
+pub struct Resources(Vec<i64>);
+
+impl Resources {
+    /// The amount in a column.
+    pub fn get(&self, id: ResourceId) -> i64 {
+        self.0.get(id.index()).copied().unwrap_or(0)
+    }
+
+    /// Sets a column.
+    pub fn set(&mut self, id: ResourceId, amount: i64) {
+        if self.0.len() <= id.index() {
+            self.0.resize(id.index() + 1, 0);
+        }
+        self.0[id.index()] = amount;
+    }
+
+    /// Adds `other`, column by column.
+    pub fn add(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            *mine += theirs;
+        }
+    }
+
+    /// Takes `other` away, column by column.
+    pub fn sub(&mut self, other: &Self) {
+        if self.0.len() < other.0.len() {
+            self.0.resize(other.0.len(), 0);
+        }
+        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
+            *mine -= theirs;
+        }
+    }
+
+    /// The columns that are not 0.
+    pub fn iter(&self) -> impl Iterator<Item = (ResourceId, i64)> + '_ {
+        (0..)
+            .map(ResourceId)
+            .zip(self.0.iter().copied())
+            .filter(|(_, amount)| *amount != 0)
+    }
+}
+
+/// What a pod asks for, in the four forms that upstream computes (`component-helpers/resource`).
+#[derive(Clone, Debug, Default)]
+pub struct PodRequests {
+    /// With status and pod-level resources: what the pod takes up on its node.
+    pub total: ResourceList,
+    /// `total` as columns.
+    pub total_columns: Resources,
+    /// From the spec alone, pod-level resources honoured: what NodeResourcesFit filters by and
+    /// BalancedAllocation scores by.
+    pub spec: ResourceList,
+    /// `spec` as columns.
+    pub spec_columns: Resources,
+    /// From the containers alone, with 100m and 200Mi per container that names none: what
+    /// NodeResourcesFit scores by.
+    pub scoring: ResourceList,
+    /// `scoring` as columns.
+    pub scoring_columns: Resources,
+    /// The cpu that the pod counts for in its node's non-zero sum, in thousandths.
+    pub non_zero_cpu_milli: i64,
+    /// The memory that the pod counts for in its node's non-zero sum, in bytes.
+    pub non_zero_memory: i64,
+}

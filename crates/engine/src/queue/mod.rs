@@ -1,0 +1,5 @@
+//! The scheduling queue.
+
+mod nominator;
+
+pub use nominator::Nominator;

@@ -1,0 +1,186 @@
+//! One scheduling attempt, from PreFilter to the best set of nodes. Upstream's `schedulePod`.
+
+use crate::NodeInfo;
+use crate::framework::{
+    Code, Cx, CycleState, Diagnosis, Framework, Nomination, PluginStatus, ScoreTable, Status,
+};
+use crate::model::Pod;
+use stowplan_base::Sym;
+
+/// Who passed the filters, and why the others did not.
+pub struct Feasibility {
+    /// What the plugins remember of the pod.
+    pub cycle: CycleState,
+    /// Who rejected the pod in PreFilter, if somebody did.
+    pub pre_filter: Option<PluginStatus>,
+    /// The only nodes that were asked, if PreFilter narrowed them; by name, existing or not.
+    pub narrowed_to: Option<Vec<Sym>>,
+    /// Positions of the nodes that passed, ascending.
+    pub feasible: Vec<usize>,
+    /// Why the others did not.
+    pub diagnosis: Diagnosis,
+}
+
+/// What an attempt came to.
+pub enum Attempt {
+    /// The pod can be placed.
+    Placed(Placement),
+    /// It fits nowhere now.
+    Unschedulable {
+        /// Why, node by node.
+        diagnosis: Diagnosis,
+        /// What PostFilter did to the nomination.
+        nomination: Nomination,
+    },
+    /// Something broke.
+    Error(PluginStatus),
+}
+
+/// Where a pod can be placed best.
+pub struct Placement {
+    /// What the plugins remember of the pod, for Reserve and PreBind.
+    pub cycle: CycleState,
+    /// Positions of all nodes with the greatest total, ascending. Any of them is right.
+    pub best: Vec<usize>,
+}
+
+/// Runs PreFilter and Filter over all nodes.
+///
+/// `Err` is an internal error of a plugin.
+pub fn find_feasible(
+    framework: &Framework,
+    cx: Cx<'_>,
+    pod: &Pod,
+) -> Result<Feasibility, PluginStatus> {
+    let nodes = cx.cluster.nodes();
+    let outcome = framework.run_pre_filter(cx, pod)?;
+    let mut found = Feasibility {
+        cycle: outcome.cycle,
+        pre_filter: outcome.rejected,
+        narrowed_to: outcome
+            .nodes
+            .as_ref()
+            .map(|names| names.iter().copied().collect()),
+        feasible: Vec::new(),
+        diagnosis: Diagnosis::new(nodes.len()),
+    };
+    found.diagnosis.unschedulable_plugins = outcome.narrowed_by.clone();
+    if let Some(rejected) = &found.pre_filter {
+        found.diagnosis.pre_filter_message = rejected.status.message(cx.cluster);
+        found.diagnosis.statuses.set_absent(rejected.clone());
+        found.diagnosis.add_plugin_status(rejected);
+        return Ok(found);
+    }
+    if outcome.nodes.is_some() {
+        let plugins: Vec<_> = outcome.narrowed_by.iter().copied().collect();
+        found.diagnosis.statuses.set_absent(PluginStatus {
+            plugin: "",
+            status: Status::made(
+                Code::UnschedulableAndUnresolvable,
+                format!("node(s) didn't satisfy plugin(s) [{}]", plugins.join(" ")),
+            ),
+        });
+    }
+    let asked = |node: &NodeInfo| {
+        outcome
+            .nodes
+            .as_ref()
+            .is_none_or(|names| names.contains(&node.node.name))
+    };
+    for (at, node) in nodes.iter().enumerate().filter(|(_, node)| asked(node)) {
+        match framework.run_filters_with_nominated_pods(cx, &found.cycle, pod, node) {
+            Ok(()) => found.feasible.push(at),
+            Err(error) if error.status.code == Code::Error => return Err(error),
+            Err(rejected) => {
+                found.diagnosis.add_plugin_status(&rejected);
+                found.diagnosis.statuses.set(at, rejected);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Scores the nodes at these positions.
+pub fn score(
+    framework: &Framework,
+    cx: Cx<'_>,
+    cycle: &mut CycleState,
+    pod: &Pod,
+    feasible: &[usize],
+) -> Result<ScoreTable, PluginStatus> {
+    let nodes: Vec<&NodeInfo> = feasible.iter().map(|&at| &cx.cluster.nodes()[at]).collect();
+    framework.run_scores(cx, cycle, pod, &nodes)
+}
+
+/// Positions in `feasible` with the greatest total.
+pub fn best_of(feasible: &[usize], table: &ScoreTable) -> Vec<usize> {
+    let greatest = table.totals.iter().max();
+    feasible
+        .iter()
+        .zip(&table.totals)
+        .filter(|(_, total)| Some(*total) == greatest)
+        .map(|(at, _)| *at)
+        .collect()
+}
+
+/// Whether the pod is nominated to a node that (still) has room for it: that node is taken without
+/// looking at the others.
+pub fn nominated_node(
+    framework: &Framework,
+    cx: Cx<'_>,
+    cycle: &CycleState,
+    pod: &Pod,
+) -> Option<usize> {
+    let at = cx.cluster.node_position(pod.nominated_node_name?)?;
+    let node = &cx.cluster.nodes()[at];
+    framework
+        .run_filters_with_nominated_pods(cx, cycle, pod, node)
+        .is_ok()
+        .then_some(at)
+}
+
+/// One whole attempt. There must be at least one node.
+pub fn schedule_pod(framework: &Framework, cx: Cx<'_>, pod: &Pod) -> Attempt {
+    let mut found = match find_feasible(framework, cx, pod) {
+        Ok(found) => found,
+        Err(error) => return Attempt::Error(error),
+    };
+    if found.pre_filter.is_none()
+        && let Some(at) = nominated_node(framework, cx, &found.cycle, pod)
+    {
+        return Attempt::Placed(Placement {
+            cycle: found.cycle,
+            best: vec![at],
+        });
+    }
+    match found.feasible[..] {
+        [] => fits_nowhere(framework, cx, found, pod),
+        [only] => Attempt::Placed(Placement {
+            cycle: found.cycle,
+            best: vec![only],
+        }),
+        _ => match score(framework, cx, &mut found.cycle, pod, &found.feasible) {
+            Ok(table) => Attempt::Placed(Placement {
+                cycle: found.cycle,
+                best: best_of(&found.feasible, &table),
+            }),
+            Err(error) => Attempt::Error(error),
+        },
+    }
+}
+
+fn fits_nowhere(framework: &Framework, cx: Cx<'_>, found: Feasibility, pod: &Pod) -> Attempt {
+    let mut diagnosis = found.diagnosis;
+    let mut nomination = Nomination::Set(None);
+    if framework.has_post_filters() {
+        let result = framework.run_post_filters(cx, &found.cycle, pod, &diagnosis.statuses);
+        if let Err(status) = &result.status {
+            diagnosis.post_filter_message = status.message(cx.cluster);
+        }
+        nomination = result.nomination;
+    }
+    Attempt::Unschedulable {
+        diagnosis,
+        nomination,
+    }
+}

@@ -1,0 +1,354 @@
+//! The cluster's present state.
+
+mod node_info;
+mod objects;
+
+pub use node_info::NodeInfo;
+pub use objects::Objects;
+
+use crate::model::{
+    CsiDriver, CsiNode, CsiStorageCapacity, DeviceClass, Kind, Labels, Namespace, Node, Object,
+    PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget, PodSelectorOwner,
+    ResourceClaim, ResourceNames, ResourceSlice, StorageClass, VolumeAttachment,
+};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use stowplan_base::{Lookup, Names, Sym};
+
+/// How an image is spread over the cluster.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ImageState {
+    /// Its size, as the first node that brought it said.
+    pub size_bytes: i64,
+    /// How many nodes hold it.
+    pub nodes: usize,
+}
+
+/// Nodes with the pods on them, and every other object that a plugin reads.
+///
+/// Owned and changed by one thread. Assigned and assumed pods count here; pending pods live in the
+/// queue.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// The interned strings of all objects.
+    pub names: Names,
+    /// The columns of all resources.
+    pub resource_names: ResourceNames,
+    nodes: Vec<NodeInfo>,
+    node_index: Lookup<Sym, usize>,
+    /// Pods on nodes that do not exist (yet): they count once their node appears.
+    orphans: BTreeMap<Sym, Vec<Arc<Pod>>>,
+    pods: Lookup<Arc<str>, Arc<Pod>>,
+    images: Lookup<Sym, ImageState>,
+    no_labels: Labels,
+    /// Namespaces.
+    pub namespaces: Objects<Namespace>,
+    /// PodDisruptionBudgets.
+    pub budgets: Objects<PodDisruptionBudget>,
+    /// PersistentVolumes.
+    pub volumes: Objects<PersistentVolume>,
+    /// PersistentVolumeClaims.
+    pub claims: Objects<PersistentVolumeClaim>,
+    /// StorageClasses.
+    pub storage_classes: Objects<StorageClass>,
+    /// CSINodes.
+    pub csi_nodes: Objects<CsiNode>,
+    /// CSIDrivers.
+    pub csi_drivers: Objects<CsiDriver>,
+    /// CSIStorageCapacities.
+    pub storage_capacities: Objects<CsiStorageCapacity>,
+    /// VolumeAttachments.
+    pub volume_attachments: Objects<VolumeAttachment>,
+    /// Services.
+    pub services: Objects<PodSelectorOwner>,
+    /// ReplicationControllers.
+    pub replication_controllers: Objects<PodSelectorOwner>,
+    /// ReplicaSets.
+    pub replica_sets: Objects<PodSelectorOwner>,
+    /// StatefulSets.
+    pub stateful_sets: Objects<PodSelectorOwner>,
+    /// ResourceClaims.
+    pub resource_claims: Objects<ResourceClaim>,
+    /// ResourceSlices.
+    pub resource_slices: Objects<ResourceSlice>,
+    /// DeviceClasses.
+    pub device_classes: Objects<DeviceClass>,
+}
+
+impl Snapshot {
+    /// An empty cluster.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// All nodes. Their order is that of arrival until a node is removed.
+    pub fn nodes(&self) -> &[NodeInfo] {
+        &self.nodes
+    }
+
+    /// The node of this name.
+    pub fn node(&self, name: Sym) -> Option<&NodeInfo> {
+        self.node_position(name).map(|at| &self.nodes[at])
+    }
+
+    /// Where in [`nodes`](Self::nodes) the node of this name stands.
+    pub fn node_position(&self, name: Sym) -> Option<usize> {
+        self.node_index.get(&name).copied()
+    }
+
+    /// The assigned or assumed pod of this uid.
+    pub fn pod(&self, uid: &str) -> Option<&Arc<Pod>> {
+        self.pods.get(uid)
+    }
+
+    /// How the image of this name is spread.
+    pub fn image(&self, name: Sym) -> Option<&ImageState> {
+        self.images.get(&name)
+    }
+
+    /// The labels of a namespace; none if the namespace is unknown.
+    pub fn namespace_labels(&self, name: Sym) -> &Labels {
+        self.namespaces
+            .get(Sym::EMPTY, name)
+            .map_or(&self.no_labels, |ns| &ns.labels)
+    }
+
+    /// Adds or replaces an object; returns what it replaced.
+    ///
+    /// A pod must be assigned: pending pods belong to the queue. Finished pods are taken out.
+    pub fn upsert(&mut self, object: Object) -> Option<Object> {
+        match object {
+            Object::Pod(pod) => self.upsert_pod(pod).map(Object::Pod),
+            Object::Node(node) => self.upsert_node(node).map(Object::Node),
+            Object::Namespace(o) => self
+                .namespaces
+                .insert(Sym::EMPTY, o.name, o)
+                .map(Object::Namespace),
+            Object::PodDisruptionBudget(o) => self
+                .budgets
+                .insert(o.namespace, o.name, o)
+                .map(Object::PodDisruptionBudget),
+            Object::PersistentVolume(o) => self
+                .volumes
+                .insert(Sym::EMPTY, o.name, o)
+                .map(Object::PersistentVolume),
+            Object::PersistentVolumeClaim(o) => self
+                .claims
+                .insert(o.namespace, o.name, o)
+                .map(Object::PersistentVolumeClaim),
+            Object::StorageClass(o) => self
+                .storage_classes
+                .insert(Sym::EMPTY, o.name, o)
+                .map(Object::StorageClass),
+            Object::CSINode(o) => self
+                .csi_nodes
+                .insert(Sym::EMPTY, o.name, o)
+                .map(Object::CSINode),
+            Object::CSIDriver(o) => self
+                .csi_drivers
+                .insert(Sym::EMPTY, o.name, o)
+                .map(Object::CSIDriver),
+            Object::CSIStorageCapacity(o) => self
+                .storage_capacities
+                .insert(o.namespace, o.name, o)
+                .map(Object::CSIStorageCapacity),
+            Object::VolumeAttachment(o) => self
+                .volume_attachments
+                .insert(Sym::EMPTY, o.name, o)
+                .map(Object::VolumeAttachment),
+            Object::Service(o) => self
+                .services
+                .insert(o.namespace, o.name, o)
+                .map(Object::Service),
+            Object::ReplicationController(o) => self
+                .replication_controllers
+                .insert(o.namespace, o.name, o)
+                .map(Object::ReplicationController),
+            Object::ReplicaSet(o) => self
+                .replica_sets
+                .insert(o.namespace, o.name, o)
+                .map(Object::ReplicaSet),
+            Object::StatefulSet(o) => self
+                .stateful_sets
+                .insert(o.namespace, o.name, o)
+                .map(Object::StatefulSet),
+            Object::ResourceClaim(o) => self
+                .resource_claims
+                .insert(o.namespace, o.name, o)
+                .map(Object::ResourceClaim),
+            Object::ResourceSlice(o) => self
+                .resource_slices
+                .insert(Sym::EMPTY, o.name, o)
+                .map(Object::ResourceSlice),
+            Object::DeviceClass(o) => self
+                .device_classes
+                .insert(Sym::EMPTY, o.name, o)
+                .map(Object::DeviceClass),
+        }
+    }
+
+    /// Removes an object other than a pod; returns it.
+    pub fn remove(&mut self, kind: Kind, namespace: Sym, name: Sym) -> Option<Object> {
+        match kind {
+            Kind::Pod => None,
+            Kind::Node => self.remove_node(name).map(Object::Node),
+            Kind::Namespace => self
+                .namespaces
+                .remove(namespace, name)
+                .map(Object::Namespace),
+            Kind::PodDisruptionBudget => self
+                .budgets
+                .remove(namespace, name)
+                .map(Object::PodDisruptionBudget),
+            Kind::PersistentVolume => self
+                .volumes
+                .remove(namespace, name)
+                .map(Object::PersistentVolume),
+            Kind::PersistentVolumeClaim => self
+                .claims
+                .remove(namespace, name)
+                .map(Object::PersistentVolumeClaim),
+            Kind::StorageClass => self
+                .storage_classes
+                .remove(namespace, name)
+                .map(Object::StorageClass),
+            Kind::CSINode => self.csi_nodes.remove(namespace, name).map(Object::CSINode),
+            Kind::CSIDriver => self
+                .csi_drivers
+                .remove(namespace, name)
+                .map(Object::CSIDriver),
+            Kind::CSIStorageCapacity => self
+                .storage_capacities
+                .remove(namespace, name)
+                .map(Object::CSIStorageCapacity),
+            Kind::VolumeAttachment => self
+                .volume_attachments
+                .remove(namespace, name)
+                .map(Object::VolumeAttachment),
+            Kind::Service => self.services.remove(namespace, name).map(Object::Service),
+            Kind::ReplicationController => self
+                .replication_controllers
+                .remove(namespace, name)
+                .map(Object::ReplicationController),
+            Kind::ReplicaSet => self
+                .replica_sets
+                .remove(namespace, name)
+                .map(Object::ReplicaSet),
+            Kind::StatefulSet => self
+                .stateful_sets
+                .remove(namespace, name)
+                .map(Object::StatefulSet),
+            Kind::ResourceClaim => self
+                .resource_claims
+                .remove(namespace, name)
+                .map(Object::ResourceClaim),
+            Kind::ResourceSlice => self
+                .resource_slices
+                .remove(namespace, name)
+                .map(Object::ResourceSlice),
+            Kind::DeviceClass => self
+                .device_classes
+                .remove(namespace, name)
+                .map(Object::DeviceClass),
+        }
+    }
+
+    fn upsert_pod(&mut self, pod: Arc<Pod>) -> Option<Arc<Pod>> {
+        let old = self.remove_pod(&pod.uid);
+        let node = pod
+            .node_name
+            .expect("only assigned pods enter the snapshot");
+        if pod.finished {
+            return old;
+        }
+        self.pods.insert(pod.uid.clone(), pod.clone());
+        match self.node_position(node) {
+            Some(at) => self.nodes[at].add_pod(pod),
+            None => self.orphans.entry(node).or_default().push(pod),
+        }
+        old
+    }
+
+    /// Takes an assigned or assumed pod out; returns it.
+    pub fn remove_pod(&mut self, uid: &str) -> Option<Arc<Pod>> {
+        let pod = self.pods.remove(uid)?;
+        let node = pod
+            .node_name
+            .expect("only assigned pods enter the snapshot");
+        match self.node_position(node) {
+            Some(at) => {
+                self.nodes[at].remove_pod(uid);
+            }
+            None => {
+                if let Some(pods) = self.orphans.get_mut(&node) {
+                    pods.retain(|p| *p.uid != *uid);
+                    if pods.is_empty() {
+                        self.orphans.remove(&node);
+                    }
+                }
+            }
+        }
+        Some(pod)
+    }
+
+    fn upsert_node(&mut self, node: Arc<Node>) -> Option<Arc<Node>> {
+        self.add_images(&node);
+        if let Some(at) = self.node_position(node.name) {
+            let old = std::mem::replace(&mut self.nodes[at].node, node);
+            self.remove_images(&old);
+            return Some(old);
+        }
+        self.node_index.insert(node.name, self.nodes.len());
+        let mut info = NodeInfo::new(node.clone());
+        for pod in self.orphans.remove(&node.name).unwrap_or_default() {
+            info.add_pod(pod);
+        }
+        self.nodes.push(info);
+        None
+    }
+
+    fn remove_node(&mut self, name: Sym) -> Option<Arc<Node>> {
+        let at = self.node_index.remove(&name)?;
+        let info = self.nodes.swap_remove(at);
+        if let Some(moved) = self.nodes.get(at) {
+            self.node_index.insert(moved.node.name, at);
+        }
+        self.remove_images(&info.node);
+        if !info.pods.is_empty() {
+            self.orphans.insert(name, info.pods);
+        }
+        Some(info.node)
+    }
+
+    fn add_images(&mut self, node: &Node) {
+        for (name, size_bytes) in distinct_images(node) {
+            let state = self.images.or_insert_with(name, || ImageState {
+                size_bytes,
+                nodes: 0,
+            });
+            state.nodes += 1;
+        }
+    }
+
+    fn remove_images(&mut self, node: &Node) {
+        for (name, _) in distinct_images(node) {
+            if let Some(state) = self.images.get_mut(&name) {
+                state.nodes -= 1;
+                if state.nodes == 0 {
+                    self.images.remove(&name);
+                }
+            }
+        }
+    }
+}
+
+/// Every image name of a node once, with the size of its first mention.
+fn distinct_images(node: &Node) -> BTreeMap<Sym, i64> {
+    let mut distinct = BTreeMap::new();
+    for image in &node.images {
+        for name in &image.names {
+            distinct.entry(*name).or_insert(image.size_bytes);
+        }
+    }
+    distinct
+}

@@ -1,0 +1,109 @@
+//! A node with what is on it.
+
+use crate::model::{Node, Pod, Resources, UsedPorts, VolumeSource};
+use std::sync::Arc;
+use stowplan_base::Sym;
+
+/// A node, the pods on it, and their sums. Upstream's `NodeInfo`.
+///
+/// A clone is a trial: pods can be added and taken away without touching the snapshot.
+#[derive(Clone, Debug)]
+pub struct NodeInfo {
+    /// The node.
+    pub node: Arc<Node>,
+    /// The pods on it, assumed ones included.
+    pub pods: Vec<Arc<Pod>>,
+    /// Those with an affinity or anti-affinity stanza.
+    pub pods_with_affinity: Vec<Arc<Pod>>,
+    /// Those with required anti-affinity terms.
+    pub pods_with_required_anti_affinity: Vec<Arc<Pod>>,
+    /// What they ask for, together.
+    pub requested: Resources,
+    /// Their cpu with a minimum per container, in thousandths.
+    pub non_zero_cpu_milli: i64,
+    /// Their memory with a minimum per container, in bytes.
+    pub non_zero_memory: i64,
+    /// The host ports they hold.
+    pub used_ports: UsedPorts,
+    /// How many of them use a claim, by (namespace, name). Generic ephemeral volumes do not count.
+    claim_users: Vec<((Sym, Sym), u32)>,
+}
+
+impl NodeInfo {
+    /// A node without pods.
+    pub fn new(node: Arc<Node>) -> Self {
+        Self {
+            node,
+            pods: Vec::new(),
+            pods_with_affinity: Vec::new(),
+            pods_with_required_anti_affinity: Vec::new(),
+            requested: Resources::default(),
+            non_zero_cpu_milli: 0,
+            non_zero_memory: 0,
+            used_ports: UsedPorts::default(),
+            claim_users: Vec::new(),
+        }
+    }
+
+    /// How many pods on the node use the claim.
+    pub fn claim_users(&self, namespace: Sym, claim: Sym) -> u32 {
+        self.claim_users
+            .iter()
+            .find(|(key, _)| *key == (namespace, claim))
+            .map_or(0, |(_, users)| *users)
+    }
+
+    /// Puts a pod on the node.
+    pub fn add_pod(&mut self, pod: Arc<Pod>) {
+        self.requested.add(&pod.requests.total_columns);
+        self.non_zero_cpu_milli += pod.requests.non_zero_cpu_milli;
+        self.non_zero_memory += pod.requests.non_zero_memory;
+        for port in &pod.host_ports {
+            self.used_ports.add(*port);
+        }
+        for claim in claims_of(&pod) {
+            match self.claim_users.iter_mut().find(|(key, _)| *key == claim) {
+                Some((_, users)) => *users += 1,
+                None => self.claim_users.push((claim, 1)),
+            }
+        }
+        if pod.has_pod_affinity() {
+            self.pods_with_affinity.push(pod.clone());
+        }
+        if pod.has_required_anti_affinity() {
+            self.pods_with_required_anti_affinity.push(pod.clone());
+        }
+        self.pods.push(pod);
+    }
+
+    /// Takes a pod off the node; returns it.
+    pub fn remove_pod(&mut self, uid: &str) -> Option<Arc<Pod>> {
+        let at = self.pods.iter().position(|pod| *pod.uid == *uid)?;
+        let pod = self.pods.swap_remove(at);
+        self.pods_with_affinity.retain(|p| *p.uid != *uid);
+        self.pods_with_required_anti_affinity
+            .retain(|p| *p.uid != *uid);
+        self.requested.sub(&pod.requests.total_columns);
+        self.non_zero_cpu_milli -= pod.requests.non_zero_cpu_milli;
+        self.non_zero_memory -= pod.requests.non_zero_memory;
+        for port in &pod.host_ports {
+            self.used_ports.remove(*port);
+        }
+        for claim in claims_of(&pod) {
+            if let Some(at) = self.claim_users.iter().position(|(key, _)| *key == claim) {
+                self.claim_users[at].1 -= 1;
+                if self.claim_users[at].1 == 0 {
+                    self.claim_users.swap_remove(at);
+                }
+            }
+        }
+        Some(pod)
+    }
+}
+
+fn claims_of(pod: &Pod) -> impl Iterator<Item = (Sym, Sym)> + '_ {
+    pod.volumes.iter().filter_map(|volume| match volume.source {
+        VolumeSource::Claim { claim, .. } => Some((pod.namespace, claim)),
+        _ => None,
+    })
+}
