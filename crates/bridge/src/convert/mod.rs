@@ -2,6 +2,8 @@
 //!
 //! One file per group of kinds; [`Door`] holds what they share.
 
+pub mod selector;
+
 use stowplan_base::{Names, Quantity, Sym};
 use stowplan_engine::model::ResourceNames;
 
@@ -18,7 +20,10 @@ pub struct ConvertError {
 impl ConvertError {
     /// An error of one field.
     pub fn new(field: impl Into<String>, message: impl Into<String>) -> Self {
-        Self { field: field.into(), message: message.into() }
+        Self {
+            field: field.into(),
+            message: message.into(),
+        }
     }
 }
 
@@ -38,11 +43,13 @@ impl Door<'_> {
 
     /// Interns a string that may be absent or empty; both become `None`.
     pub fn some_sym(&mut self, text: Option<&str>) -> Option<Sym> {
-        text.filter(|text| !text.is_empty()).map(|text| self.sym(text))
+        text.filter(|text| !text.is_empty())
+            .map(|text| self.sym(text))
     }
 }
 
 /// Parses a quantity of the API.
 pub fn quantity(text: &str, field: impl FnOnce() -> String) -> Result<Quantity, ConvertError> {
-    text.parse().map_err(|error| ConvertError::new(field(), format!("Invalid value: {text:?}: {error}")))
+    text.parse()
+        .map_err(|error| ConvertError::new(field(), format!("Invalid value: {text:?}: {error}")))
 }
