@@ -8,6 +8,7 @@ mod diagnosis;
 mod erased;
 mod event;
 mod plugin;
+mod profile;
 mod runtime;
 mod status;
 
@@ -19,5 +20,6 @@ pub use plugin::{
     Cx, Effect, Hint, Nomination, Permit, Plugin, Point, PostFilterCx, PostFilterResult, PreFilter,
     PreScore, Range, Trial,
 };
+pub use profile::{EnabledPlugin, PluginSet, Plugins, ProfileError, expand};
 pub use runtime::{Framework, PluginScores, PreFilterOutcome, ScoreTable};
 pub use status::{Code, Fit, PluginStatus, Reason, Reasons, Status};

@@ -1,0 +1,124 @@
+//! All in-tree plugins by name. Upstream's `pkg/scheduler/framework/plugins/registry.go`.
+
+use super::default_binder::DefaultBinder;
+use super::default_preemption::{DefaultPreemption, DefaultPreemptionArgs};
+use super::dynamic_resources::{DynamicResources, DynamicResourcesArgs};
+use super::image_locality::ImageLocality;
+use super::inter_pod_affinity::{InterPodAffinity, InterPodAffinityArgs};
+use super::node_affinity::{NodeAffinity, NodeAffinityArgs};
+use super::node_declared_features::NodeDeclaredFeatures;
+use super::node_name::NodeName;
+use super::node_ports::NodePorts;
+use super::node_resources::balanced_allocation::{
+    NodeResourcesBalancedAllocation, NodeResourcesBalancedAllocationArgs,
+};
+use super::node_resources::fit::{NodeResourcesFit, NodeResourcesFitArgs};
+use super::node_unschedulable::NodeUnschedulable;
+use super::node_volume_limits::NodeVolumeLimits;
+use super::pod_topology_spread::{PodTopologySpread, PodTopologySpreadArgs};
+use super::priority_sort::PrioritySort;
+use super::scheduling_gates::SchedulingGates;
+use super::taint_toleration::TaintToleration;
+use super::volume_binding::{VolumeBinding, VolumeBindingArgs};
+use super::volume_restrictions::VolumeRestrictions;
+use super::volume_zone::VolumeZone;
+use crate::framework::{AnyPlugin, Framework, Plugin, Plugins, expand};
+
+/// A profile's `pluginConfig`: the arguments of every plugin that takes some, at their defaults
+/// unless set.
+#[derive(Clone, Debug, Default)]
+pub struct PluginArgs {
+    /// `DefaultPreemptionArgs`.
+    pub default_preemption: DefaultPreemptionArgs,
+    /// `DynamicResourcesArgs`.
+    pub dynamic_resources: DynamicResourcesArgs,
+    /// `InterPodAffinityArgs`.
+    pub inter_pod_affinity: InterPodAffinityArgs,
+    /// `NodeAffinityArgs`.
+    pub node_affinity: NodeAffinityArgs,
+    /// `NodeResourcesBalancedAllocationArgs`.
+    pub node_resources_balanced_allocation: NodeResourcesBalancedAllocationArgs,
+    /// `NodeResourcesFitArgs`.
+    pub node_resources_fit: NodeResourcesFitArgs,
+    /// `PodTopologySpreadArgs`.
+    pub pod_topology_spread: PodTopologySpreadArgs,
+    /// `VolumeBindingArgs`.
+    pub volume_binding: VolumeBindingArgs,
+}
+
+type Constructor = Box<dyn Fn(&PluginArgs) -> Box<dyn AnyPlugin>>;
+
+/// The plugins that a profile can enable.
+pub struct Registry {
+    plugins: Vec<(&'static str, Constructor)>,
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self::in_tree()
+    }
+}
+
+impl Registry {
+    /// Every in-tree plugin.
+    pub fn in_tree() -> Self {
+        Self {
+            plugins: Vec::new(),
+        }
+        .with(|_| SchedulingGates)
+        .with(|_| PrioritySort)
+        .with(|_| NodeUnschedulable)
+        .with(|_| NodeName)
+        .with(|_| TaintToleration)
+        .with(|args| NodeAffinity::new(args.node_affinity.clone()))
+        .with(|_| NodePorts)
+        .with(|args| NodeResourcesFit::new(args.node_resources_fit.clone()))
+        .with(|_| VolumeRestrictions)
+        .with(|_| NodeVolumeLimits)
+        .with(|args| VolumeBinding::new(args.volume_binding.clone()))
+        .with(|_| VolumeZone)
+        .with(|args| PodTopologySpread::new(args.pod_topology_spread.clone()))
+        .with(|args| InterPodAffinity::new(args.inter_pod_affinity.clone()))
+        .with(|args| DynamicResources::new(args.dynamic_resources.clone()))
+        .with(|args| DefaultPreemption::new(args.default_preemption.clone()))
+        .with(|args| {
+            NodeResourcesBalancedAllocation::new(args.node_resources_balanced_allocation.clone())
+        })
+        .with(|_| ImageLocality)
+        .with(|_| DefaultBinder)
+        .with(|_| NodeDeclaredFeatures)
+    }
+
+    /// The registry with one plugin more; a plugin of the same name is replaced.
+    #[must_use]
+    pub fn with<P: Plugin>(mut self, new: impl Fn(&PluginArgs) -> P + 'static) -> Self {
+        self.plugins.retain(|(name, _)| *name != P::NAME);
+        self.plugins
+            .push((P::NAME, Box::new(move |args| Box::new(new(args)))));
+        self
+    }
+
+    /// The names of all plugins.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.plugins.iter().map(|(name, _)| *name)
+    }
+
+    /// A new plugin, if there is one of this name.
+    pub fn build(&self, name: &str, args: &PluginArgs) -> Option<Box<dyn AnyPlugin>> {
+        let (_, new) = self.plugins.iter().find(|(known, _)| *known == name)?;
+        Some(new(args))
+    }
+}
+
+/// The profile that runs when there is no configuration: `default-scheduler`, with the default
+/// plugins and arguments.
+pub fn default_framework() -> Framework {
+    let args = PluginArgs::default();
+    expand(
+        "default-scheduler",
+        &Plugins::default_plugins(),
+        &args,
+        &Registry::in_tree(),
+    )
+    .expect("the default profile is valid")
+}
