@@ -16,5 +16,7 @@ pub mod plugins;
 pub mod queue;
 pub mod schedule;
 mod snapshot;
+#[cfg(test)]
+mod testing;
 
 pub use snapshot::{ImageState, NodeInfo, Objects, Snapshot};

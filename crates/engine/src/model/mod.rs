@@ -36,5 +36,5 @@ pub use storage::{
     PersistentVolume, PersistentVolumeClaim, PodVolume, StorageClass, VolumeAttachment, VolumeMode,
     VolumeSource,
 };
-pub use taints::{Effect, Taint, Toleration, TolerationOp};
+pub use taints::{Effect, Taint, Toleration, TolerationOp, find_untolerated_taint};
 pub use workload::PodSelectorOwner;

@@ -73,6 +73,22 @@ kinds! {
 }
 
 impl Object {
+    /// The pod, if it is one.
+    pub fn as_pod(&self) -> Option<&Arc<Pod>> {
+        match self {
+            Self::Pod(pod) => Some(pod),
+            _ => None,
+        }
+    }
+
+    /// The node, if it is one.
+    pub fn as_node(&self) -> Option<&Arc<Node>> {
+        match self {
+            Self::Node(node) => Some(node),
+            _ => None,
+        }
+    }
+
     /// (namespace, name); the namespace of cluster-scoped objects is empty.
     pub fn key(&self) -> (Sym, Sym) {
         let cluster = Sym::EMPTY;

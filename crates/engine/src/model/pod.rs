@@ -1,8 +1,8 @@
 //! Pods.
 
 use super::{
-    HostPort, Labels, NodeSelector, NodeSelectorTerm, PodClaim, PodRequests, PodVolume, Selector,
-    Toleration,
+    HostPort, Labels, Node, NodeSelector, NodeSelectorTerm, PodClaim, PodRequests, PodVolume,
+    Selector, Toleration,
 };
 use std::sync::Arc;
 use stowplan_base::{Names, Sym, Time};
@@ -108,6 +108,18 @@ impl Pod {
     /// Whether the pod is on a node (or is about to be).
     pub fn is_assigned(&self) -> bool {
         self.node_name.is_some()
+    }
+
+    /// Whether `nodeSelector` and the required node affinity accept `node`. Upstream's
+    /// `GetRequiredNodeAffinity(pod).Match(node)`.
+    pub fn required_node_affinity_matches(&self, node: &Node, names: &Names) -> bool {
+        let selected = |(key, value)| node.labels.get(key) == Some(value);
+        self.node_selector.iter().all(selected)
+            && self
+                .node_affinity
+                .required
+                .as_ref()
+                .is_none_or(|required| required.matches(node, names))
     }
 
     /// Upstream's `podWithAffinity`: has an affinity or anti-affinity stanza, be it empty.
@@ -237,4 +249,38 @@ pub struct SpreadConstraint {
     pub honor_node_taints: bool,
     /// `matchLabelKeys` that the selector does not hold yet.
     pub match_label_keys: Box<[Sym]>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Requirement;
+    use crate::testing::World;
+
+    #[test]
+    fn node_selector_and_required_affinity_must_both_accept_the_node() {
+        let mut world = World::default();
+        let node = world.node("n", &[("zone", "a"), ("disk", "ssd")]);
+        let mut pod = world.pod("ns/p", &[]);
+        let accepts = |pod: &Pod, world: &World| {
+            pod.required_node_affinity_matches(&node, &world.snapshot.names)
+        };
+        assert!(accepts(&pod, &world));
+        pod.node_selector = world.labels(&[("zone", "a")]);
+        assert!(accepts(&pod, &world));
+        let disk = Requirement::equals(world.sym("disk"), world.sym("hdd"));
+        let term = NodeSelectorTerm {
+            expressions: [disk].into(),
+            ..NodeSelectorTerm::default()
+        };
+        pod.node_affinity.required = Some(NodeSelector {
+            terms: [term].into(),
+        });
+        assert!(!accepts(&pod, &world));
+        pod.node_affinity.required = Some(NodeSelector::default());
+        assert!(!accepts(&pod, &world), "no terms match nothing");
+        pod.node_affinity.required = None;
+        pod.node_selector = world.labels(&[("zone", "b")]);
+        assert!(!accepts(&pod, &world));
+    }
 }

@@ -13,6 +13,13 @@ pub enum Effect {
     NoExecute,
 }
 
+impl Effect {
+    /// Whether the taint keeps new pods away, rather than asking them to.
+    pub fn rejects(self) -> bool {
+        matches!(self, Self::NoSchedule | Self::NoExecute)
+    }
+}
+
 /// A node's taint.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Taint {
@@ -62,5 +69,54 @@ impl Toleration {
             TolerationOp::Equal => self.value == taint.value,
             TolerationOp::Unknown => false,
         }
+    }
+}
+
+/// The first taint that `filter` lets through and no toleration tolerates. Upstream's
+/// `FindMatchingUntoleratedTaint`.
+pub fn find_untolerated_taint<'a>(
+    taints: &'a [Taint],
+    tolerations: &[Toleration],
+    filter: impl Fn(&Taint) -> bool,
+) -> Option<&'a Taint> {
+    taints
+        .iter()
+        .filter(|taint| filter(taint))
+        .find(|taint| !tolerations.iter().any(|t| t.tolerates(taint)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stowplan_base::sym;
+
+    #[test]
+    fn the_first_untolerated_taint_of_the_wanted_effects() {
+        let taint = |key, effect| Taint {
+            key,
+            value: Sym::EMPTY,
+            effect,
+        };
+        let taints = [
+            taint(sym::CPU, Effect::PreferNoSchedule),
+            taint(sym::MEMORY, Effect::NoSchedule),
+            taint(sym::PODS, Effect::NoExecute),
+        ];
+        let tolerate_memory = Toleration {
+            key: sym::MEMORY,
+            op: TolerationOp::Exists,
+            value: Sym::EMPTY,
+            effect: None,
+        };
+        let find = |tolerations: &[Toleration]| {
+            find_untolerated_taint(&taints, tolerations, |t| t.effect.rejects()).map(|t| t.key)
+        };
+        assert_eq!(find(&[]), Some(sym::MEMORY));
+        assert_eq!(find(&[tolerate_memory]), Some(sym::PODS));
+        let tolerate_all = Toleration {
+            key: Sym::EMPTY,
+            ..tolerate_memory
+        };
+        assert_eq!(find(&[tolerate_all]), None);
     }
 }

@@ -1,0 +1,131 @@
+//! Plain objects for tests.
+
+use crate::Snapshot;
+use crate::framework::Cx;
+use crate::model::{
+    Labels, Namespace, Node, NodeAffinity, Object, Pod, PodKey, PodRequests, Requirement,
+    ResourceList, Resources, Selector,
+};
+use crate::plugins::default_preemption::Preempting;
+use crate::queue::Nominator;
+use std::sync::Arc;
+use stowplan_base::{Sym, sym};
+
+/// A cluster under construction.
+#[derive(Default)]
+pub(crate) struct World {
+    pub(crate) snapshot: Snapshot,
+    pub(crate) nominator: Nominator,
+    pub(crate) preempting: Preempting,
+}
+
+impl World {
+    /// What plugins see of it.
+    pub(crate) fn cx(&self) -> Cx<'_> {
+        Cx {
+            cluster: &self.snapshot,
+            nominator: &self.nominator,
+            preempting: &self.preempting,
+        }
+    }
+
+    pub(crate) fn sym(&mut self, text: &str) -> Sym {
+        self.snapshot.names.intern(text)
+    }
+
+    pub(crate) fn labels(&mut self, pairs: &[(&str, &str)]) -> Labels {
+        Labels::new(
+            pairs
+                .iter()
+                .map(|(key, value)| (self.sym(key), self.sym(value)))
+                .collect::<Vec<_>>(),
+        )
+    }
+
+    /// `matchLabels` of these pairs; none is `{}`.
+    pub(crate) fn selector(&mut self, pairs: &[(&str, &str)]) -> Selector {
+        Selector::All(
+            pairs
+                .iter()
+                .map(|(key, value)| Requirement::equals(self.sym(key), self.sym(value)))
+                .collect(),
+        )
+    }
+
+    /// An empty node, not yet in the cluster.
+    pub(crate) fn node(&mut self, name: &str, labels: &[(&str, &str)]) -> Node {
+        Node {
+            name: self.sym(name),
+            uid: name.into(),
+            labels: self.labels(labels),
+            annotations: Labels::default(),
+            unschedulable: false,
+            taints: Box::default(),
+            allocatable_list: ResourceList::default(),
+            allocatable: Resources::default(),
+            conditions: Box::default(),
+            images: Box::default(),
+            declared_features: Box::default(),
+        }
+    }
+
+    /// A pending pod that asks for nothing. `name` is `namespace/name` and serves as the uid.
+    pub(crate) fn pod(&mut self, name: &str, labels: &[(&str, &str)]) -> Pod {
+        let (namespace, short) = name.split_once('/').expect("namespace/name");
+        Pod {
+            key: PodKey {
+                namespace: namespace.into(),
+                name: short.into(),
+            },
+            namespace: self.sym(namespace),
+            name: self.sym(short),
+            uid: name.into(),
+            resource_version: "".into(),
+            labels: self.labels(labels),
+            controller: None,
+            terminating: false,
+            node_name: None,
+            nominated_node_name: None,
+            scheduler_name: sym::DEFAULT_SCHEDULER,
+            priority: 0,
+            never_preempts: false,
+            start_time: None,
+            preempted_by_scheduler: false,
+            finished: false,
+            scheduling_gates: Box::default(),
+            tolerations: Box::default(),
+            node_selector: Labels::default(),
+            node_affinity: NodeAffinity::default(),
+            pod_affinity: None,
+            pod_anti_affinity: None,
+            affinity_error: None,
+            spread_constraints: Box::default(),
+            host_ports: Box::default(),
+            requests: PodRequests::default(),
+            images: Box::default(),
+            container_count: 1,
+            volumes: Box::default(),
+            resource_claims: Box::default(),
+            extended_resource_claim: None,
+            required_features: Box::default(),
+        }
+    }
+
+    pub(crate) fn add_namespace(&mut self, name: &str, labels: &[(&str, &str)]) {
+        let namespace = Namespace {
+            name: self.sym(name),
+            labels: self.labels(labels),
+        };
+        self.snapshot.upsert(Object::Namespace(Arc::new(namespace)));
+    }
+
+    pub(crate) fn add_node(&mut self, node: Node) {
+        self.snapshot.upsert(Object::Node(Arc::new(node)));
+    }
+
+    /// Binds the pod to a node.
+    pub(crate) fn add_pod(&mut self, mut pod: Pod, node: &str) {
+        pod.node_name = Some(self.sym(node));
+        self.snapshot.upsert(Object::Pod(Arc::new(pod)));
+    }
+}
