@@ -2,6 +2,9 @@
 //!
 //! One file per group of kinds; [`Door`] holds what they share.
 
+pub mod devices;
+pub mod features;
+pub mod images;
 pub mod selector;
 
 use stowplan_base::{Names, Quantity, Sym};

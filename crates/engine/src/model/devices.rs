@@ -2,7 +2,7 @@
 
 use super::OwnerRef;
 use std::sync::Arc;
-use stowplan_base::Sym;
+use stowplan_base::{Sym, Time};
 
 /// One entry of a pod's `spec.resourceClaims`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -25,6 +25,8 @@ pub enum PodClaimSource {
         /// The generated claim; `None` in a generated entry means that none is needed.
         claim: Option<Sym>,
     },
+    /// A source that this version does not know: the pod has to wait for one that does.
+    Unsupported,
 }
 
 /// A pod (or other consumer) for which a claim is reserved.
@@ -51,8 +53,9 @@ pub struct ResourceClaim {
     pub allocated: bool,
     /// `status.reservedFor`.
     pub reserved_for: Box<[ClaimReservation]>,
-    /// A digest of `spec` and `status`, to tell whether anything else changed.
-    pub digest: u64,
+    /// `status` as an opaque text, read only to tell whether it changed: equal texts are equal
+    /// statuses.
+    pub status: Box<str>,
 }
 
 /// A ResourceSlice.
@@ -67,6 +70,10 @@ pub struct ResourceSlice {
 pub struct DeviceClass {
     /// `metadata.name`.
     pub name: Sym,
+    /// `metadata.creationTimestamp`: of two classes for one extended resource the newer counts.
+    pub created: Option<Time>,
     /// `spec.extendedResourceName`.
     pub extended_resource_name: Option<Sym>,
+    /// `deviceclass.resource.kubernetes.io/NAME`, the extended resource of every class.
+    pub implicit_resource_name: Sym,
 }

@@ -1,0 +1,179 @@
+//! Dynamic resource allocation: claims, slices and classes.
+
+use super::{ConvertError, Door, quantity};
+use std::sync::Arc;
+use stowplan_api::k8s::api::core::v1 as core;
+use stowplan_api::k8s::api::resource::v1 as resource;
+use stowplan_api::k8s::apimachinery::pkg::api::resource::Quantity;
+use stowplan_api::k8s::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use stowplan_base::Time;
+use stowplan_engine::model::{
+    ClaimReservation, DeviceClass, OwnerRef, PodClaim, PodClaimSource, ResourceClaim, ResourceSlice,
+};
+
+/// What precedes a class's name in the extended resource that every class stands for.
+const DEVICE_CLASS_PREFIX: &str = "deviceclass.resource.kubernetes.io/";
+
+/// `spec.resourceClaims`, with what `status.resourceClaimStatuses` says of them.
+pub fn pod_claims(door: &mut Door<'_>, pod: &core::Pod) -> Box<[PodClaim]> {
+    let claims = pod.spec.iter().flat_map(|spec| &spec.resource_claims);
+    claims
+        .flatten()
+        .map(|claim| PodClaim {
+            name: door.sym(&claim.name),
+            source: claim_source(door, pod, claim),
+        })
+        .collect()
+}
+
+fn claim_source(
+    door: &mut Door<'_>,
+    pod: &core::Pod,
+    claim: &core::PodResourceClaim,
+) -> PodClaimSource {
+    if let Some(name) = &claim.resource_claim_name {
+        return PodClaimSource::Named(door.sym(name));
+    }
+    if claim.resource_claim_template_name.is_none() {
+        return PodClaimSource::Unsupported;
+    }
+    let statuses = pod.status.iter().flat_map(|s| &s.resource_claim_statuses);
+    let status = statuses.flatten().find(|status| status.name == claim.name);
+    PodClaimSource::Template {
+        generated: status.is_some(),
+        claim: status
+            .and_then(|status| status.resource_claim_name.as_deref())
+            .map(|name| door.sym(name)),
+    }
+}
+
+/// A ResourceClaim.
+pub fn resource_claim(
+    door: &mut Door<'_>,
+    claim: &resource::ResourceClaim,
+) -> Result<ResourceClaim, ConvertError> {
+    let meta = &claim.metadata;
+    let status = claim.status.as_ref();
+    let reserved_for = status
+        .iter()
+        .flat_map(|status| status.reserved_for.iter().flatten())
+        .map(|consumer| ClaimReservation {
+            uid: consumer.uid.as_str().into(),
+        })
+        .collect();
+    Ok(ResourceClaim {
+        namespace: door.sym(meta.namespace.as_deref().unwrap_or_default()),
+        name: door.sym(meta.name.as_deref().unwrap_or_default()),
+        uid: uid(meta),
+        terminating: meta.deletion_timestamp.is_some(),
+        controller: controller(door, meta),
+        allocated: status.is_some_and(|status| status.allocation.is_some()),
+        reserved_for,
+        status: format!("{:?}", comparable(status)?).into(),
+    })
+}
+
+/// A ResourceSlice.
+pub fn resource_slice(door: &mut Door<'_>, slice: &resource::ResourceSlice) -> ResourceSlice {
+    ResourceSlice {
+        name: door.sym(slice.metadata.name.as_deref().unwrap_or_default()),
+    }
+}
+
+/// A DeviceClass.
+pub fn device_class(door: &mut Door<'_>, class: &resource::DeviceClass) -> DeviceClass {
+    let meta = &class.metadata;
+    let name = meta.name.as_deref().unwrap_or_default();
+    DeviceClass {
+        name: door.sym(name),
+        created: meta
+            .creation_timestamp
+            .as_ref()
+            .map(|time| {
+                time.0
+                    .as_nanosecond()
+                    .clamp(i64::MIN.into(), i64::MAX.into())
+            })
+            .and_then(|nanos| i64::try_from(nanos).ok())
+            .map(Time::from_nanos),
+        extended_resource_name: class
+            .spec
+            .extended_resource_name
+            .as_deref()
+            .map(|resource| door.sym(resource)),
+        implicit_resource_name: door.sym(&format!("{DEVICE_CLASS_PREFIX}{name}")),
+    }
+}
+
+fn uid(meta: &ObjectMeta) -> Arc<str> {
+    meta.uid.as_deref().unwrap_or_default().into()
+}
+
+fn controller(door: &mut Door<'_>, meta: &ObjectMeta) -> Option<OwnerRef> {
+    let owner = meta
+        .owner_references
+        .iter()
+        .flatten()
+        .find(|owner| owner.controller == Some(true))?;
+    Some(OwnerRef {
+        api_version: door.sym(&owner.api_version),
+        kind: door.sym(&owner.kind),
+        name: door.sym(&owner.name),
+        uid: owner.uid.as_str().into(),
+    })
+}
+
+/// A status in the form in which equal means `apiequality.Semantic.DeepEqual`: an empty list is as
+/// good as none, and quantities count by value.
+fn comparable(
+    status: Option<&resource::ResourceClaimStatus>,
+) -> Result<resource::ResourceClaimStatus, ConvertError> {
+    let mut status = status.cloned().unwrap_or_default();
+    drop_empty(&mut status.reserved_for);
+    drop_empty(&mut status.devices);
+    for device in status.devices.iter_mut().flatten() {
+        drop_empty(&mut device.conditions);
+        if let Some(data) = &mut device.network_data {
+            drop_empty(&mut data.ips);
+        }
+    }
+    let Some(allocation) = &mut status.allocation else {
+        return Ok(status);
+    };
+    for term in allocation
+        .node_selector
+        .iter_mut()
+        .flat_map(|selector| &mut selector.node_selector_terms)
+    {
+        drop_empty(&mut term.match_expressions);
+        drop_empty(&mut term.match_fields);
+        let expressions = term.match_expressions.iter_mut().flatten();
+        for requirement in expressions.chain(term.match_fields.iter_mut().flatten()) {
+            drop_empty(&mut requirement.values);
+        }
+    }
+    let devices = allocation.devices.get_or_insert_default();
+    drop_empty(&mut devices.config);
+    drop_empty(&mut devices.results);
+    for config in devices.config.iter_mut().flatten() {
+        drop_empty(&mut config.requests);
+    }
+    for result in devices.results.iter_mut().flatten() {
+        drop_empty(&mut result.binding_conditions);
+        drop_empty(&mut result.binding_failure_conditions);
+        drop_empty(&mut result.tolerations);
+        result
+            .consumed_capacity
+            .take_if(|amounts| amounts.is_empty());
+        for (name, amount) in result.consumed_capacity.iter_mut().flatten() {
+            let field = || format!("status.allocation.devices.results.consumedCapacity[{name}]");
+            let value = quantity(&amount.0, field)?;
+            *amount = Quantity(format!("{value:?}"));
+        }
+    }
+    Ok(status)
+}
+
+fn drop_empty<T>(list: &mut Option<Vec<T>>) {
+    list.take_if(|list| list.is_empty());
+}
