@@ -1,2 +1,30 @@
-//! Repository chores.
-fn main() {}
+//! Repository chores: `cargo xtask tidy`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match std::env::args().nth(1).as_deref() {
+        Some("tidy") => match xtask::tidy::problems() {
+            Ok(problems) if problems.is_empty() => {
+                println!("tidy");
+                ExitCode::SUCCESS
+            }
+            Ok(problems) => {
+                for problem in &problems {
+                    eprintln!("{problem}");
+                }
+                ExitCode::FAILURE
+            }
+            Err(error) => {
+                eprintln!("tidy could not look: {error:#}");
+                ExitCode::FAILURE
+            }
+        },
+        _ => {
+            eprintln!(
+                "Usage: cargo xtask tidy\n\n  tidy  checks crate boundaries, licences, duplicate versions and sources"
+            );
+            ExitCode::from(2)
+        }
+    }
+}

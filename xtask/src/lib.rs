@@ -1,0 +1,3 @@
+//! Repository chores, as functions that tests can call.
+
+pub mod tidy;

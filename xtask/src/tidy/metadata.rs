@@ -1,0 +1,234 @@
+//! Checks on `cargo metadata`.
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+
+/// Who may use whom in production; a crate that is not listed may use nothing of ours.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("stowplan-base", &[]),
+    ("stowplan-api", &["stowplan-base"]),
+    ("stowplan-engine", &["stowplan-base"]),
+    (
+        "stowplan-bridge",
+        &["stowplan-api", "stowplan-base", "stowplan-engine"],
+    ),
+    (
+        "stowplan-oracle",
+        &[
+            "stowplan-api",
+            "stowplan-base",
+            "stowplan-bridge",
+            "stowplan-engine",
+        ],
+    ),
+    (
+        "stowplan-cli",
+        &[
+            "stowplan-api",
+            "stowplan-base",
+            "stowplan-bridge",
+            "stowplan-engine",
+        ],
+    ),
+    ("xtask", &[]),
+];
+
+/// Crates that must not pull in anything from outside.
+const PURE: &[&str] = &["stowplan-base", "stowplan-engine"];
+
+/// Licences that go with ours.
+const LICENCES: &[&str] = &[
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "BSL-1.0",
+    "ISC",
+    "MIT",
+    "Unicode-3.0",
+    "Unlicense",
+    "Zlib",
+];
+
+/// Crates that may occur in several versions, and why.
+const DUPLICATES: &[(&str, &str)] = &[(
+    "bitflags",
+    "1.x comes with defmt, an optional feature of jiff that is never built",
+)];
+
+/// The parts of `cargo metadata` that are looked at.
+pub(super) struct Metadata {
+    packages: Vec<Package>,
+}
+
+struct Package {
+    name: String,
+    version: String,
+    licence: Option<String>,
+    ours: bool,
+    /// Names of normal (not dev, not build) dependencies.
+    dependencies: BTreeSet<String>,
+}
+
+impl Metadata {
+    pub(super) fn load(root: &Path) -> Result<Self> {
+        let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+            .args([
+                "metadata",
+                "--format-version=1",
+                "--locked",
+                "--filter-platform=x86_64-unknown-linux-gnu",
+            ])
+            .current_dir(root)
+            .output()
+            .context("cannot run cargo metadata")?;
+        if !output.status.success() {
+            bail!(
+                "cargo metadata: {}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+        }
+        let json: Value = serde_json::from_slice(&output.stdout)?;
+        let built = built(&json);
+        let packages = json["packages"].as_array().context("packages")?;
+        let packages = packages
+            .iter()
+            .filter(|p| p["id"].as_str().is_some_and(|id| built.contains(id)));
+        Ok(Self {
+            packages: packages.map(Package::read).collect(),
+        })
+    }
+
+    pub(super) fn boundary_problems(&self) -> Vec<String> {
+        let allowed: BTreeMap<_, _> = MAY_USE.iter().copied().collect();
+        let mut problems = Vec::new();
+        for package in self.packages.iter().filter(|p| p.ours) {
+            let allowed = allowed
+                .get(package.name.as_str())
+                .copied()
+                .unwrap_or_default();
+            for dependency in &package.dependencies {
+                let ours = self
+                    .packages
+                    .iter()
+                    .any(|p| p.ours && p.name == *dependency);
+                if ours && !allowed.contains(&dependency.as_str()) {
+                    problems.push(format!(
+                        "{} must not use {dependency} (see ARCHITECTURE.md)",
+                        package.name
+                    ));
+                }
+                if !ours && PURE.contains(&package.name.as_str()) {
+                    problems.push(format!(
+                        "{} is pure and must not use {dependency}",
+                        package.name
+                    ));
+                }
+            }
+        }
+        problems
+    }
+
+    pub(super) fn licence_problems(&self) -> Vec<String> {
+        let bad = |package: &&Package| !package.licence.as_deref().is_some_and(acceptable);
+        self.packages
+            .iter()
+            .filter(bad)
+            .map(|p| {
+                let licence = p.licence.as_deref().unwrap_or("none");
+                format!(
+                    "{} {}: licence {licence:?} is not on the list",
+                    p.name, p.version
+                )
+            })
+            .collect()
+    }
+
+    pub(super) fn duplicate_problems(&self) -> Vec<String> {
+        let mut versions: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for package in &self.packages {
+            versions
+                .entry(&package.name)
+                .or_default()
+                .insert(&package.version);
+        }
+        let known = |name: &str| DUPLICATES.iter().any(|(known, _)| *known == name);
+        versions
+            .iter()
+            .filter(|(name, versions)| versions.len() > 1 && !known(name))
+            .map(|(name, versions)| format!("{name} is built in several versions: {versions:?}"))
+            .collect()
+    }
+}
+
+/// The ids of all packages that a workspace member leads to. The lock file knows more: what
+/// optional features that nobody turns on would pull in.
+fn built(metadata: &Value) -> BTreeSet<&str> {
+    fn strings(list: &Value) -> impl Iterator<Item = &str> {
+        list.as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_str)
+    }
+    let nodes = metadata["resolve"]["nodes"]
+        .as_array()
+        .into_iter()
+        .flatten();
+    let edges: BTreeMap<&str, &Value> = nodes
+        .filter_map(|node| Some((node["id"].as_str()?, &node["dependencies"])))
+        .collect();
+    let mut reached = BTreeSet::new();
+    let mut open: Vec<&str> = strings(&metadata["workspace_members"]).collect();
+    while let Some(id) = open.pop() {
+        if reached.insert(id) {
+            open.extend(edges.get(id).into_iter().flat_map(|list| strings(list)));
+        }
+    }
+    reached
+}
+
+impl Package {
+    fn read(json: &Value) -> Self {
+        let text = |key: &str| json[key].as_str().unwrap_or_default().to_owned();
+        Self {
+            name: text("name"),
+            version: text("version"),
+            licence: json["license"].as_str().map(str::to_owned),
+            ours: json["source"].is_null(),
+            dependencies: json["dependencies"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter(|dependency| dependency["kind"].is_null())
+                .filter_map(|dependency| dependency["name"].as_str().map(str::to_owned))
+                .collect(),
+        }
+    }
+}
+
+/// Whether an SPDX expression can be satisfied from the list. Understands `OR`, `AND`, `/` and
+/// parentheses around alternatives.
+fn acceptable(expression: &str) -> bool {
+    let listed = |licence: &str| LICENCES.contains(&licence.trim().trim_matches(['(', ')']));
+    expression
+        .split(" AND ")
+        .all(|part| part.replace('/', " OR ").split(" OR ").any(listed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spdx_expressions() {
+        assert!(acceptable("MIT OR Apache-2.0"));
+        assert!(acceptable("MIT/Apache-2.0"));
+        assert!(acceptable("GPL-3.0 OR MIT"));
+        assert!(acceptable("(MIT OR Apache-2.0) AND Unicode-3.0"));
+        assert!(!acceptable("GPL-3.0"));
+        assert!(!acceptable("MIT AND GPL-3.0"));
+    }
+}

@@ -1,0 +1,126 @@
+//! Checks on the sources themselves.
+
+use anyhow::{Context, Result};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Words that must not occur in the code of pure crates, and why.
+const IMPURE: &[(&str, &str)] = &[
+    ("async fn", "no async"),
+    (".await", "no async"),
+    ("serde", "core types are not serialisable"),
+    ("Instant::", "time comes in as an argument"),
+    ("SystemTime", "time comes in as an argument"),
+    ("HashMap", "no hash-order iteration: use BTreeMap or Lookup"),
+    ("HashSet", "no hash-order iteration: use BTreeSet or Lookup"),
+    ("println!", "no output"),
+    ("eprintln!", "no output"),
+    ("dbg!", "no output"),
+    ("log::", "no logging"),
+    ("tracing::", "no logging"),
+    ("std::env", "no environment"),
+    ("std::fs", "no I/O"),
+    ("std::io", "no I/O"),
+    ("std::net", "no I/O"),
+    ("std::thread", "one thread owns the engine"),
+    ("rand::", "randomness comes in as an argument"),
+];
+
+/// The one place that may build on a hash map: it offers no way to walk it.
+const LOOKUP: &str = "crates/base/src/lookup.rs";
+
+/// Words that must not occur in any source.
+const LEFTOVERS: &[&str] = &["todo!(", "unimplemented!(", "FIXME", "XXX", "#[ignore"];
+
+const LINES_MAX: usize = 800;
+
+/// Everything that is not tidy in the sources.
+pub(super) fn problems(root: &Path) -> Result<Vec<String>> {
+    let mut files = Vec::new();
+    for folder in ["crates", "xtask"] {
+        collect(&root.join(folder), &mut files)?;
+    }
+    files.sort();
+    let mut problems = Vec::new();
+    for file in files {
+        let name = file
+            .strip_prefix(root)?
+            .to_string_lossy()
+            .replace('\\', "/");
+        let text = fs::read_to_string(&file).with_context(|| name.clone())?;
+        check(&name, &text, &mut problems);
+    }
+    Ok(problems)
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in fs::read_dir(folder).with_context(|| folder.display().to_string())? {
+        let path = entry?.path();
+        if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
+            collect(&path, files)?;
+        } else if path.extension().is_some_and(|ext| ext == "rs") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn check(name: &str, text: &str, problems: &mut Vec<String>) {
+    let lines = text.lines().count();
+    if lines > LINES_MAX {
+        problems.push(format!(
+            "{name}: {lines} lines, more than {LINES_MAX}: split it"
+        ));
+    }
+    let pure = ["crates/base/src/", "crates/engine/src/"]
+        .iter()
+        .any(|p| name.starts_with(p));
+    // This file has to name what it forbids.
+    let lists_them = name == "xtask/src/tidy/sources.rs";
+    for (i, line) in text.lines().enumerate() {
+        let at = i + 1;
+        if pure && name != LOOKUP {
+            let code = line.split("//").next().unwrap_or_default();
+            for (word, why) in IMPURE.iter().filter(|(word, _)| code.contains(word)) {
+                problems.push(format!("{name}:{at}: {word:?} in a pure crate: {why}"));
+            }
+        }
+        for word in LEFTOVERS
+            .iter()
+            .filter(|word| !lists_them && line.contains(**word))
+        {
+            problems.push(format!("{name}:{at}: {word} is left over"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(name: &str, text: &str) -> Vec<String> {
+        let mut problems = Vec::new();
+        check(name, text, &mut problems);
+        problems
+    }
+
+    #[test]
+    fn impure_words_are_found_in_code_only() {
+        assert_eq!(
+            found("crates/engine/src/a.rs", "let m = HashMap::new();").len(),
+            1
+        );
+        assert!(found("crates/engine/src/a.rs", "// no HashMap here").is_empty());
+        assert!(found("crates/cli/src/a.rs", "let m = HashMap::new();").is_empty());
+        assert!(found(LOOKUP, "use std::collections::HashMap;").is_empty());
+    }
+
+    #[test]
+    fn leftovers_and_long_files_are_found() {
+        assert_eq!(found("crates/cli/src/a.rs", "todo!()").len(), 1);
+        assert_eq!(
+            found("crates/cli/src/a.rs", &"\n".repeat(LINES_MAX + 1)).len(),
+            1
+        );
+    }
+}
