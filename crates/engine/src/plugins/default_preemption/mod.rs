@@ -1,6 +1,15 @@
-//! DefaultPreemption.
+//! DefaultPreemption. Upstream's `pkg/scheduler/framework/plugins/defaultpreemption` and
+//! `pkg/scheduler/framework/preemption`.
 
-use crate::framework::{Plugin, Point};
+mod preempting;
+
+pub use preempting::Preempting;
+
+use crate::framework::{
+    Action, ClusterEvent, Cx, EventResource, Fit, Hint, Plugin, Point, Registration, Status,
+};
+use crate::model::{Object, Pod};
+
 /// `DefaultPreemptionArgs`.
 #[derive(Clone, Debug)]
 pub struct DefaultPreemptionArgs {
@@ -18,10 +27,6 @@ impl Default for DefaultPreemptionArgs {
         }
     }
 }
-
-/// Preemptions that are being carried out.
-#[derive(Clone, Debug, Default)]
-pub struct Preempting {}
 
 /// The plugin.
 #[derive(Clone, Debug)]
@@ -41,4 +46,30 @@ impl Plugin for DefaultPreemption {
     const POINTS: &'static [Point] = &[Point::PreEnqueue, Point::PostFilter];
     type Filter = ();
     type Score = ();
+
+    fn pre_enqueue(&self, cx: Cx<'_>, pod: &Pod) -> Fit {
+        if cx.preempting.gates(cx.cluster, &pod.uid) {
+            return Err(Status::unresolvable(
+                "waiting for the preemption for this pod to be finished",
+            ));
+        }
+        Ok(())
+    }
+
+    /// A gated pod is looked at again when some pod is gone.
+    fn events(&self) -> Vec<Registration> {
+        vec![Registration::hinted(EventResource::Pod, Action::DELETE)]
+    }
+
+    /// When the pod is worth another try is up to the plugins that rejected it.
+    fn hint(
+        &self,
+        _cx: Cx<'_>,
+        _event: &ClusterEvent,
+        _pod: &Pod,
+        _old: Option<&Object>,
+        _new: Option<&Object>,
+    ) -> Hint {
+        Hint::Skip
+    }
 }
