@@ -4,3 +4,5 @@
 pub mod parse;
 
 pub use k8s_openapi as k8s;
+
+pub mod resources;

@@ -5,6 +5,7 @@
 pub mod devices;
 pub mod features;
 pub mod images;
+pub mod requests;
 pub mod selector;
 
 use stowplan_base::{Names, Quantity, Sym};

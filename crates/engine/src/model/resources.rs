@@ -171,23 +171,23 @@ impl Resources {
         self.0[id.index()] = amount;
     }
 
-    /// Adds `other`, column by column.
+    /// Adds `other`, column by column, wrapping as upstream's sums do.
     pub fn add(&mut self, other: &Self) {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0);
         }
         for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
-            *mine += theirs;
+            *mine = mine.wrapping_add(*theirs);
         }
     }
 
-    /// Takes `other` away, column by column.
+    /// Takes `other` away, column by column. The inverse of [`add`](Self::add).
     pub fn sub(&mut self, other: &Self) {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0);
         }
         for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
-            *mine -= theirs;
+            *mine = mine.wrapping_sub(*theirs);
         }
     }
 
@@ -200,25 +200,25 @@ impl Resources {
     }
 }
 
-/// What a pod asks for, in the four forms that upstream computes (`component-helpers/resource`).
+/// What a pod asks for, in the forms that upstream computes (`component-helpers/resource`).
 #[derive(Clone, Debug, Default)]
 pub struct PodRequests {
-    /// With status and pod-level resources: what the pod takes up on its node.
+    /// With pod-level resources, and with what the kubelet gave where that is more: what the pod
+    /// takes up on its node, and what BalancedAllocation scores by.
     pub total: ResourceList,
     /// `total` as columns.
     pub total_columns: Resources,
-    /// From the spec alone, pod-level resources honoured: what NodeResourcesFit filters by and
-    /// BalancedAllocation scores by.
+    /// With pod-level resources, from the spec alone: what NodeResourcesFit filters by.
     pub spec: ResourceList,
     /// `spec` as columns.
     pub spec_columns: Resources,
-    /// From the containers alone, with 100m and 200Mi per container that names none: what
+    /// From the containers' specs alone, with 100m and 200Mi per container that names none: what
     /// NodeResourcesFit scores by.
     pub scoring: ResourceList,
-    /// `scoring` as columns.
-    pub scoring_columns: Resources,
-    /// The cpu that the pod counts for in its node's non-zero sum, in thousandths.
+    /// The cpu that the pod counts for in its node's non-zero sum, in thousandths: as `total`, but
+    /// with 100m per container that names none.
     pub non_zero_cpu_milli: i64,
-    /// The memory that the pod counts for in its node's non-zero sum, in bytes.
+    /// The memory that the pod counts for in its node's non-zero sum, in bytes: as `total`, but
+    /// with 200Mi per container that names none.
     pub non_zero_memory: i64,
 }

@@ -56,8 +56,11 @@ impl NodeInfo {
     /// Puts a pod on the node.
     pub fn add_pod(&mut self, pod: Arc<Pod>) {
         self.requested.add(&pod.requests.total_columns);
-        self.non_zero_cpu_milli += pod.requests.non_zero_cpu_milli;
-        self.non_zero_memory += pod.requests.non_zero_memory;
+        let requests = &pod.requests;
+        self.non_zero_cpu_milli = self
+            .non_zero_cpu_milli
+            .wrapping_add(requests.non_zero_cpu_milli);
+        self.non_zero_memory = self.non_zero_memory.wrapping_add(requests.non_zero_memory);
         for port in &pod.host_ports {
             self.used_ports.add(*port);
         }
@@ -84,8 +87,11 @@ impl NodeInfo {
         self.pods_with_required_anti_affinity
             .retain(|p| *p.uid != *uid);
         self.requested.sub(&pod.requests.total_columns);
-        self.non_zero_cpu_milli -= pod.requests.non_zero_cpu_milli;
-        self.non_zero_memory -= pod.requests.non_zero_memory;
+        let requests = &pod.requests;
+        self.non_zero_cpu_milli = self
+            .non_zero_cpu_milli
+            .wrapping_sub(requests.non_zero_cpu_milli);
+        self.non_zero_memory = self.non_zero_memory.wrapping_sub(requests.non_zero_memory);
         for port in &pod.host_ports {
             self.used_ports.remove(*port);
         }
