@@ -2,11 +2,13 @@
 //!
 //! One file per group of kinds; [`Door`] holds what they share.
 
+mod csi_translation;
 pub mod devices;
 pub mod features;
 pub mod images;
 pub mod requests;
 pub mod selector;
+pub mod storage;
 
 use stowplan_base::{Names, Quantity, Sym};
 use stowplan_engine::model::ResourceNames;

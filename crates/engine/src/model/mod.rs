@@ -32,9 +32,9 @@ pub use ports::{HostPort, Protocol, UsedPorts};
 pub use resources::{PodRequests, ResourceId, ResourceList, ResourceNames, Resources};
 pub use selector::{NodeSelector, NodeSelectorTerm, Op, Requirement, Selector};
 pub use storage::{
-    AccessMode, BindingMode, ClaimRef, CsiDriver, CsiDriverLimit, CsiNode, CsiStorageCapacity,
-    PersistentVolume, PersistentVolumeClaim, PodVolume, StorageClass, VolumeAttachment, VolumeMode,
-    VolumeSource,
+    AccessMode, BindingMode, ClaimRef, CsiDriver, CsiDriverLimit, CsiMigration, CsiNode, CsiSource,
+    CsiStorageCapacity, MigratedVolume, PersistentVolume, PersistentVolumeClaim, PodVolume,
+    StorageClass, VolumeAttachment, VolumeMode, VolumeSource,
 };
 pub use taints::{Effect, Taint, Toleration, TolerationOp, find_untolerated_taint};
 pub use workload::PodSelectorOwner;

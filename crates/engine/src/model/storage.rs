@@ -1,8 +1,8 @@
 //! Volumes, claims and what provisions and attaches them.
 
-use super::{Labels, NodeSelector, OwnerRef, Selector};
+use super::{Labels, NodeSelector, NodeSelectorTerm, Selector};
 use std::sync::Arc;
-use stowplan_base::{Quantity, Sym};
+use stowplan_base::{Quantity, Sym, sym};
 
 /// An access mode of a volume.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -43,30 +43,50 @@ pub struct PodVolume {
     pub name: Sym,
     /// Where its bytes are.
     pub source: VolumeSource,
+    /// What an in-tree source becomes on a node whose plugin is migrated to CSI.
+    pub migration: Option<CsiMigration>,
 }
 
-/// Where a volume's bytes are, as far as a scheduling rule cares; for pods (inline) and for
-/// persistent volumes.
+impl PodVolume {
+    /// The claim behind the volume, be it named by the pod or made for it.
+    pub fn claim(&self) -> Option<Sym> {
+        match self.source {
+            VolumeSource::Claim { claim } | VolumeSource::Ephemeral { claim } => Some(claim),
+            _ => None,
+        }
+    }
+
+    /// The claim that the pod names. Claims of generic ephemeral volumes are not meant.
+    pub fn named_claim(&self) -> Option<Sym> {
+        match self.source {
+            VolumeSource::Claim { claim } => Some(claim),
+            _ => None,
+        }
+    }
+
+    /// Whether the volume is a generic ephemeral one: its claim must be the pod's own.
+    pub fn is_ephemeral(&self) -> bool {
+        matches!(self.source, VolumeSource::Ephemeral { .. })
+    }
+}
+
+/// Where the bytes of a pod's volume are, as far as a scheduling rule cares.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum VolumeSource {
-    /// `persistentVolumeClaim` of a pod.
+    /// `persistentVolumeClaim`.
     Claim {
         /// `claimName`.
         claim: Sym,
-        /// `readOnly`.
-        read_only: bool,
     },
-    /// `ephemeral` of a pod: a claim named after pod and volume.
+    /// `ephemeral`: a claim named after pod and volume.
     Ephemeral {
         /// `POD-VOLUME`.
         claim: Sym,
     },
-    /// `csi`, inline or persistent.
+    /// `csi`.
     Csi {
         /// `driver`.
         driver: Sym,
-        /// `volumeHandle`; empty for inline volumes.
-        handle: Sym,
     },
     /// `gcePersistentDisk`.
     GcePersistentDisk {
@@ -77,20 +97,6 @@ pub enum VolumeSource {
     },
     /// `awsElasticBlockStore`.
     AwsElasticBlockStore {
-        /// `volumeID`.
-        id: Sym,
-        /// `readOnly`.
-        read_only: bool,
-    },
-    /// `azureDisk`.
-    AzureDisk {
-        /// `diskName`.
-        name: Sym,
-        /// `diskURI`.
-        uri: Sym,
-    },
-    /// `cinder`.
-    Cinder {
         /// `volumeID`.
         id: Sym,
     },
@@ -112,8 +118,35 @@ pub enum VolumeSource {
         /// `readOnly`.
         read_only: bool,
     },
-    /// Anything that no rule looks at.
+    /// Anything else; it may still have a [`CsiMigration`].
     Other,
+}
+
+/// An in-tree volume as its CSI driver knows it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct CsiMigration {
+    /// The in-tree plugin, such as `kubernetes.io/aws-ebs`.
+    pub plugin: Sym,
+    /// The CSI `volumeHandle`, or why there is none.
+    pub handle: Result<Sym, Box<str>>,
+}
+
+/// The `csi` source of a persistent volume.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct CsiSource {
+    /// `driver`.
+    pub driver: Sym,
+    /// `volumeHandle`.
+    pub handle: Sym,
+}
+
+/// A persistent volume with an in-tree source, translated to CSI.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MigratedVolume {
+    /// What it becomes.
+    pub migration: CsiMigration,
+    /// `spec.nodeAffinity.required`, in the driver's own topology keys.
+    pub node_affinity: Option<NodeSelector>,
 }
 
 /// A reference from a volume to its claim.
@@ -146,16 +179,21 @@ pub struct PersistentVolume {
     pub volume_mode: VolumeMode,
     /// `spec.storageClassName` (or the old annotation); empty for none.
     pub storage_class: Sym,
-    /// `spec.volumeAttributesClassName`.
-    pub attributes_class: Option<Sym>,
+    /// `spec.volumeAttributesClassName`; empty for none.
+    pub attributes_class: Sym,
     /// `spec.nodeAffinity.required`.
     pub node_affinity: Option<NodeSelector>,
     /// `spec.claimRef`.
     pub claim_ref: Option<ClaimRef>,
     /// `status.phase`; empty if unset.
     pub phase: Sym,
-    /// Where its bytes are.
-    pub source: VolumeSource,
+    /// Zone and region labels with their sets of values (`a__b` is two), in VolumeZone's order of
+    /// labels; values sorted by symbol. A label with an empty value among them is left out.
+    pub topology: Box<[(Sym, Box<[Sym]>)]>,
+    /// `spec.csi`.
+    pub csi: Option<CsiSource>,
+    /// What an in-tree source becomes on a node whose plugin is migrated to CSI.
+    pub migrated: Option<MigratedVolume>,
 }
 
 /// A PersistentVolumeClaim.
@@ -171,12 +209,12 @@ pub struct PersistentVolumeClaim {
     pub annotations: Labels,
     /// Whether `metadata.deletionTimestamp` is set.
     pub terminating: bool,
-    /// The controlling owner.
-    pub controller: Option<OwnerRef>,
-    /// `spec.storageClassName` (or the old annotation); `None` if unset, unlike `Some("")`.
-    pub storage_class: Option<Sym>,
-    /// `spec.volumeAttributesClassName`.
-    pub attributes_class: Option<Sym>,
+    /// The uid of the controlling owner.
+    pub controller_uid: Option<Arc<str>>,
+    /// `spec.storageClassName` (or the old annotation); empty for none.
+    pub storage_class: Sym,
+    /// `spec.volumeAttributesClassName`; empty for none.
+    pub attributes_class: Sym,
     /// `spec.volumeName`; empty while unbound.
     pub volume_name: Sym,
     /// `spec.accessModes`.
@@ -184,11 +222,18 @@ pub struct PersistentVolumeClaim {
     /// `spec.volumeMode`.
     pub volume_mode: VolumeMode,
     /// `spec.resources.requests.storage`.
-    pub request: Quantity,
-    /// `spec.selector`; `None` if absent.
-    pub selector: Option<Selector>,
+    pub request: Option<Quantity>,
+    /// `spec.selector`: absent, parsed, or why it cannot be.
+    pub selector: Option<Result<Selector, Box<str>>>,
     /// `status.phase`; empty if unset.
     pub phase: Sym,
+}
+
+impl PersistentVolumeClaim {
+    /// Upstream's `isPVCFullyBound`: the claim names a volume and the binding is complete.
+    pub fn is_fully_bound(&self) -> bool {
+        !self.volume_name.is_empty() && self.annotations.has(sym::BIND_COMPLETED)
+    }
 }
 
 /// A StorageClass.
@@ -200,8 +245,9 @@ pub struct StorageClass {
     pub provisioner: Sym,
     /// `volumeBindingMode`; `None` if unset.
     pub binding_mode: Option<BindingMode>,
-    /// `allowedTopologies`: any of the terms, and in a term all (key, values) pairs.
-    pub allowed_topologies: Box<[Box<[(Sym, Box<[Sym]>)]>]>,
+    /// `allowedTopologies`: conditions on the node's labels, any of which will do; none allow
+    /// every node.
+    pub allowed_topologies: Box<[NodeSelectorTerm]>,
 }
 
 /// A CSINode: what the drivers on one node can do.
@@ -209,8 +255,8 @@ pub struct StorageClass {
 pub struct CsiNode {
     /// `metadata.name`, the node's.
     pub name: Sym,
-    /// `metadata.annotations`: which in-tree plugins are migrated.
-    pub annotations: Labels,
+    /// The annotation `storage.alpha.kubernetes.io/migrated-plugins`, split at its commas.
+    pub migrated_plugins: Box<[Sym]>,
     /// `spec.drivers`.
     pub drivers: Box<[CsiDriverLimit]>,
 }
@@ -242,12 +288,21 @@ pub struct CsiStorageCapacity {
     pub name: Sym,
     /// `storageClassName`.
     pub storage_class: Sym,
-    /// `nodeTopology`; [`Selector::Nothing`] if absent.
+    /// `nodeTopology`; [`Selector::Nothing`] if absent or broken.
     pub node_topology: Selector,
     /// `capacity`.
     pub capacity: Option<Quantity>,
     /// `maximumVolumeSize`.
     pub maximum_volume_size: Option<Quantity>,
+}
+
+impl CsiStorageCapacity {
+    /// The largest volume that can be made, in bytes; `None` if unknown.
+    pub fn volume_limit(&self) -> Option<i64> {
+        self.maximum_volume_size
+            .or(self.capacity)
+            .map(Quantity::value)
+    }
 }
 
 /// A VolumeAttachment.
