@@ -1,6 +1,28 @@
-//! PodTopologySpread.
+//! PodTopologySpread: pods that look alike are spread over domains.
+//!
+//! Upstream: `pkg/scheduler/framework/plugins/podtopologyspread`.
 
-use crate::framework::{Plugin, Point};
+mod constraint;
+mod default_selector;
+mod filtering;
+mod hints;
+mod logarithm;
+mod scoring;
+#[cfg(test)]
+mod tests;
+
+pub use filtering::HardConstraints;
+pub use scoring::SoftConstraints;
+
+use crate::NodeInfo;
+use crate::framework::{
+    ClusterEvent, Cx, Fit, Hint, Plugin, Point, PreFilter, PreScore, Range, Registration, Status,
+    Trial,
+};
+use crate::model::{Object, Pod, Selector, SpreadConstraint, UnsatisfiableAction};
+use constraint::Constraint;
+use stowplan_base::{Sym, sym};
+
 /// `PodTopologySpreadArgs`.
 #[derive(Clone, Debug, Default)]
 pub struct PodTopologySpreadArgs {
@@ -15,19 +37,71 @@ pub enum DefaultConstraints {
     #[default]
     System,
     /// `defaultingType: List`: these; their selector comes from the pod's owner.
-    List(Vec<crate::model::SpreadConstraint>),
+    List(Vec<SpreadConstraint>),
 }
 
 /// The plugin.
 #[derive(Clone, Debug)]
 pub struct PodTopologySpread {
-    args: PodTopologySpreadArgs,
+    /// For pods without constraints of their own; their selectors are not read.
+    defaults: Vec<SpreadConstraint>,
+    /// The defaults are the system's: nodes that lack a topology label are scored all the same.
+    system_defaulted: bool,
 }
 
 impl PodTopologySpread {
     /// The plugin with its arguments.
     pub fn new(args: PodTopologySpreadArgs) -> Self {
-        Self { args }
+        match args.defaults {
+            DefaultConstraints::System => Self {
+                defaults: vec![
+                    system_default(sym::HOSTNAME, 3),
+                    system_default(sym::ZONE, 5),
+                ],
+                system_defaulted: true,
+            },
+            DefaultConstraints::List(defaults) => Self {
+                defaults,
+                system_defaulted: false,
+            },
+        }
+    }
+
+    /// The constraints that hold for the pod: its own, or else the defaults.
+    fn constraints(&self, cx: Cx<'_>, pod: &Pod, action: UnsatisfiableAction) -> Vec<Constraint> {
+        let wanted = |c: &&SpreadConstraint| c.when_unsatisfiable == action;
+        if !pod.spread_constraints.is_empty() {
+            return pod
+                .spread_constraints
+                .iter()
+                .filter(wanted)
+                .map(|c| Constraint::own(c, &pod.labels))
+                .collect();
+        }
+        let mut defaults = self.defaults.iter().filter(wanted).peekable();
+        if defaults.peek().is_none() {
+            return Vec::new();
+        }
+        let selector = default_selector::default_selector(cx.cluster, pod);
+        if selector.is_empty() {
+            return Vec::new();
+        }
+        defaults
+            .map(|c| Constraint::new(c, selector.clone()))
+            .collect()
+    }
+}
+
+fn system_default(topology_key: Sym, max_skew: i32) -> SpreadConstraint {
+    SpreadConstraint {
+        max_skew,
+        topology_key,
+        when_unsatisfiable: UnsatisfiableAction::ScheduleAnyway,
+        selector: Selector::Nothing,
+        min_domains: 1,
+        honor_node_affinity: true,
+        honor_node_taints: false,
+        match_label_keys: Box::default(),
     }
 }
 
@@ -39,6 +113,96 @@ impl Plugin for PodTopologySpread {
         Point::PreScore,
         Point::Score,
     ];
-    type Filter = ();
-    type Score = ();
+    type Filter = HardConstraints;
+    type Score = SoftConstraints;
+
+    fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<HardConstraints> {
+        let constraints = self.constraints(cx, pod, UnsatisfiableAction::DoNotSchedule);
+        if constraints.is_empty() {
+            return PreFilter::Skip;
+        }
+        PreFilter::Ready(HardConstraints::count(cx.cluster, pod, constraints))
+    }
+
+    fn filter_unprepared(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<HardConstraints, Status> {
+        Err(Status::error(
+            "reading \"PreFilterPodTopologySpread\" from cycleState: not found",
+        ))
+    }
+
+    fn filter(&self, _cx: Cx<'_>, state: &HardConstraints, _pod: &Pod, node: &NodeInfo) -> Fit {
+        state.filter(&node.node)
+    }
+
+    fn trial(
+        &self,
+        cx: Cx<'_>,
+        state: &mut HardConstraints,
+        pod: &Pod,
+        other: &Pod,
+        node: &NodeInfo,
+        op: Trial,
+    ) {
+        let delta = match op {
+            Trial::Add => 1,
+            Trial::Remove => -1,
+        };
+        state.update_with_pod(pod, other, &node.node, delta, &cx.cluster.names);
+    }
+
+    fn pre_score(
+        &self,
+        cx: Cx<'_>,
+        pod: &Pod,
+        feasible: &[&NodeInfo],
+    ) -> PreScore<SoftConstraints> {
+        let constraints = self.constraints(cx, pod, UnsatisfiableAction::ScheduleAnyway);
+        if constraints.is_empty() || cx.cluster.nodes().is_empty() {
+            return PreScore::Skip;
+        }
+        let require_all_keys = !pod.spread_constraints.is_empty() || !self.system_defaulted;
+        PreScore::Ready(SoftConstraints::count(
+            cx.cluster,
+            pod,
+            constraints,
+            feasible,
+            require_all_keys,
+        ))
+    }
+
+    fn score_unprepared(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<SoftConstraints, Status> {
+        Err(Status::error(
+            "error reading \"PreScorePodTopologySpread\" from cycleState: not found",
+        ))
+    }
+
+    fn score(
+        &self,
+        _cx: Cx<'_>,
+        state: &SoftConstraints,
+        _pod: &Pod,
+        node: &NodeInfo,
+    ) -> Option<i64> {
+        state.score(&node.node)
+    }
+
+    fn normalize(&self, _state: &SoftConstraints, raw: i64, over: Range) -> i64 {
+        scoring::normalize(raw, over)
+    }
+
+    fn events(&self) -> Vec<Registration> {
+        hints::events()
+    }
+
+    fn hint(
+        &self,
+        cx: Cx<'_>,
+        event: &ClusterEvent,
+        pod: &Pod,
+        old: Option<&Object>,
+        new: Option<&Object>,
+    ) -> Hint {
+        let constraints = self.constraints(cx, pod, UnsatisfiableAction::DoNotSchedule);
+        hints::hint(&constraints, cx, event, pod, old, new)
+    }
 }
