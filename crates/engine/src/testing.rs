@@ -4,7 +4,7 @@ use crate::Snapshot;
 use crate::framework::Cx;
 use crate::model::{
     Labels, Namespace, Node, NodeAffinity, Object, Pod, PodKey, PodRequests, Requirement,
-    ResourceList, Resources, Selector,
+    ResourceId, ResourceList, Resources, Selector,
 };
 use crate::plugins::default_preemption::Preempting;
 use crate::queue::Nominator;
@@ -109,6 +109,44 @@ impl World {
             extended_resource_claim: None,
             required_features: Box::default(),
         }
+    }
+
+    /// Amounts as the API writes them: `("cpu", "500m")`.
+    pub(crate) fn resources(&mut self, pairs: &[(&str, &str)]) -> (ResourceList, Resources) {
+        let list = ResourceList::new(
+            pairs
+                .iter()
+                .map(|(name, amount)| (self.sym(name), amount.parse().expect("a quantity")))
+                .collect::<Vec<_>>(),
+        );
+        let Snapshot {
+            names,
+            resource_names,
+            ..
+        } = &mut self.snapshot;
+        let columns = resource_names.resources(&list, names);
+        (list, columns)
+    }
+
+    /// Gives a node what pods can ask for; 110 pods unless told.
+    pub(crate) fn set_allocatable(&mut self, node: &mut Node, pairs: &[(&str, &str)]) {
+        let pairs = [&[("pods", "110")], pairs].concat();
+        let at = usize::from(pairs[1..].iter().any(|(name, _)| *name == "pods"));
+        (node.allocatable_list, node.allocatable) = self.resources(&pairs[at..]);
+    }
+
+    /// Makes a pod ask for this, in every form that is counted.
+    pub(crate) fn set_requests(&mut self, pod: &mut Pod, pairs: &[(&str, &str)]) {
+        let (list, columns) = self.resources(pairs);
+        pod.requests = PodRequests {
+            non_zero_cpu_milli: columns.get(ResourceId::CPU),
+            non_zero_memory: columns.get(ResourceId::MEMORY),
+            total: list.clone(),
+            total_columns: columns.clone(),
+            spec: list.clone(),
+            spec_columns: columns,
+            scoring: list,
+        };
     }
 
     pub(crate) fn add_namespace(&mut self, name: &str, labels: &[(&str, &str)]) {

@@ -1,7 +1,10 @@
 //! NodeResourcesBalancedAllocation.
 
+use super::allocation::{Load, Share, Sums, is_best_effort, shares};
 use super::fit::ResourceSpec;
-use crate::framework::{Plugin, Point};
+use crate::NodeInfo;
+use crate::framework::{Cx, MAX_NODE_SCORE, Plugin, Point, PreScore, Status};
+use crate::model::Pod;
 
 /// `NodeResourcesBalancedAllocationArgs`.
 #[derive(Clone, Debug)]
@@ -18,10 +21,19 @@ impl Default for NodeResourcesBalancedAllocationArgs {
     }
 }
 
-/// The plugin.
+/// The plugin: prefers nodes whose resources are used more evenly with the pod than without it.
 #[derive(Clone, Debug)]
 pub struct NodeResourcesBalancedAllocation {
     args: NodeResourcesBalancedAllocationArgs,
+}
+
+/// What PreScore leaves for Score.
+#[derive(Clone, Debug, Default)]
+pub struct BalancedState {
+    /// The resources that count.
+    shares: Box<[Share]>,
+    /// The pod asks for none of them: every node scores 0.
+    best_effort: bool,
 }
 
 impl NodeResourcesBalancedAllocation {
@@ -29,11 +41,74 @@ impl NodeResourcesBalancedAllocation {
     pub fn new(args: NodeResourcesBalancedAllocationArgs) -> Self {
         Self { args }
     }
+
+    fn state(&self, cx: Cx<'_>, pod: &Pod) -> BalancedState {
+        let (resources, requests) = (&self.args.resources, &pod.requests.total);
+        BalancedState {
+            shares: shares(cx, resources, requests),
+            best_effort: is_best_effort(cx, resources, requests),
+        }
+    }
 }
 
 impl Plugin for NodeResourcesBalancedAllocation {
     const NAME: &'static str = "NodeResourcesBalancedAllocation";
     const POINTS: &'static [Point] = &[Point::PreScore, Point::Score];
     type Filter = ();
-    type Score = ();
+    type Score = BalancedState;
+
+    /// Pods that ask for nothing are left alone, or they would all go to the most balanced node.
+    fn pre_score(&self, cx: Cx<'_>, pod: &Pod, _feasible: &[&NodeInfo]) -> PreScore<BalancedState> {
+        let state = self.state(cx, pod);
+        if state.best_effort {
+            return PreScore::Skip;
+        }
+        PreScore::Ready(state)
+    }
+
+    fn score_unprepared(&self, cx: Cx<'_>, pod: &Pod) -> Result<BalancedState, Status> {
+        Ok(self.state(cx, pod))
+    }
+
+    fn score(
+        &self,
+        _cx: Cx<'_>,
+        state: &BalancedState,
+        _pod: &Pod,
+        node: &NodeInfo,
+    ) -> Option<i64> {
+        if state.best_effort {
+            return Some(0);
+        }
+        let with_pod = balance(&state.shares, node, |load| load.requested);
+        let without_pod = balance(&state.shares, node, |load| load.allocated);
+        let half = MAX_NODE_SCORE / 2;
+        Some(half + (half + with_pod - without_pod) / 2)
+    }
+}
+
+/// 100 less the standard deviation of the used fractions, in percent.
+fn balance(shares: &[Share], node: &NodeInfo, used: impl Fn(Load) -> i64) -> i64 {
+    let fractions = || {
+        shares
+            .iter()
+            .filter_map(|share| share.load(node, Sums::Requested))
+            .map(|load| (used(load) as f64 / load.allocatable as f64).min(1.0))
+    };
+    let count = fractions().count();
+    let deviation = match count {
+        0 | 1 => 0.0,
+        2 => {
+            let mut pair = fractions();
+            let (a, b) = (pair.next().unwrap_or(0.0), pair.next().unwrap_or(0.0));
+            ((a - b) / 2.0).abs()
+        }
+        _ => {
+            let count = count as f64;
+            let mean = fractions().fold(0.0, |sum, f| sum + f) / count;
+            let squares = fractions().fold(0.0, |sum, f| sum + (f - mean) * (f - mean));
+            (squares / count).sqrt()
+        }
+    };
+    ((1.0 - deviation) * MAX_NODE_SCORE as f64) as i64
 }

@@ -1,6 +1,15 @@
 //! NodeResourcesFit.
 
-use crate::framework::{Plugin, Point};
+use super::allocation::{Share, shares};
+use super::hints;
+use super::strategies::Strategy;
+use crate::NodeInfo;
+use crate::framework::{
+    ClusterEvent, Code, Cx, Fit, Hint, Plugin, Point, PreFilter, PreScore, Reason, Reasons,
+    Registration, Status,
+};
+use crate::model::{Object, Pod, ResourceId, is_extended_name};
+
 /// `NodeResourcesFitArgs`.
 #[derive(Clone, Debug)]
 pub struct NodeResourcesFitArgs {
@@ -66,17 +75,93 @@ impl ResourceSpec {
     }
 }
 
-/// The plugin.
+/// The plugin: the node must have what the pod asks for.
 #[derive(Clone, Debug)]
 pub struct NodeResourcesFit {
     args: NodeResourcesFitArgs,
+    strategy: Strategy,
+}
+
+/// What PreFilter leaves for Filter.
+#[derive(Clone, Debug, Default)]
+pub struct FitState {
+    /// What the pod asks for and the node must have, by column; nothing that is 0.
+    requests: Box<[(ResourceId, i64)]>,
 }
 
 impl NodeResourcesFit {
     /// The plugin with its arguments.
     pub fn new(args: NodeResourcesFitArgs) -> Self {
-        Self { args }
+        let strategy = Strategy::new(&args.scoring_strategy.kind);
+        Self { args, strategy }
     }
+
+    /// Whether nobody cares if nodes have enough of an extended resource.
+    fn ignores(&self, name: &str) -> bool {
+        let NodeResourcesFitArgs {
+            ignored_resources,
+            ignored_resource_groups,
+            ..
+        } = &self.args;
+        if (ignored_resources.is_empty() && ignored_resource_groups.is_empty())
+            || !is_extended_name(name)
+        {
+            return false;
+        }
+        let group = name.split('/').next().unwrap_or(name);
+        ignored_resources.iter().any(|ignored| ignored == name)
+            || ignored_resource_groups
+                .iter()
+                .any(|ignored| ignored == group)
+    }
+
+    fn shares(&self, cx: Cx<'_>, pod: &Pod) -> Box<[Share]> {
+        let resources = &self.args.scoring_strategy.resources;
+        shares(cx, resources, &pod.requests.scoring)
+    }
+}
+
+/// What `pod` asks for, by column; nothing that is 0.
+pub(super) fn requests_of(pod: &Pod) -> impl Iterator<Item = (ResourceId, i64)> + '_ {
+    pod.requests
+        .spec_columns
+        .iter()
+        .filter(|(id, amount)| *id != ResourceId::PODS && *amount > 0)
+}
+
+/// Whether a pod with these requests finds room beside the pods of `node`. Upstream's
+/// `fitsRequest`.
+pub(super) fn fits(requests: impl Iterator<Item = (ResourceId, i64)>, node: &NodeInfo) -> Fit {
+    let allocatable = &node.node.allocatable;
+    let mut code = Code::Unschedulable;
+    let mut first = None;
+    let mut more = Vec::new();
+    let mut fail = |reason| match first {
+        None => first = Some(reason),
+        Some(_) => more.push(reason),
+    };
+    let pods = i64::try_from(node.pods.len()).unwrap_or(i64::MAX);
+    if pods >= allocatable.get(ResourceId::PODS) {
+        fail(Reason::Text("Too many pods"));
+    }
+    for (id, amount) in requests {
+        let free = allocatable.get(id).wrapping_sub(node.requested.get(id));
+        if amount > free {
+            fail(Reason::Insufficient(id));
+            if amount > allocatable.get(id) {
+                code = Code::UnschedulableAndUnresolvable;
+            }
+        }
+    }
+    let Some(first) = first else { return Ok(()) };
+    if more.is_empty() {
+        return Err(Status::new(code, first));
+    }
+    more.insert(0, first);
+    Err(Status {
+        code,
+        reasons: Reasons::Many(more.into()),
+    })
 }
 
 impl Plugin for NodeResourcesFit {
@@ -87,6 +172,57 @@ impl Plugin for NodeResourcesFit {
         Point::PreScore,
         Point::Score,
     ];
-    type Filter = ();
-    type Score = ();
+    type Filter = FitState;
+    type Score = Box<[Share]>;
+
+    fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<FitState> {
+        let name = |id| cx.cluster.names.text(cx.cluster.resource_names.name(id));
+        let requests = requests_of(pod)
+            .filter(|(id, _)| !(id.is_scalar() && self.ignores(name(*id))))
+            .collect();
+        PreFilter::Ready(FitState { requests })
+    }
+
+    fn filter_unprepared(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<FitState, Status> {
+        Err(Status::error(
+            "error reading \"PreFilterNodeResourcesFit\" from cycleState: not found",
+        ))
+    }
+
+    fn filter(&self, _cx: Cx<'_>, state: &FitState, _pod: &Pod, node: &NodeInfo) -> Fit {
+        fits(state.requests.iter().copied(), node)
+    }
+
+    fn pre_score(&self, cx: Cx<'_>, pod: &Pod, _feasible: &[&NodeInfo]) -> PreScore<Box<[Share]>> {
+        PreScore::Ready(self.shares(cx, pod))
+    }
+
+    fn score_unprepared(&self, cx: Cx<'_>, pod: &Pod) -> Result<Box<[Share]>, Status> {
+        Ok(self.shares(cx, pod))
+    }
+
+    fn score(
+        &self,
+        _cx: Cx<'_>,
+        shares: &Box<[Share]>,
+        _pod: &Pod,
+        node: &NodeInfo,
+    ) -> Option<i64> {
+        Some(self.strategy.score(shares, node))
+    }
+
+    fn events(&self) -> Vec<Registration> {
+        hints::events()
+    }
+
+    fn hint(
+        &self,
+        cx: Cx<'_>,
+        event: &ClusterEvent,
+        pod: &Pod,
+        old: Option<&Object>,
+        new: Option<&Object>,
+    ) -> Hint {
+        hints::hint(cx, event, pod, old, new)
+    }
 }

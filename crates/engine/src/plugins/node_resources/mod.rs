@@ -1,4 +1,11 @@
-//! NodeResourcesFit and NodeResourcesBalancedAllocation.
+//! NodeResourcesFit and NodeResourcesBalancedAllocation. Upstream's
+//! `pkg/scheduler/framework/plugins/noderesources`.
 
+mod allocation;
 pub mod balanced_allocation;
 pub mod fit;
+mod hints;
+mod strategies;
+
+#[cfg(test)]
+mod tests;
