@@ -52,6 +52,11 @@ impl Duration {
     /// No time at all.
     pub const ZERO: Self = Self(0);
 
+    /// From nanoseconds.
+    pub const fn from_nanos(nanos: i64) -> Self {
+        Self(nanos)
+    }
+
     /// From whole seconds.
     pub const fn from_secs(secs: i64) -> Self {
         Self(secs.saturating_mul(NANOS_PER_SECOND))

@@ -1,4 +1,5 @@
-//! Changes of the cluster, as far as the queue cares.
+//! Changes of the cluster, as far as the queue cares. Follows upstream's `kube-scheduler/framework`
+//! (`types.go`) and `pkg/scheduler/framework/{types,events}.go`.
 
 use std::fmt;
 
@@ -32,6 +33,9 @@ impl Action {
         Self(self.0 | other.0)
     }
 
+    /// The empty set.
+    pub const NONE: Self = Self(0);
+
     /// Whether the sets share a bit.
     pub const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
@@ -62,7 +66,7 @@ impl fmt::Display for Action {
 }
 
 /// What changed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 #[allow(missing_docs)]
 pub enum EventResource {
     /// Any pod; only in registrations.
@@ -90,13 +94,26 @@ impl fmt::Display for EventResource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::WildCard => f.write_str("*"),
-            other => write!(f, "{other:?}"),
+            Self::CSINode
+            | Self::CSIDriver
+            | Self::CSIStorageCapacity
+            | Self::StorageClass
+            | Self::VolumeAttachment => write!(f, "storage.k8s.io/{self:?}"),
+            Self::ResourceClaim | Self::ResourceSlice | Self::DeviceClass => {
+                write!(f, "resource.k8s.io/{self:?}")
+            }
+            Self::Pod
+            | Self::AssignedPod
+            | Self::UnschedulablePod
+            | Self::Node
+            | Self::PersistentVolume
+            | Self::PersistentVolumeClaim => write!(f, "{self:?}"),
         }
     }
 }
 
 /// A change of the cluster that could make a rejected pod schedulable.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct ClusterEvent {
     /// What changed.
     pub resource: EventResource,
@@ -111,6 +128,16 @@ impl ClusterEvent {
     pub const UNSCHEDULABLE_TIMEOUT: Self = Self::custom("UnschedulableTimeout");
     /// Somebody asked for the pod to be tried now.
     pub const FORCE_ACTIVATE: Self = Self::custom("ForceActivate");
+
+    /// A pod appeared on a node.
+    pub const ASSIGNED_POD_ADD: Self = Self::new(EventResource::AssignedPod, Action::ADD);
+    /// A pod left its node, or what was kept for it there.
+    pub const ASSIGNED_POD_DELETE: Self = Self::new(EventResource::AssignedPod, Action::DELETE);
+    /// A pending pod appeared.
+    pub const UNSCHEDULED_POD_ADD: Self = Self::new(EventResource::UnschedulablePod, Action::ADD);
+    /// A pending pod changed in a way that has no event of its own.
+    pub const UNSCHEDULED_POD_UPDATE: Self =
+        Self::new(EventResource::UnschedulablePod, Action::UPDATE);
 
     /// A change of an object.
     pub const fn new(resource: EventResource, action: Action) -> Self {
@@ -183,5 +210,51 @@ impl Registration {
             event: ClusterEvent::new(resource, action),
             hinted: false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_upstreams() {
+        let label = |resource, action| ClusterEvent::new(resource, action).label();
+        assert_eq!(label(EventResource::Node, Action::ADD), "NodeAdd");
+        assert_eq!(
+            label(EventResource::CSINode, Action::UPDATE),
+            "storage.k8s.io/CSINodeUpdate"
+        );
+        assert_eq!(
+            label(EventResource::ResourceClaim, Action::ADD),
+            "resource.k8s.io/ResourceClaimAdd"
+        );
+        assert_eq!(
+            label(EventResource::AssignedPod, Action::UPDATE_POD_SCALE_DOWN),
+            "AssignedPodUpdatePodScaleDown"
+        );
+        assert_eq!(ClusterEvent::FORCE_ACTIVATE.label(), "ForceActivate");
+    }
+
+    #[test]
+    fn a_registration_covers_what_is_as_specific_or_more() {
+        let covers = |(r, a), (er, ea)| ClusterEvent::new(r, a).covers(&ClusterEvent::new(er, ea));
+        use EventResource::{AssignedPod, Node, Pod, UnschedulablePod};
+        assert!(covers(
+            (Node, Action::UPDATE),
+            (Node, Action::UPDATE_NODE_LABEL)
+        ));
+        assert!(!covers(
+            (Node, Action::UPDATE_NODE_LABEL),
+            (Node, Action::UPDATE)
+        ));
+        assert!(covers((Pod, Action::DELETE), (AssignedPod, Action::DELETE)));
+        assert!(covers(
+            (Pod, Action::UPDATE),
+            (UnschedulablePod, Action::UPDATE)
+        ));
+        assert!(!covers((Pod, Action::ADD), (Node, Action::ADD)));
+        // A wildcard event is nobody's registered event.
+        assert!(!ClusterEvent::new(Node, Action::ALL).covers(&ClusterEvent::FORCE_ACTIVATE));
     }
 }

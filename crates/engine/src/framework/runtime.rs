@@ -100,15 +100,26 @@ impl Framework {
             .collect()
     }
 
-    /// The first PreEnqueue plugin that holds the pod back.
-    pub fn run_pre_enqueue(&self, cx: Cx<'_>, pod: &Pod) -> Option<PluginStatus> {
-        self.at(Point::PreEnqueue).find_map(|(_, plugin)| {
+    /// The first PreEnqueue plugin that holds the pod back; `gated_by`, which held it back before,
+    /// is asked first.
+    pub fn run_pre_enqueue(
+        &self,
+        cx: Cx<'_>,
+        pod: &Pod,
+        gated_by: Option<&str>,
+    ) -> Option<PluginStatus> {
+        let ask = |(_, plugin): (usize, &dyn AnyPlugin)| {
             let status = plugin.pre_enqueue(cx, pod).err()?;
             Some(PluginStatus {
                 plugin: plugin.name(),
                 status,
             })
-        })
+        };
+        let held_before = |(_, plugin): &(usize, &dyn AnyPlugin)| Some(plugin.name()) == gated_by;
+        self.at(Point::PreEnqueue)
+            .filter(held_before)
+            .chain(self.at(Point::PreEnqueue).filter(|p| !held_before(p)))
+            .find_map(ask)
     }
 
     /// Which of two pods is to be tried first.

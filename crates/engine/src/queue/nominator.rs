@@ -1,14 +1,18 @@
-//! Pods that are promised a node.
+//! Pods that are promised a node. Upstream's `backend/queue/nominator.go`.
 
+use crate::Snapshot;
+use crate::framework::Nomination;
 use crate::model::Pod;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use stowplan_base::Sym;
+use stowplan_base::{Lookup, Sym};
 
 /// Which pending pods are nominated to run on which node, in the order of nomination.
 #[derive(Clone, Debug, Default)]
 pub struct Nominator {
     by_node: BTreeMap<Sym, Vec<Arc<Pod>>>,
+    /// The node of each nominated pod, by uid.
+    nodes: Lookup<Arc<str>, Sym>,
 }
 
 impl Nominator {
@@ -17,17 +21,58 @@ impl Nominator {
         self.by_node.get(&node).map_or(&[], |pods| pods)
     }
 
+    /// The node that a pod is nominated to.
+    pub fn node_of(&self, uid: &str) -> Option<Sym> {
+        self.nodes.get(uid).copied()
+    }
+
     /// Nominates a pod; an earlier nomination of it is dropped.
     pub fn add(&mut self, pod: Arc<Pod>, node: Sym) {
         self.remove(&pod.uid);
+        self.nodes.insert(pod.uid.clone(), node);
         self.by_node.entry(node).or_default().push(pod);
     }
 
     /// Drops a pod's nomination.
     pub fn remove(&mut self, uid: &str) {
-        self.by_node.retain(|_, pods| {
+        let Some(node) = self.nodes.remove(uid) else {
+            return;
+        };
+        if let Some(pods) = self.by_node.get_mut(&node) {
             pods.retain(|pod| *pod.uid != *uid);
-            !pods.is_empty()
-        });
+            if pods.is_empty() {
+                self.by_node.remove(&node);
+            }
+        }
+    }
+
+    /// Nominates a pod to the given node, or to the one that its status says.
+    ///
+    /// A pod that the API does not have or that is on a node loses its nomination.
+    pub fn nominate(&mut self, pod: &Arc<Pod>, nomination: Nomination, cluster: &Snapshot) {
+        self.remove(&pod.uid);
+        let node = match nomination {
+            Nomination::Keep => pod.nominated_node_name,
+            Nomination::Set(node) => node,
+        };
+        let is_pending = cluster
+            .listed_pod(pod.namespace, pod.name)
+            .is_some_and(|listed| !listed.is_assigned());
+        if let Some(node) = node.filter(|_| is_pending) {
+            self.add(pod.clone(), node);
+        }
+    }
+
+    /// Follows a change of a pending pod.
+    ///
+    /// A nomination that the status never mentioned stays; otherwise the status decides.
+    pub fn update(&mut self, old: &Pod, new: &Arc<Pod>, cluster: &Snapshot) {
+        let unmentioned = old.nominated_node_name.is_none() && new.nominated_node_name.is_none();
+        let nomination = match self.node_of(&old.uid) {
+            Some(node) if unmentioned => Nomination::Set(Some(node)),
+            _ => Nomination::Keep,
+        };
+        self.remove(&old.uid);
+        self.nominate(new, nomination, cluster);
     }
 }

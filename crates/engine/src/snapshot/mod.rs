@@ -39,6 +39,8 @@ pub struct Snapshot {
     /// Pods on nodes that do not exist (yet): they count once their node appears.
     orphans: BTreeMap<Sym, Vec<Arc<Pod>>>,
     pods: Lookup<Arc<str>, Arc<Pod>>,
+    /// Every pod as the API has it, pending ones included.
+    listed_pods: Objects<Pod>,
     images: Lookup<Sym, ImageState>,
     no_labels: Labels,
     /// Namespaces.
@@ -99,6 +101,21 @@ impl Snapshot {
     /// The assigned or assumed pod of this uid.
     pub fn pod(&self, uid: &str) -> Option<&Arc<Pod>> {
         self.pods.get(uid)
+    }
+
+    /// The pod of this name as the API has it, pending or assigned.
+    pub fn listed_pod(&self, namespace: Sym, name: Sym) -> Option<&Arc<Pod>> {
+        self.listed_pods.get(namespace, name)
+    }
+
+    /// Keeps what the API says of a pod, without putting it on a node; returns what it replaced.
+    pub fn list_pod(&mut self, pod: Arc<Pod>) -> Option<Arc<Pod>> {
+        self.listed_pods.insert(pod.namespace, pod.name, pod)
+    }
+
+    /// The API has no pod of this name any more; returns what it was.
+    pub fn unlist_pod(&mut self, namespace: Sym, name: Sym) -> Option<Arc<Pod>> {
+        self.listed_pods.remove(namespace, name)
     }
 
     /// How the image of this name is spread.

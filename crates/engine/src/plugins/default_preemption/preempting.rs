@@ -1,8 +1,9 @@
-//! Preemptions that are being carried out.
+//! Preemptions that are being carried out. Upstream's `framework/preemption/executor.go`.
 
 use crate::Snapshot;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use stowplan_base::Sym;
 
 /// Preemptions that are being carried out, by the preemptor's uid. Written by whoever carries them
 /// out; read by DefaultPreemption's PreEnqueue.
@@ -16,7 +17,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug, Default)]
 pub struct Preempting {
     running: BTreeSet<Arc<str>>,
-    last_victims: BTreeMap<Arc<str>, Arc<str>>,
+    /// (namespace, name) of the last victim.
+    last_victims: BTreeMap<Arc<str>, (Sym, Sym)>,
 }
 
 impl Preempting {
@@ -26,8 +28,9 @@ impl Preempting {
     }
 
     /// Only one victim is left to be evicted.
-    pub fn last_victim(&mut self, preemptor: &Arc<str>, victim: &Arc<str>) {
-        self.last_victims.insert(preemptor.clone(), victim.clone());
+    pub fn last_victim(&mut self, preemptor: &Arc<str>, namespace: Sym, name: Sym) {
+        self.last_victims
+            .insert(preemptor.clone(), (namespace, name));
     }
 
     /// All victims were evicted, or an eviction failed.
@@ -44,7 +47,9 @@ impl Preempting {
         match self.last_victims.get(preemptor) {
             None => true,
             // Its deletion may be seen before the answer to the call that asked for it.
-            Some(victim) => cluster.pod(victim).is_some_and(|pod| !pod.terminating),
+            Some((namespace, name)) => cluster
+                .listed_pod(*namespace, *name)
+                .is_some_and(|victim| !victim.terminating),
         }
     }
 }

@@ -1,0 +1,153 @@
+//! How pods enter and leave the queue.
+
+use super::hints::{Strategy, worth_requeuing, worth_requeuing_after_attempt};
+use super::moves::Origin;
+use super::{Cause, Env, Happening, Part, QueuedPod, SchedulingQueue, id_of};
+use crate::framework::ClusterEvent;
+use crate::model::{Object, Pod};
+use std::sync::Arc;
+
+impl SchedulingQueue {
+    /// A pending pod appeared.
+    pub fn add(&mut self, env: &mut Env<'_>, pod: Arc<Pod>) {
+        let cause = Cause::Event(ClusterEvent::UNSCHEDULED_POD_ADD);
+        let pod = QueuedPod::new(pod, env.now);
+        self.move_to_active(env, pod, cause, Origin::Elsewhere);
+    }
+
+    /// A pending pod changed; `events` says how.
+    ///
+    /// A pod in flight learns of it when its attempt fails, an unschedulable one may be woken by
+    /// it, and one that is nowhere enters the queue anew.
+    pub fn update(
+        &mut self,
+        env: &mut Env<'_>,
+        old: &Arc<Pod>,
+        new: &Arc<Pod>,
+        events: &[ClusterEvent],
+    ) {
+        let happening = |event: ClusterEvent| Happening {
+            event,
+            old: Some(Object::Pod(old.clone())),
+            new: Some(Object::Pod(new.clone())),
+        };
+        for event in events {
+            self.note_event(*event);
+        }
+        if self.in_flight.contains(&new.uid) {
+            for event in events {
+                self.in_flight.remember(|| happening(*event));
+            }
+            return;
+        }
+        if self.replace(env, new) {
+            env.nominator.update(old, new, env.cluster);
+            for event in events {
+                if self.wake_updated(env, &happening(*event)) {
+                    break;
+                }
+            }
+            return;
+        }
+        let cause = Cause::Event(ClusterEvent::UNSCHEDULED_POD_UPDATE);
+        let pod = QueuedPod::new(new.clone(), env.now);
+        self.move_to_active(env, pod, cause, Origin::Elsewhere);
+    }
+
+    /// Replaces a waiting pod with its new version, in place; returns whether it waits at all.
+    fn replace(&mut self, env: &Env<'_>, new: &Arc<Pod>) -> bool {
+        let id = id_of(new);
+        let set = |pod: &mut QueuedPod| pod.pod = new.clone();
+        if let Some(pod) = self.pool.get_mut(id) {
+            set(pod);
+            return true;
+        }
+        let less_backoff = self.config.less_backoff(env.profiles);
+        let less_error_backoff = self.config.less_error_backoff();
+        self.active.update(id, set, env.less())
+            || self.backoff.update(id, set, less_backoff)
+            || self.error_backoff.update(id, set, less_error_backoff)
+    }
+
+    /// Wakes a pod of the pool if its own change might help it; returns whether it left the pool.
+    fn wake_updated(&mut self, env: &mut Env<'_>, happening: &Happening) -> bool {
+        let Some(Object::Pod(new)) = &happening.new else {
+            return false;
+        };
+        let Some(pod) = self.pool.get(id_of(new)) else {
+            return false;
+        };
+        let asked = env.profiles.asked(&happening.event);
+        let strategy = worth_requeuing(env, &mut self.trace, &asked, pod, happening);
+        if strategy == Strategy::Skip {
+            return false;
+        }
+        let cause = Cause::Event(happening.event);
+        match self.pool.remove(id_of(new)) {
+            Some(pod) => self.requeue(env, pod, strategy, cause, Origin::Pool),
+            None => false,
+        }
+    }
+
+    /// A pending pod is gone, or on a node.
+    pub fn delete(&mut self, env: &mut Env<'_>, pod: &Arc<Pod>) {
+        env.nominator.remove(&pod.uid);
+        let id = id_of(pod);
+        if self.active.remove(id, env.less()).is_none()
+            && self.remove_from_backoff(env, id).is_none()
+        {
+            self.pool.remove(id);
+        }
+    }
+
+    /// Takes the next pod to be tried; `None` if there is none for now.
+    ///
+    /// When no pod is active, the first in backoff is taken, whether its time has come or not.
+    pub fn pop(&mut self, env: &Env<'_>) -> Option<QueuedPod> {
+        loop {
+            let mut pod = match self.active.pop(env.less()) {
+                Some(pod) => pod,
+                None => {
+                    let pod = self.backoff.pop(self.config.less_backoff(env.profiles))?;
+                    self.incoming.count(Part::Active, Cause::PopFromBackoffQ);
+                    pod
+                }
+            };
+            pod.attempts += 1;
+            // A pod that is in flight already is dropped: its attempt will bring it back.
+            if self.in_flight.start(pod.pod.clone()) {
+                return Some(pod);
+            }
+        }
+    }
+
+    /// The attempt of a popped pod is over.
+    pub fn done(&mut self, uid: &str) {
+        self.in_flight.done(uid);
+    }
+
+    /// A popped pod failed. Its rejecting plugins say why; none at all is an error.
+    pub fn add_unschedulable(&mut self, env: &mut Env<'_>, mut pod: QueuedPod) {
+        let uid = pod.pod.uid.clone();
+        if self.get(pod.id()).is_none() {
+            if pod.rejectors().is_empty() {
+                pod.consecutive_errors += 1;
+            } else {
+                pod.unschedulable_count += 1;
+                pod.consecutive_errors = 0;
+            }
+            pod.timestamp = env.now;
+            pod.flushed = false;
+            pod.flush_timestamp = None;
+            let strategy = worth_requeuing_after_attempt(
+                env,
+                &mut self.trace,
+                &pod,
+                self.in_flight.events_since(&uid),
+            );
+            let cause = Cause::ScheduleAttemptFailure;
+            self.requeue(env, pod, strategy, cause, Origin::Elsewhere);
+        }
+        self.done(&uid);
+    }
+}

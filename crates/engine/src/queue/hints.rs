@@ -1,0 +1,105 @@
+//! Is an event worth a new attempt? Upstream's `isPodWorthRequeuing`.
+
+use super::profiles::Asked;
+use super::{Env, Happening, QueuedPod, Trace};
+use crate::framework::Hint;
+use crate::model::Object;
+
+/// How a pod leaves the pool, from the least to the most urgent.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Strategy {
+    /// It stays.
+    Skip,
+    /// As soon as its backoff is over.
+    AfterBackoff,
+    /// At once: a plugin that left it waiting says so.
+    Immediately,
+}
+
+/// Asks the plugins that rejected the pod, until the answer is decided.
+pub(super) fn worth_requeuing(
+    env: &Env<'_>,
+    trace: &mut Option<Trace>,
+    asked: &Asked,
+    pod: &QueuedPod,
+    happening: &Happening,
+) -> Strategy {
+    if pod.rejectors().is_empty() {
+        return Strategy::AfterBackoff;
+    }
+    if happening.event.is_wildcard() {
+        return match &happening.new {
+            // An activation concerns one pod.
+            Some(Object::Pod(target)) if target.uid == pod.pod.uid => Strategy::AfterBackoff,
+            Some(_) => Strategy::Skip,
+            None => Strategy::AfterBackoff,
+        };
+    }
+    let Some(profile) = env.profiles.position(&pod.pod) else {
+        return Strategy::AfterBackoff;
+    };
+    let mut strategy = Strategy::Skip;
+    for &(plugin, hinted) in asked.of_profile(profile) {
+        if !pod.rejectors().contains(plugin) {
+            continue;
+        }
+        let name = env.profiles.name(plugin);
+        let hint = if hinted {
+            env.profiles.frameworks()[profile].hint(
+                env.cx(),
+                name,
+                &happening.event,
+                &pod.pod,
+                happening.old.as_ref(),
+                happening.new.as_ref(),
+            )
+        } else {
+            Hint::Queue
+        };
+        let is_skip = hint == Hint::Skip;
+        if let Some(trace) = trace {
+            trace.hint(happening.event, &pod.pod, name, hint);
+        }
+        if is_skip {
+            continue;
+        }
+        if pod.pending_plugins.contains(plugin) {
+            return Strategy::Immediately;
+        }
+        strategy = Strategy::AfterBackoff;
+        if pod.pending_plugins.is_empty() {
+            break;
+        }
+    }
+    strategy
+}
+
+/// Whether anything that happened since the pod was popped is worth a new attempt.
+pub(super) fn worth_requeuing_after_attempt<'a>(
+    env: &Env<'_>,
+    trace: &mut Option<Trace>,
+    pod: &QueuedPod,
+    happenings: Option<impl Iterator<Item = &'a Happening>>,
+) -> Strategy {
+    if pod.rejectors().is_empty() {
+        return Strategy::AfterBackoff;
+    }
+    let Some(happenings) = happenings else {
+        // Not in flight any more: what it missed is unknown.
+        return Strategy::AfterBackoff;
+    };
+    let mut strategy = Strategy::Skip;
+    for happening in happenings {
+        let asked = env.profiles.asked(&happening.event);
+        strategy = strategy.max(worth_requeuing(env, trace, &asked, pod, happening));
+        let decided = match strategy {
+            Strategy::Skip => false,
+            Strategy::AfterBackoff => pod.pending_plugins.is_empty(),
+            Strategy::Immediately => true,
+        };
+        if decided {
+            break;
+        }
+    }
+    strategy
+}
