@@ -8,8 +8,10 @@
 //! - [`framework`]: the extension points, and how a profile of plugins is run.
 //! - [`plugins`]: one file or folder per in-tree plugin.
 //! - [`queue`]: the scheduling queue, a state machine over time.
+//! - [`explain`]: the same attempt with everything kept.
 //! - [`schedule`]: one scheduling attempt from PreFilter to the best set of nodes.
 
+pub mod explain;
 pub mod framework;
 pub mod model;
 pub mod plugins;

@@ -6,9 +6,15 @@ mod csi_translation;
 pub mod devices;
 pub mod features;
 pub mod images;
+pub mod node;
+mod object;
+pub mod pod;
 pub mod requests;
 pub mod selector;
 pub mod storage;
+pub mod workload;
+
+pub use object::object;
 
 use stowplan_base::{Names, Quantity, Sym};
 use stowplan_engine::model::ResourceNames;
