@@ -1,1 +1,15 @@
-//! Stowplan oracle.
+//! The conformance runner: what the real kube-scheduler v1.36.4 decided, compared with what the
+//! engine decides.
+//!
+//! Cases are JSON lines, plain or compressed with zstd; `cases/README.md` describes them.
+
+pub mod cases;
+pub mod decision;
+pub mod diff;
+
+use serde_json::Value;
+
+/// Runs one case; returns the differences, none if all is equal.
+pub fn run_case(case: &Value) -> Vec<String> {
+    decision::run_case(case)
+}

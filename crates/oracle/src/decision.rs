@@ -1,0 +1,330 @@
+//! Recorded decisions: a cluster, a pod, and the whole tournament.
+
+use crate::diff::diff;
+use anyhow::{Context, Result};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use stowplan_bridge::convert::{Door, object};
+use stowplan_engine::Snapshot;
+use stowplan_engine::explain::{Explanation, explain};
+use stowplan_engine::framework::{Cx, Framework, PluginStatus, Status};
+use stowplan_engine::model::{Kind, Object, Pod};
+use stowplan_engine::plugins::default_preemption::Preempting;
+use stowplan_engine::queue::Nominator;
+
+/// Runs one case; returns the differences, none if all is equal.
+pub fn run_case(case: &Value) -> Vec<String> {
+    match World::load(case) {
+        Ok(world) => {
+            let mut expected = case["expect"].clone();
+            let mut got = world.record();
+            normalize(&mut expected);
+            normalize(&mut got);
+            diff(&expected, &got)
+        }
+        Err(error) => vec![format!("the case cannot be loaded: {error:#}")],
+    }
+}
+
+/// Lists in a case and the kind that they hold.
+const LISTS: &[(&str, Kind)] = &[
+    ("nodes", Kind::Node),
+    ("pods", Kind::Pod),
+    ("namespaces", Kind::Namespace),
+    ("podDisruptionBudgets", Kind::PodDisruptionBudget),
+    ("persistentVolumes", Kind::PersistentVolume),
+    ("persistentVolumeClaims", Kind::PersistentVolumeClaim),
+    ("storageClasses", Kind::StorageClass),
+    ("csiNodes", Kind::CSINode),
+    ("csiDrivers", Kind::CSIDriver),
+    ("csiStorageCapacities", Kind::CSIStorageCapacity),
+    ("volumeAttachments", Kind::VolumeAttachment),
+    ("services", Kind::Service),
+    ("replicaSets", Kind::ReplicaSet),
+    ("statefulSets", Kind::StatefulSet),
+    ("replicationControllers", Kind::ReplicationController),
+];
+
+/// A case, ready to be decided.
+struct World {
+    cluster: Snapshot,
+    nominator: Nominator,
+    framework: Framework,
+    pod: Arc<Pod>,
+}
+
+impl World {
+    fn load(case: &Value) -> Result<Self> {
+        let mut cluster = Snapshot::new();
+        let mut pending = Vec::new();
+        for (list, kind) in LISTS {
+            for (i, json) in case["objects"][*list]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .enumerate()
+            {
+                let at = || format!("objects.{list}[{i}]");
+                match object(&mut door(&mut cluster), *kind, json).with_context(at)? {
+                    Object::Pod(pod) if !pod.is_assigned() => pending.push(pod),
+                    object => {
+                        cluster.upsert(object);
+                    }
+                }
+            }
+        }
+        let framework = framework(&case["profile"])?;
+        let Object::Pod(pod) =
+            object(&mut door(&mut cluster), Kind::Pod, &case["pod"]).context("pod")?
+        else {
+            unreachable!("the kind is Pod")
+        };
+        let mut world = Self {
+            cluster,
+            nominator: Nominator::default(),
+            framework,
+            pod,
+        };
+        world.nominate(pending);
+        Ok(world)
+    }
+
+    /// Pending pods with a nomination reach the nominator through the queue: finished pods, those
+    /// of other schedulers and gated ones never do.
+    fn nominate(&mut self, pending: Vec<Arc<Pod>>) {
+        for pod in pending {
+            let Some(node) = pod.nominated_node_name else {
+                continue;
+            };
+            let preempting = Preempting::default();
+            let cx = Cx {
+                cluster: &self.cluster,
+                nominator: &self.nominator,
+                preempting: &preempting,
+            };
+            let gated = self.framework.run_pre_enqueue(cx, &pod).is_some();
+            if !pod.finished && pod.scheduler_name == self.pod.scheduler_name && !gated {
+                self.nominator.add(pod, node);
+            }
+        }
+    }
+
+    /// The decision in the form of a case's `expect`.
+    fn record(&self) -> Value {
+        let preempting = Preempting::default();
+        let cx = Cx {
+            cluster: &self.cluster,
+            nominator: &self.nominator,
+            preempting: &preempting,
+        };
+        let explanation = explain(&self.framework, cx, &self.pod, false);
+        Recorder {
+            cluster: &self.cluster,
+            framework: &self.framework,
+        }
+        .record(&explanation)
+    }
+}
+
+fn framework(profile: &Value) -> Result<Framework> {
+    anyhow::ensure!(profile.is_null(), "profiles cannot be read yet");
+    Ok(stowplan_engine::plugins::registry::default_framework())
+}
+
+fn door(cluster: &mut Snapshot) -> Door<'_> {
+    Door {
+        names: &mut cluster.names,
+        resource_names: &mut cluster.resource_names,
+    }
+}
+
+/// Turns an explanation into JSON.
+struct Recorder<'a> {
+    cluster: &'a Snapshot,
+    framework: &'a Framework,
+}
+
+impl Recorder<'_> {
+    fn record(&self, e: &Explanation) -> Value {
+        let mut out = Map::new();
+        let mut put = |key: &str, value: Value| out.insert(key.to_owned(), value);
+        if let Some(status) = &e.pre_enqueue {
+            put("preenqueue", self.status(status));
+            return Value::Object(out);
+        }
+        if e.error.is_some() {
+            put("error", json!(true));
+        }
+        if e.score_error.is_some() {
+            put("score_error", json!(true));
+        }
+        put(
+            "prefilter",
+            e.pre_filter
+                .as_ref()
+                .map_or(Value::Null, |status| self.status(status)),
+        );
+        if let (None, Some(nodes)) = (&e.pre_filter, &e.narrowed_to) {
+            put(
+                "prefilter_nodes",
+                nodes
+                    .iter()
+                    .map(|name| self.cluster.names.text(*name))
+                    .collect(),
+            );
+        }
+        put("skipped_filter", json!(e.skipped_filters));
+        put("filter", self.filter(e));
+        put("scores", self.scores(e));
+        put("skipped_score", json!(e.scores.skipped));
+        put(
+            "weights",
+            self.framework
+                .score_weights()
+                .into_iter()
+                .map(|(name, weight)| (name.to_owned(), json!(weight)))
+                .collect(),
+        );
+        put("total", self.by_node(e, &e.scores.totals));
+        put(
+            "winners",
+            e.best.iter().map(|at| self.node(e, *at)).collect(),
+        );
+        if let Some(at) = e.nominated {
+            put("nominated_shortcut", json!(self.node(e, at)));
+        }
+        if let Some(message) = &e.message {
+            put("message", json!(message));
+        }
+        if let Some(post_filter) = &e.post_filter {
+            put("preemption", self.preemption(post_filter));
+        }
+        Value::Object(out)
+    }
+
+    fn node(&self, e: &Explanation, at: usize) -> String {
+        self.cluster.names.text(e.nodes[at].node).to_owned()
+    }
+
+    fn status(&self, status: &PluginStatus) -> Value {
+        let PluginStatus {
+            plugin,
+            status: Status { code, .. },
+        } = status;
+        let reasons: Vec<_> = status
+            .status
+            .reasons()
+            .iter()
+            .map(|r| r.render(self.cluster))
+            .collect();
+        json!({ "plugin": plugin, "code": code.as_str(), "reasons": reasons })
+    }
+
+    fn filter(&self, e: &Explanation) -> Value {
+        if e.pre_filter.is_some() {
+            return json!({});
+        }
+        e.nodes
+            .iter()
+            .map(|node| {
+                let verdict = node
+                    .rejected
+                    .as_ref()
+                    .map_or(Value::Null, |status| self.status(status));
+                (self.cluster.names.text(node.node).to_owned(), verdict)
+            })
+            .collect()
+    }
+
+    fn by_node(&self, e: &Explanation, values: &[i64]) -> Value {
+        e.feasible
+            .iter()
+            .zip(values)
+            .map(|(at, value)| (self.node(e, *at), json!(value)))
+            .collect()
+    }
+
+    fn scores(&self, e: &Explanation) -> Value {
+        e.scores
+            .plugins
+            .iter()
+            .map(|scores| {
+                (
+                    scores.plugin.to_owned(),
+                    self.by_node(e, &scores.normalized),
+                )
+            })
+            .collect()
+    }
+
+    fn preemption(&self, verdict: &stowplan_engine::explain::PostFilterVerdict) -> Value {
+        let (status, message) = match &verdict.result.status {
+            Ok(()) => ("Success", String::new()),
+            Err(status) => (status.code.as_str(), status.message(self.cluster)),
+        };
+        let out = json!({
+            "status": status, "message": message,
+            "nominated": "", "victims": [], "pdb_violations": 0, "candidates": {},
+        });
+        out
+    }
+}
+
+/// Makes two recordings comparable: orders that mean nothing are sorted away, and errors count
+/// as such, whatever their text.
+fn normalize(expect: &mut Value) {
+    let Value::Object(fields) = expect else {
+        return;
+    };
+    for key in ["error", "score_error"] {
+        if let Some(error) = fields.get_mut(key) {
+            *error = json!(true);
+        }
+    }
+    // Nothing else is said of a gated pod, and an error ends the attempt wherever it happens.
+    if fields.contains_key("preenqueue") {
+        fields.retain(|key, _| key == "preenqueue");
+    }
+    if fields.contains_key("error") {
+        fields.retain(|key, _| key == "error" || key == "score_error");
+    }
+    fields.retain(|_, value| !is_empty(value));
+    for key in [
+        "winners",
+        "prefilter_nodes",
+        "skipped_filter",
+        "skipped_score",
+    ] {
+        if let Some(list) = fields.get_mut(key) {
+            sort(list);
+        }
+    }
+    sort_reasons(expect);
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(list) => list.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        _ => false,
+    }
+}
+
+fn sort(list: &mut Value) {
+    if let Value::Array(items) = list {
+        items.sort_by_key(Value::to_string);
+    }
+}
+
+/// Reasons compare as multisets: upstream lists scalar resources in map order.
+fn sort_reasons(value: &mut Value) {
+    let Value::Object(fields) = value else { return };
+    for (key, child) in fields {
+        if key == "reasons" || key == "nominated_ties" {
+            sort(child);
+        } else {
+            sort_reasons(child);
+        }
+    }
+}
