@@ -82,7 +82,7 @@ impl Explanation {
 /// even where the scheduler would not need them, with only one feasible node.
 pub fn explain(framework: &Framework, cx: Cx<'_>, pod: &Pod, all_filters: bool) -> Explanation {
     let mut explanation = Explanation::empty();
-    explanation.pre_enqueue = framework.run_pre_enqueue(cx, pod);
+    explanation.pre_enqueue = framework.run_pre_enqueue(cx, pod, None);
     if explanation.pre_enqueue.is_some() {
         return explanation;
     }

@@ -102,7 +102,7 @@ impl World {
                 nominator: &self.nominator,
                 preempting: &preempting,
             };
-            let gated = self.framework.run_pre_enqueue(cx, &pod).is_some();
+            let gated = self.framework.run_pre_enqueue(cx, &pod, None).is_some();
             if !pod.finished && pod.scheduler_name == self.pod.scheduler_name && !gated {
                 self.nominator.add(pod, node);
             }
