@@ -10,6 +10,8 @@ pub enum Slot<S> {
     Absent,
     /// It ran and had nothing to check.
     Skipped,
+    /// It ran and rejected the pod.
+    Rejected,
     /// It ran and left this.
     Ready(S),
     /// It is disabled and the plugin cannot do without it.

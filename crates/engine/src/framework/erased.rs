@@ -45,7 +45,8 @@ pub trait AnyPlugin {
         pod: &Pod,
     ) -> PostFilterResult;
     fn pre_score(&self, cx: Cx<'_>, pod: &Pod, feasible: &[&NodeInfo]) -> PreScore<Erased>;
-    fn score_unprepared(&self, cx: Cx<'_>, pod: &Pod) -> Result<Erased, Status>;
+    fn score_unprepared(&self, cx: Cx<'_>, own: &Slot<Erased>, pod: &Pod)
+    -> Result<Erased, Status>;
     /// Raw scores of all `nodes`, statically dispatched inside.
     fn scores(
         &self,
@@ -94,6 +95,7 @@ fn typed_slot<T: 'static>(slot: &Slot<Erased>) -> Slot<&T> {
     match slot {
         Slot::Absent => Slot::Absent,
         Slot::Skipped => Slot::Skipped,
+        Slot::Rejected => Slot::Rejected,
         Slot::Ready(state) => Slot::Ready(typed(state)),
         Slot::Broken(status) => Slot::Broken(status.clone()),
     }
@@ -182,12 +184,18 @@ impl<P: Plugin> AnyPlugin for P {
         }
     }
 
-    fn score_unprepared(&self, cx: Cx<'_>, pod: &Pod) -> Result<Erased, Status> {
-        if P::POINTS.contains(&Point::PreScore) {
-            Ok(Box::new(Plugin::score_unprepared(self, cx, pod)?))
+    fn score_unprepared(
+        &self,
+        cx: Cx<'_>,
+        own: &Slot<Erased>,
+        pod: &Pod,
+    ) -> Result<Erased, Status> {
+        let state = if P::POINTS.contains(&Point::PreScore) {
+            Plugin::score_unprepared(self, cx, pod)?
         } else {
-            Ok(Box::new(P::Score::default()))
-        }
+            Plugin::score_from_filter(self, typed_slot(own))?
+        };
+        Ok(Box::new(state))
     }
 
     fn scores(

@@ -118,6 +118,13 @@ pub enum Hint {
     Error(String),
 }
 
+impl Hint {
+    /// [`Hint::Queue`] if the event helps, otherwise [`Hint::Skip`].
+    pub fn queue_if(helps: bool) -> Self {
+        if helps { Self::Queue } else { Self::Skip }
+    }
+}
+
 /// What PostFilter does to the pod's nomination.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Nomination {
@@ -242,6 +249,11 @@ pub trait Plugin: 'static {
     /// What Score works with when the profile disables this plugin's PreScore.
     fn score_unprepared(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<Self::Score, Status> {
         Err(Status::error("not found"))
+    }
+
+    /// What Score works with in plugins without PreScore; it may lean on what PreFilter left.
+    fn score_from_filter(&self, _filter: Slot<&Self::Filter>) -> Result<Self::Score, Status> {
+        Ok(Self::Score::default())
     }
 
     /// The node's raw score. `None` ends as 0 and stays out of the [`Range`].

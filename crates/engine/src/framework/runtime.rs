@@ -145,6 +145,7 @@ impl Framework {
                     continue;
                 }
                 PreFilter::Rejected(status) => {
+                    outcome.cycle.filter[i] = Slot::Rejected;
                     let code = status.code;
                     let status = PluginStatus {
                         plugin: name,
@@ -370,7 +371,9 @@ impl Framework {
                     continue;
                 }
                 Slot::Broken(status) => return Err(blame(status.clone())),
-                Slot::Absent => return Err(blame(Status::error("PreScore did not run"))),
+                Slot::Absent | Slot::Rejected => {
+                    return Err(blame(Status::error("PreScore did not run")));
+                }
                 Slot::Ready(state) => state,
             };
             let scores =
@@ -404,7 +407,7 @@ impl Framework {
         }
         for (i, plugin) in self.at(Point::Score) {
             if matches!(cycle.score[i], Slot::Absent) {
-                cycle.score[i] = match plugin.score_unprepared(cx, pod) {
+                cycle.score[i] = match plugin.score_unprepared(cx, &cycle.filter[i], pod) {
                     Ok(state) => Slot::Ready(state),
                     Err(status) => Slot::Broken(status),
                 };
@@ -558,7 +561,7 @@ fn run_filter(
         Slot::Skipped => Ok(()),
         Slot::Ready(state) => plugin.filter(cx, state, pod, node),
         Slot::Broken(status) => Err(status.clone()),
-        Slot::Absent => Err(Status::error("PreFilter did not run")),
+        Slot::Absent | Slot::Rejected => Err(Status::error("PreFilter did not run")),
     }
 }
 

@@ -120,8 +120,9 @@ impl NodeSelectorTerm {
         }
         self.expressions.iter().all(|r| r.matches(labels, names))
             && self.fields.iter().all(|r| {
-                let value = (r.key == sym::METADATA_NAME).then_some(node_name);
-                r.matches_value(value, names)
+                // A field that nodes do not have reads as the empty string.
+                let named = r.key == sym::METADATA_NAME;
+                r.matches_value(Some(if named { node_name } else { Sym::EMPTY }), names)
             })
     }
 }
@@ -137,5 +138,10 @@ impl NodeSelector {
     /// Whether `node` is selected by some term.
     pub fn matches(&self, node: &Node, names: &Names) -> bool {
         self.terms.iter().any(|term| term.matches(node, names))
+    }
+
+    /// Why some term could not be parsed.
+    pub fn error(&self) -> Option<&str> {
+        self.terms.iter().find_map(|term| term.error.as_deref())
     }
 }

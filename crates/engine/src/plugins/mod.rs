@@ -1,5 +1,6 @@
 //! The in-tree plugins, one file or folder each, filter and score side by side.
 
+mod change;
 pub mod default_binder;
 pub mod default_preemption;
 pub mod dynamic_resources;
@@ -12,6 +13,7 @@ pub mod node_ports;
 pub mod node_resources;
 pub mod node_unschedulable;
 pub mod node_volume_limits;
+mod normalize;
 pub mod pod_topology_spread;
 pub mod priority_sort;
 pub mod registry;

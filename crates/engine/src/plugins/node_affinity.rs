@@ -1,14 +1,27 @@
-//! NodeAffinity.
+//! NodeAffinity. Upstream's `pkg/scheduler/framework/plugins/nodeaffinity`.
 
-use crate::framework::{Plugin, Point};
+use super::change::node_change;
+use super::normalize;
+use crate::NodeInfo;
+use crate::framework::{
+    Action, ClusterEvent, Cx, EventResource, Fit, Hint, Plugin, Point, PreFilter, PreScore, Range,
+    Registration, Status,
+};
+use crate::model::{self, Node, NodeSelectorTerm, Object, Op, Pod, PreferredNodeTerm};
+use std::collections::BTreeSet;
+use stowplan_base::{Names, Sym, sym};
+
+#[cfg(test)]
+mod tests;
+
 /// `NodeAffinityArgs`.
 #[derive(Clone, Debug, Default)]
 pub struct NodeAffinityArgs {
     /// `addedAffinity`: holds for every pod of the profile.
-    pub added_affinity: crate::model::NodeAffinity,
+    pub added_affinity: model::NodeAffinity,
 }
 
-/// The plugin.
+/// The plugin: pods choose nodes by name and label.
 #[derive(Clone, Debug)]
 pub struct NodeAffinity {
     args: NodeAffinityArgs,
@@ -18,6 +31,71 @@ impl NodeAffinity {
     /// The plugin with its arguments.
     pub fn new(args: NodeAffinityArgs) -> Self {
         Self { args }
+    }
+
+    fn added_matches(&self, node: &Node, names: &Names) -> bool {
+        let added = &self.args.added_affinity.required;
+        added
+            .as_ref()
+            .is_none_or(|added| added.matches(node, names))
+    }
+}
+
+/// The nodes that the terms name. `None` if some term leaves the name open, for terms are
+/// alternatives.
+fn named_nodes(terms: &[NodeSelectorTerm]) -> Option<BTreeSet<Sym>> {
+    let mut union = BTreeSet::new();
+    for term in terms {
+        union.extend(term_nodes(term)?);
+    }
+    (!terms.is_empty()).then_some(union)
+}
+
+/// The nodes that all of a term's conditions on the name allow.
+fn term_nodes(term: &NodeSelectorTerm) -> Option<Vec<Sym>> {
+    term.fields
+        .iter()
+        .filter(|r| r.key == sym::METADATA_NAME && r.op == Op::In)
+        .map(|r| r.values.to_vec())
+        .reduce(|mut names, others| {
+            names.retain(|name| others.contains(name));
+            names
+        })
+}
+
+/// Terms that are worth nothing or ask nothing are not even parsed.
+fn counts(preferred: &&PreferredNodeTerm) -> bool {
+    preferred.weight != 0 && !preferred.term.is_empty()
+}
+
+fn check_preferred(pod: &Pod) -> Result<(), Status> {
+    let terms = pod.node_affinity.preferred.iter().filter(counts);
+    let errors: Vec<_> = terms.filter_map(|p| p.term.error.as_deref()).collect();
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(Status::error(errors.join(", ")))
+    }
+}
+
+fn weight_of(preferred: &[PreferredNodeTerm], node: &Node, names: &Names) -> i64 {
+    preferred
+        .iter()
+        .filter(|preferred| preferred.term.matches(node, names))
+        .map(|preferred| i64::from(preferred.weight))
+        .sum()
+}
+
+/// Whether the pod accepts the node; an error if that hangs on a term that cannot be parsed.
+fn accepts(pod: &Pod, node: &Node, names: &Names) -> Result<bool, Hint> {
+    if pod.required_node_affinity_matches(node, names) {
+        return Ok(true);
+    }
+    let selected = |(key, value)| node.labels.get(key) == Some(value);
+    let required = pod.node_affinity.required.as_ref();
+    match required.and_then(|required| required.error()) {
+        Some(error) if pod.node_selector.iter().all(selected) => Err(Hint::Error(error.to_owned())),
+        _ => Ok(false),
     }
 }
 
@@ -31,4 +109,95 @@ impl Plugin for NodeAffinity {
     ];
     type Filter = ();
     type Score = ();
+
+    fn pre_filter(&self, _cx: Cx<'_>, pod: &Pod) -> PreFilter<()> {
+        let Some(required) = &pod.node_affinity.required else {
+            let added = self.args.added_affinity.required.is_some();
+            return if added || !pod.node_selector.is_empty() {
+                PreFilter::Ready(())
+            } else {
+                PreFilter::Skip
+            };
+        };
+        match named_nodes(&required.terms) {
+            None => PreFilter::Ready(()),
+            Some(nodes) if nodes.is_empty() => {
+                PreFilter::Rejected(Status::unresolvable("pod affinity terms conflict"))
+            }
+            Some(nodes) => PreFilter::Narrowed((), nodes.into_iter().collect()),
+        }
+    }
+
+    fn filter_unprepared(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<(), Status> {
+        Ok(())
+    }
+
+    fn filter(&self, cx: Cx<'_>, _state: &(), pod: &Pod, node: &NodeInfo) -> Fit {
+        let names = &cx.cluster.names;
+        if !self.added_matches(&node.node, names) {
+            return Err(Status::unresolvable(
+                "node(s) didn't match scheduler-enforced node affinity",
+            ));
+        }
+        if !pod.required_node_affinity_matches(&node.node, names) {
+            return Err(Status::unresolvable(
+                "node(s) didn't match Pod's node affinity/selector",
+            ));
+        }
+        Ok(())
+    }
+
+    fn pre_score(&self, _cx: Cx<'_>, pod: &Pod, _feasible: &[&NodeInfo]) -> PreScore<()> {
+        if let Err(status) = check_preferred(pod) {
+            return PreScore::Failed(status);
+        }
+        let added = &self.args.added_affinity.preferred;
+        if pod.node_affinity.preferred.is_empty() && added.is_empty() {
+            return PreScore::Skip;
+        }
+        PreScore::Ready(())
+    }
+
+    fn score_unprepared(&self, _cx: Cx<'_>, pod: &Pod) -> Result<(), Status> {
+        check_preferred(pod)
+    }
+
+    /// The sum of the weights of the preferred terms that match.
+    fn score(&self, cx: Cx<'_>, _state: &(), pod: &Pod, node: &NodeInfo) -> Option<i64> {
+        let weight = |terms: &[_]| weight_of(terms, &node.node, &cx.cluster.names);
+        Some(weight(&self.args.added_affinity.preferred) + weight(&pod.node_affinity.preferred))
+    }
+
+    fn normalize(&self, _state: &(), raw: i64, over: Range) -> i64 {
+        normalize::proportional(raw, over)
+    }
+
+    fn events(&self) -> Vec<Registration> {
+        vec![Registration::hinted(
+            EventResource::Node,
+            Action::ADD.or(Action::UPDATE_NODE_LABEL),
+        )]
+    }
+
+    fn hint(
+        &self,
+        cx: Cx<'_>,
+        _event: &ClusterEvent,
+        pod: &Pod,
+        old: Option<&Object>,
+        new: Option<&Object>,
+    ) -> Hint {
+        let names = &cx.cluster.names;
+        let helps = || {
+            let (old, new) = node_change(old, new)?;
+            if !self.added_matches(new, names) || !accepts(pod, new, names)? {
+                return Ok(false);
+            }
+            match old {
+                Some(old) => Ok(!accepts(pod, old, names)?),
+                None => Ok(true),
+            }
+        };
+        helps().map_or_else(|error| error, Hint::queue_if)
+    }
 }

@@ -1,8 +1,10 @@
-//! NodeName.
+//! NodeName. Upstream's `pkg/scheduler/framework/plugins/nodename`.
 
-use crate::framework::{Plugin, Point};
+use crate::NodeInfo;
+use crate::framework::{Action, Cx, EventResource, Fit, Plugin, Point, Registration, Status};
+use crate::model::Pod;
 
-/// The plugin.
+/// The plugin: a pod that names its node goes nowhere else.
 #[derive(Clone, Debug, Default)]
 pub struct NodeName;
 
@@ -11,4 +13,36 @@ impl Plugin for NodeName {
     const POINTS: &'static [Point] = &[Point::Filter];
     type Filter = ();
     type Score = ();
+
+    fn filter(&self, _cx: Cx<'_>, _state: &(), pod: &Pod, node: &NodeInfo) -> Fit {
+        match pod.node_name {
+            Some(name) if name != node.node.name => Err(Status::unresolvable(
+                "node(s) didn't match the requested node name",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn events(&self) -> Vec<Registration> {
+        vec![Registration::always(EventResource::Node, Action::ADD)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::World;
+
+    #[test]
+    fn a_pod_without_a_name_goes_anywhere() {
+        let mut world = World::default();
+        let node = world.node("a", &[]);
+        world.add_node(node);
+        let mut pod = world.pod("ns/p", &[]);
+        for (name, fits) in [(None, true), (Some("a"), true), (Some("b"), false)] {
+            pod.node_name = name.map(|name| world.sym(name));
+            let fit = NodeName.filter(world.cx(), &(), &pod, &world.snapshot.nodes()[0]);
+            assert_eq!(fit.is_ok(), fits, "{name:?}");
+        }
+    }
 }

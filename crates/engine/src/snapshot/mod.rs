@@ -1,5 +1,6 @@
 //! The cluster's present state.
 
+mod device_classes;
 mod node_info;
 mod objects;
 
@@ -42,6 +43,7 @@ pub struct Snapshot {
     /// Every pod as the API has it, pending ones included.
     listed_pods: Objects<Pod>,
     images: Lookup<Sym, ImageState>,
+    extended_resources: device_classes::ExtendedResources,
     no_labels: Labels,
     /// Namespaces.
     pub namespaces: Objects<Namespace>,
@@ -123,6 +125,12 @@ impl Snapshot {
         self.images.get(&name)
     }
 
+    /// The device class that stands for an extended resource, by its own name for it or by the
+    /// implicit one.
+    pub fn device_class_for(&self, resource: Sym) -> Option<&Arc<DeviceClass>> {
+        self.extended_resources.get(resource)
+    }
+
     /// The labels of a namespace; none if the namespace is unknown.
     pub fn namespace_labels(&self, name: Sym) -> &Labels {
         self.namespaces
@@ -197,10 +205,7 @@ impl Snapshot {
                 .resource_slices
                 .insert(Sym::EMPTY, o.name, o)
                 .map(Object::ResourceSlice),
-            Object::DeviceClass(o) => self
-                .device_classes
-                .insert(Sym::EMPTY, o.name, o)
-                .map(Object::DeviceClass),
+            Object::DeviceClass(o) => self.upsert_device_class(o).map(Object::DeviceClass),
         }
     }
 
@@ -263,11 +268,21 @@ impl Snapshot {
                 .resource_slices
                 .remove(namespace, name)
                 .map(Object::ResourceSlice),
-            Kind::DeviceClass => self
-                .device_classes
-                .remove(namespace, name)
-                .map(Object::DeviceClass),
+            Kind::DeviceClass => {
+                let old = self.device_classes.remove(namespace, name)?;
+                self.extended_resources.remove(&old);
+                Some(Object::DeviceClass(old))
+            }
         }
+    }
+
+    fn upsert_device_class(&mut self, class: Arc<DeviceClass>) -> Option<Arc<DeviceClass>> {
+        let old = self
+            .device_classes
+            .insert(Sym::EMPTY, class.name, class.clone());
+        self.extended_resources
+            .update(&class, old.as_deref(), &self.names);
+        old
     }
 
     fn upsert_pod(&mut self, pod: Arc<Pod>) -> Option<Arc<Pod>> {
@@ -309,12 +324,14 @@ impl Snapshot {
     }
 
     fn upsert_node(&mut self, node: Arc<Node>) -> Option<Arc<Node>> {
-        self.add_images(&node);
         if let Some(at) = self.node_position(node.name) {
-            let old = std::mem::replace(&mut self.nodes[at].node, node);
+            // Old images go first: one that no other node holds takes its new size.
+            let old = std::mem::replace(&mut self.nodes[at].node, node.clone());
             self.remove_images(&old);
+            self.add_images(&node);
             return Some(old);
         }
+        self.add_images(&node);
         self.node_index.insert(node.name, self.nodes.len());
         let mut info = NodeInfo::new(node.clone());
         for pod in self.orphans.remove(&node.name).unwrap_or_default() {
