@@ -1,0 +1,92 @@
+//! Defaulting beyond what an absent field stands for. Upstream's `apis/config/v1/defaults.go`.
+
+use super::{
+    ClientConnection, Duration, KubeSchedulerConfiguration, LeaderElection, PluginArgs,
+    PodTopologySpreadArgs, Profile, ResourceSpec,
+};
+
+impl KubeSchedulerConfiguration {
+    /// Fills in what is empty or zero but must not be.
+    pub(super) fn set_defaults(&mut self) {
+        if self.profiles.is_empty() {
+            self.profiles.push(Profile::default());
+        }
+        // With several profiles each must have a name of its own: validation sees to it.
+        if let [profile] = &mut self.profiles[..] {
+            profile
+                .scheduler_name
+                .get_or_insert_with(|| "default-scheduler".to_owned());
+        }
+        for config in self.profiles.iter_mut().flat_map(|p| &mut p.plugin_config) {
+            config.args.set_defaults();
+        }
+        self.leader_election.set_defaults();
+        self.client_connection.set_defaults();
+        self.enable_contention_profiling
+            .get_or_insert(self.enable_profiling);
+    }
+}
+
+impl LeaderElection {
+    fn set_defaults(&mut self) {
+        let defaults = Self::default();
+        let span = |value: &mut Duration, default| {
+            if *value == Duration::ZERO {
+                *value = default;
+            }
+        };
+        span(&mut self.lease_duration, defaults.lease_duration);
+        span(&mut self.renew_deadline, defaults.renew_deadline);
+        span(&mut self.retry_period, defaults.retry_period);
+        fill(&mut self.resource_lock, defaults.resource_lock);
+        fill(&mut self.resource_name, defaults.resource_name);
+        fill(&mut self.resource_namespace, defaults.resource_namespace);
+    }
+}
+
+impl ClientConnection {
+    fn set_defaults(&mut self) {
+        let defaults = Self::default();
+        fill(&mut self.content_type, defaults.content_type);
+        if self.qps == 0.0 {
+            self.qps = defaults.qps;
+        }
+        if self.burst == 0 {
+            self.burst = defaults.burst;
+        }
+    }
+}
+
+impl PluginArgs {
+    fn set_defaults(&mut self) {
+        match self {
+            Self::NodeResourcesFit(args) => fill_resources(&mut args.scoring_strategy.resources),
+            Self::NodeResourcesBalancedAllocation(args) => fill_resources(&mut args.resources),
+            Self::PodTopologySpread(args) => fill(
+                &mut args.defaulting_type,
+                PodTopologySpreadArgs::SYSTEM_DEFAULTING.to_owned(),
+            ),
+            _ => {}
+        }
+    }
+}
+
+fn fill(value: &mut String, default: String) {
+    if value.is_empty() {
+        *value = default;
+    }
+}
+
+fn fill_resources(resources: &mut Vec<ResourceSpec>) {
+    if resources.is_empty() {
+        resources.extend(["cpu", "memory"].map(|name| ResourceSpec {
+            name: name.to_owned(),
+            weight: 1,
+        }));
+    }
+    for resource in resources {
+        if resource.weight == 0 {
+            resource.weight = 1;
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Errors that name the field they are about. Upstream's `util/validation/field`.
+
+use serde::Serialize;
+use std::fmt;
+
+/// Something wrong with a configuration.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub struct ConfigError {
+    /// The field, as a path: `profiles[0].plugins.score.enabled[2].name`. Empty for the whole file.
+    pub path: String,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+/// Everything wrong with a configuration, at least one thing.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub struct ConfigErrors(pub Vec<ConfigError>);
+
+/// The place of a field.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Path(String);
+
+impl Path {
+    /// A field of the file itself.
+    pub fn new(name: &str) -> Self {
+        Self(name.to_owned())
+    }
+
+    /// A field of what is here.
+    #[must_use]
+    pub fn child(&self, name: &str) -> Self {
+        if self.0.is_empty() {
+            Self::new(name)
+        } else {
+            Self(format!("{}.{name}", self.0))
+        }
+    }
+
+    /// An element of the list that is here.
+    #[must_use]
+    pub fn index(&self, index: usize) -> Self {
+        Self(format!("{}[{index}]", self.0))
+    }
+
+    /// An entry of the map that is here.
+    #[must_use]
+    pub fn key(&self, key: &str) -> Self {
+        Self(format!("{}[{key}]", self.0))
+    }
+
+    /// An error in this place.
+    pub fn error(&self, message: impl Into<String>) -> ConfigError {
+        ConfigError {
+            path: self.0.clone(),
+            message: message.into(),
+        }
+    }
+
+    /// The value is not a possible one.
+    pub fn invalid(&self, value: impl Serialize, detail: impl fmt::Display) -> ConfigError {
+        self.error(format!("Invalid value: {}: {detail}", json(value)))
+    }
+
+    /// The value was there before.
+    pub fn duplicate(&self, value: impl Serialize) -> ConfigError {
+        self.error(format!("Duplicate value: {}", json(value)))
+    }
+
+    /// The value is none of those that there are.
+    pub fn not_supported(&self, value: &str, supported: &[&str]) -> ConfigError {
+        let supported: Vec<_> = supported.iter().map(json).collect();
+        self.error(format!(
+            "Unsupported value: {}: supported values: {}",
+            json(value),
+            supported.join(", ")
+        ))
+    }
+
+    /// There must be a value.
+    pub fn required(&self, detail: &str) -> ConfigError {
+        self.error(with_detail("Required value", detail))
+    }
+
+    /// There must not be a value.
+    pub fn forbidden(&self, detail: &str) -> ConfigError {
+        self.error(with_detail("Forbidden", detail))
+    }
+}
+
+fn json(value: impl Serialize) -> String {
+    serde_json::to_string(&value).unwrap_or_default()
+}
+
+fn with_detail(what: &str, detail: &str) -> String {
+    if detail.is_empty() {
+        what.to_owned()
+    } else {
+        format!("{what}: {detail}")
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "{}: {}", self.path, self.message)
+        }
+    }
+}
+
+/// One error per line.
+impl fmt::Display for ConfigErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, error) in self.0.iter().enumerate() {
+            if i > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{error}")?;
+        }
+        Ok(())
+    }
+}
+
+impl From<ConfigError> for ConfigErrors {
+    fn from(error: ConfigError) -> Self {
+        Self(vec![error])
+    }
+}
