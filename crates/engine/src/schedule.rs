@@ -5,6 +5,7 @@ use crate::framework::{
     Code, Cx, CycleState, Diagnosis, Framework, Nomination, PluginStatus, ScoreTable, Status,
 };
 use crate::model::Pod;
+use crate::plugins::default_preemption::PreemptionReport;
 use stowplan_base::Sym;
 
 /// Who passed the filters, and why the others did not.
@@ -31,6 +32,8 @@ pub enum Attempt {
         diagnosis: Diagnosis,
         /// What PostFilter did to the nomination.
         nomination: Nomination,
+        /// What preemption tried.
+        preemption: Option<PreemptionReport>,
     },
     /// Something broke.
     Error(PluginStatus),
@@ -172,15 +175,18 @@ pub fn schedule_pod(framework: &Framework, cx: Cx<'_>, pod: &Pod) -> Attempt {
 fn fits_nowhere(framework: &Framework, cx: Cx<'_>, found: Feasibility, pod: &Pod) -> Attempt {
     let mut diagnosis = found.diagnosis;
     let mut nomination = Nomination::Set(None);
+    let mut preemption = None;
     if framework.has_post_filters() {
         let result = framework.run_post_filters(cx, &found.cycle, pod, &diagnosis.statuses);
         if let Err(status) = &result.status {
             diagnosis.post_filter_message = status.message(cx.cluster);
         }
         nomination = result.nomination;
+        preemption = result.preemption;
     }
     Attempt::Unschedulable {
         diagnosis,
         nomination,
+        preemption,
     }
 }

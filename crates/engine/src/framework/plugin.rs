@@ -2,7 +2,7 @@
 
 use super::{ClusterEvent, CycleState, Fit, Framework, NodeStatuses, Registration, Slot, Status};
 use crate::model::{Object, Pod};
-use crate::plugins::default_preemption::Preempting;
+use crate::plugins::default_preemption::{Preempting, PreemptionReport};
 use crate::queue::Nominator;
 use crate::{NodeInfo, Snapshot};
 use std::cmp::Ordering;
@@ -140,6 +140,8 @@ pub struct PostFilterResult {
     pub status: Fit,
     /// The nomination that follows from it.
     pub nomination: Nomination,
+    /// What preemption tried, if it was its turn.
+    pub preemption: Option<PreemptionReport>,
 }
 
 /// What PostFilter may look at.
@@ -238,6 +240,7 @@ pub trait Plugin: 'static {
         PostFilterResult {
             status: Err(Status::unschedulable("")),
             nomination: Nomination::Keep,
+            preemption: None,
         }
     }
 

@@ -312,6 +312,7 @@ impl Framework {
         statuses: &NodeStatuses,
     ) -> PostFilterResult {
         let mut nomination = Nomination::Keep;
+        let mut preemption = None;
         let mut reasons: Vec<Reason> = Vec::new();
         for (i, plugin) in self.at(Point::PostFilter) {
             let result = plugin.post_filter(cx, self, cycle, &cycle.filter[i], statuses, pod);
@@ -322,8 +323,8 @@ impl Framework {
                 Code::UnschedulableAndUnresolvable => return result,
                 Code::Error => {
                     return PostFilterResult {
-                        status: result.status,
                         nomination: Nomination::Keep,
+                        ..result
                     };
                 }
                 Code::Unschedulable | Code::Pending => {}
@@ -332,6 +333,7 @@ impl Framework {
                 nomination = result.nomination;
             }
             reasons.extend_from_slice(status.reasons());
+            preemption = result.preemption.or(preemption);
         }
         PostFilterResult {
             status: Err(Status {
@@ -339,6 +341,7 @@ impl Framework {
                 reasons: Reasons::Many(reasons.into()),
             }),
             nomination,
+            preemption,
         }
     }
 

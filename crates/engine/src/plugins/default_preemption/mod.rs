@@ -1,12 +1,18 @@
 //! DefaultPreemption. Upstream's `pkg/scheduler/framework/plugins/defaultpreemption` and
 //! `pkg/scheduler/framework/preemption`.
 
+mod evaluate;
+mod pick;
 mod preempting;
+mod victims;
 
+pub use evaluate::{Candidate, Preemption, PreemptionReport, evaluate};
+pub use pick::DecidedBy;
 pub use preempting::Preempting;
 
 use crate::framework::{
-    Action, ClusterEvent, Cx, EventResource, Fit, Hint, Plugin, Point, Registration, Status,
+    Action, ClusterEvent, Cx, EventResource, Fit, Hint, Plugin, Point, PostFilterCx,
+    PostFilterResult, Registration, Status,
 };
 use crate::model::{Object, Pod};
 
@@ -28,16 +34,14 @@ impl Default for DefaultPreemptionArgs {
     }
 }
 
-/// The plugin.
+/// The plugin: when a pod fits nowhere, it may take the place of less important ones.
 #[derive(Clone, Debug)]
-pub struct DefaultPreemption {
-    args: DefaultPreemptionArgs,
-}
+pub struct DefaultPreemption;
 
 impl DefaultPreemption {
-    /// The plugin with its arguments.
-    pub fn new(args: DefaultPreemptionArgs) -> Self {
-        Self { args }
+    /// The plugin. Its arguments ask for a minimum of nodes to be tried; all of them always are.
+    pub fn new(_args: DefaultPreemptionArgs) -> Self {
+        Self
     }
 }
 
@@ -54,6 +58,16 @@ impl Plugin for DefaultPreemption {
             ));
         }
         Ok(())
+    }
+
+    fn post_filter(&self, cx: &PostFilterCx<'_, ()>, pod: &Pod) -> PostFilterResult {
+        let report = evaluate(cx.framework, cx.cx, cx.cycle, pod, cx.statuses);
+        let (status, nomination) = report.verdict(cx.cx);
+        PostFilterResult {
+            status,
+            nomination,
+            preemption: Some(report),
+        }
     }
 
     /// A gated pod is looked at again when some pod is gone.
@@ -73,3 +87,6 @@ impl Plugin for DefaultPreemption {
         Hint::Skip
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+//! Who has to go from one node. Upstream's `SelectVictimsOnNode`.
+
+use crate::NodeInfo;
+use crate::framework::{Cx, CycleState, Framework, PluginStatus, Status, Trial};
+use crate::model::{Pod, PodDisruptionBudget};
+use std::cmp::Reverse;
+use std::sync::Arc;
+use stowplan_base::{Names, Time};
+
+/// The pods that have to leave `node` so that `pod` fits, the most important first, and how many
+/// of them a budget protects; or why that would not help.
+///
+/// All pods of lower priority are taken away; then as many as possible come back, those protected
+/// by a budget first, the more important before the less.
+pub(super) fn select_victims(
+    framework: &Framework,
+    cx: Cx<'_>,
+    cycle: &CycleState,
+    pod: &Pod,
+    node: &NodeInfo,
+    budgets: &[&PodDisruptionBudget],
+) -> Result<(Vec<Arc<Pod>>, usize), PluginStatus> {
+    let mut potential: Vec<Arc<Pod>> = node
+        .pods
+        .iter()
+        .filter(|other| other.priority < pod.priority)
+        .cloned()
+        .collect();
+    if potential.is_empty() {
+        return Err(PluginStatus {
+            plugin: "",
+            status: Status::unresolvable("No preemption victims found for incoming pod"),
+        });
+    }
+    let (mut cycle, mut trial) = (cycle.clone(), node.clone());
+    for victim in &potential {
+        framework.try_pod(cx, &mut cycle, pod, victim, &mut trial, Trial::Remove);
+    }
+    framework.run_filters_with_nominated_pods(cx, &cycle, pod, &trial)?;
+
+    potential.sort_by_key(|victim| importance(victim));
+    let (violating, others) = split_by_budget(potential, budgets, &cx.cluster.names);
+    let mut reprieve = |victim: &Arc<Pod>| {
+        framework.try_pod(cx, &mut cycle, pod, victim, &mut trial, Trial::Add);
+        let fits = framework
+            .run_filters_with_nominated_pods(cx, &cycle, pod, &trial)
+            .is_ok();
+        if !fits {
+            framework.try_pod(cx, &mut cycle, pod, victim, &mut trial, Trial::Remove);
+        }
+        fits
+    };
+    let mut victims: Vec<_> = violating.into_iter().filter(|v| !reprieve(v)).collect();
+    let pdb_violations = victims.len();
+    victims.extend(others.into_iter().filter(|v| !reprieve(v)));
+    victims.sort_by_key(|victim| importance(victim));
+    if victims.is_empty() {
+        return Err(PluginStatus {
+            plugin: "",
+            status: Status::error(format!(
+                "expected at least one victim pod on node {:?}",
+                cx.cluster.names.text(node.node.name)
+            )),
+        });
+    }
+    Ok((victims, pdb_violations))
+}
+
+/// Sorts the more important first: higher priority, then started earlier. Upstream's
+/// `MoreImportantPod`.
+fn importance(pod: &Pod) -> (Reverse<i32>, Time) {
+    (Reverse(pod.priority), start_time(pod))
+}
+
+/// A pod that has not started starts later than all others.
+pub(super) fn start_time(pod: &Pod) -> Time {
+    pod.start_time.unwrap_or(Time::MAX)
+}
+
+/// Pods whose eviction would overdraw a budget, and the others; the order is kept.
+///
+/// Every pod draws on all budgets that select it, evicted in the end or not.
+fn split_by_budget(
+    pods: Vec<Arc<Pod>>,
+    budgets: &[&PodDisruptionBudget],
+    names: &Names,
+) -> (Vec<Arc<Pod>>, Vec<Arc<Pod>>) {
+    let mut allowed: Vec<i64> = budgets
+        .iter()
+        .map(|budget| i64::from(budget.disruptions_allowed))
+        .collect();
+    pods.into_iter().partition(|pod| {
+        let mut violates = false;
+        for (budget, allowed) in budgets.iter().zip(&mut allowed) {
+            if protects(budget, pod, names) {
+                *allowed -= 1;
+                violates |= *allowed < 0;
+            }
+        }
+        violates
+    })
+}
+
+/// Whether the pod's eviction counts against the budget. An empty selector selects nothing here,
+/// a pod without labels is never selected, and evictions under way are already counted.
+fn protects(budget: &PodDisruptionBudget, pod: &Pod, names: &Names) -> bool {
+    budget.namespace == pod.namespace
+        && !pod.labels.is_empty()
+        && !budget.selector.is_empty()
+        && budget.selector.matches(&pod.labels, names)
+        && !budget.disrupted_pods.contains(&pod.name)
+}
