@@ -215,6 +215,7 @@ impl Plugin for DynamicResources {
         PostFilterResult {
             status: Err(status),
             nomination: Nomination::Keep,
+            preemption: None,
         }
     }
 

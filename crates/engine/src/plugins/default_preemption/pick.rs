@@ -38,8 +38,11 @@ impl DecidedBy {
     }
 }
 
-/// The rules in the order in which they are asked, each by what it wants to be least.
-const RULES: [(DecidedBy, fn(&Candidate) -> i64); 5] = [
+/// What a rule wants to be least.
+type Badness = fn(&Candidate) -> i64;
+
+/// The rules in the order in which they are asked.
+const RULES: [(DecidedBy, Badness); 5] = [
     (DecidedBy::Pdb, |c| c.pdb_violations as i64),
     (DecidedBy::HighestPriority, |c| {
         i64::from(highest_priority(c))

@@ -336,7 +336,6 @@ fn queue_36_a_preemptor_waits_until_the_last_victim_is_leaving() {
     // upstream: TestIsPodRunningPreemption
     let mut world = cluster(&["a"]);
     let mut victim = pod(&mut world, "victim", 1, "1");
-    world.add_pod(victim.clone(), "a");
     let waiting = pod(&mut world, "waiting", 100, "1");
     let plugin = DefaultPreemption::new(DefaultPreemptionArgs::default());
     let gated = |world: &World| plugin.pre_enqueue(world.cx(), &waiting).is_err();
@@ -344,12 +343,15 @@ fn queue_36_a_preemptor_waits_until_the_last_victim_is_leaving() {
     assert!(!gated(&world));
     world.preempting.start(&waiting.uid);
     assert!(gated(&world));
-    world.preempting.last_victim(&waiting.uid, &victim.uid);
+    world.snapshot.list_pod(Arc::new(victim.clone()));
+    world
+        .preempting
+        .last_victim(&waiting.uid, victim.namespace, victim.name);
     assert!(gated(&world));
     victim.terminating = true;
-    world.add_pod(victim.clone(), "a");
+    world.snapshot.list_pod(Arc::new(victim.clone()));
     assert!(!gated(&world));
-    world.snapshot.remove_pod(&victim.uid);
+    world.snapshot.unlist_pod(victim.namespace, victim.name);
     assert!(!gated(&world));
     world.preempting.end(&waiting.uid);
     world.preempting.start(&waiting.uid);
