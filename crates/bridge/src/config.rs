@@ -1,0 +1,329 @@
+//! KubeSchedulerConfiguration → the engine's profiles and the queue's settings.
+
+use crate::convert::Door;
+use crate::convert::pod::spread_constraints;
+use crate::convert::selector::node_affinity;
+use serde_json::Value;
+use stowplan_api::config::{
+    self as api, ConfigError, ConfigErrors, KubeSchedulerConfiguration, Path,
+};
+use stowplan_base::Duration;
+use stowplan_engine::framework::{
+    EnabledPlugin, Framework, PluginSet, Plugins, Point, ProfileError, expand,
+};
+use stowplan_engine::plugins::node_resources::fit::{
+    ResourceSpec, ScoringStrategy, ScoringStrategyKind,
+};
+use stowplan_engine::plugins::pod_topology_spread::DefaultConstraints;
+use stowplan_engine::plugins::registry::{PluginArgs, Registry};
+use stowplan_engine::queue::QueueConfig;
+
+/// Plugins of kube-scheduler whose feature gates are off by default. They may be disabled, not
+/// enabled.
+const OFF_BY_DEFAULT: [&str; 3] = [
+    "GangScheduling",
+    "PodGroupPodsCount",
+    "TopologyPlacementGenerator",
+];
+
+/// The profiles of a configuration, in its order, or everything that is wrong with them.
+pub fn profiles(
+    config: &KubeSchedulerConfiguration,
+    door: &mut Door<'_>,
+) -> Result<Vec<Framework>, ConfigErrors> {
+    let registry = Registry::in_tree();
+    let mut frameworks: Vec<Framework> = Vec::new();
+    let mut errors = Vec::new();
+    for (i, profile) in config.profiles.iter().enumerate() {
+        let path = Path::new("profiles").index(i);
+        check_names(profile, &registry, &path, &mut errors);
+        let args = plugin_args(config, profile, door, &path, &mut errors);
+        let plugins = plugins(&profile.plugins).merged_with_defaults();
+        let name = profile.scheduler_name.as_deref().unwrap_or_default();
+        match expand(name, &plugins, &args, &registry) {
+            Ok(framework) => frameworks.push(framework),
+            Err(error) => errors.push(profile_error(&error, profile, &path)),
+        }
+    }
+    if errors.is_empty() {
+        Ok(frameworks)
+    } else {
+        Err(ConfigErrors(errors))
+    }
+}
+
+/// The profile that one entry of `profiles` describes; the default one if there is none.
+pub fn profile_from_json(
+    profile: Option<&Value>,
+    door: &mut Door<'_>,
+) -> Result<Framework, ConfigErrors> {
+    let entries: Vec<Value> = profile.into_iter().cloned().collect();
+    let mut frameworks = profiles_from_json(&entries, door)?;
+    Ok(frameworks.swap_remove(0))
+}
+
+/// The profiles that the entries of `profiles` describe; the default one if there are none.
+pub fn profiles_from_json(
+    entries: &[Value],
+    door: &mut Door<'_>,
+) -> Result<Vec<Framework>, ConfigErrors> {
+    let config = KubeSchedulerConfiguration::from_profiles(entries.to_vec())?;
+    profiles(&config, door)
+}
+
+/// The settings of the scheduling queue.
+pub fn queue_config(config: &KubeSchedulerConfiguration) -> QueueConfig {
+    QueueConfig {
+        initial_backoff: Duration::from_secs(config.pod_initial_backoff_seconds),
+        max_backoff: Duration::from_secs(config.pod_max_backoff_seconds),
+        ..QueueConfig::default()
+    }
+}
+
+/// What a configuration asks for that the engine leaves out, to be told as warnings.
+pub fn left_out(config: &KubeSchedulerConfiguration) -> Vec<ConfigError> {
+    let path = Path::new("extenders");
+    (0..config.extenders.len())
+        .map(|i| path.index(i).error("extenders are not called"))
+        .collect()
+}
+
+/// Every plugin that is named anywhere must exist.
+fn check_names(
+    profile: &api::Profile,
+    registry: &Registry,
+    path: &Path,
+    errors: &mut Vec<ConfigError>,
+) {
+    let exists =
+        |name: &str| registry.names().any(|known| known == name) || OFF_BY_DEFAULT.contains(&name);
+    let plugins_path = path.child("plugins");
+    let unknown = |name: &str| format!("plugin {name:?} does not exist");
+    for (field, set) in all_sets(&profile.plugins) {
+        for (i, plugin) in set.disabled.iter().enumerate() {
+            if plugin.name != "*" && !exists(&plugin.name) {
+                let path = plugins_path.child(field).child("disabled").index(i);
+                errors.push(path.child("name").error(unknown(&plugin.name)));
+            }
+        }
+    }
+    check_placement(&profile.plugins, &plugins_path, errors);
+    for (i, config) in profile.plugin_config.iter().enumerate() {
+        let path = path.child("pluginConfig").index(i);
+        if !exists(&config.name) {
+            errors.push(path.child("name").error(unknown(&config.name)));
+        } else if let api::PluginArgs::Other(args) = &config.args
+            && !args.is_null()
+            && args.as_object().is_none_or(|fields| !fields.is_empty())
+        {
+            let message = format!("plugin {:?} takes no arguments", config.name);
+            errors.push(path.child("args").error(message));
+        }
+    }
+}
+
+fn all_sets(plugins: &api::Plugins) -> impl Iterator<Item = (&'static str, &api::PluginSet)> {
+    plugins.points().into_iter().chain([
+        ("multiPoint", &plugins.multi_point),
+        ("placementGenerate", &plugins.placement_generate),
+        ("placementScore", &plugins.placement_score),
+    ])
+}
+
+/// The points of pod groups, which are off by default: enabling a plugin there has no effect, but
+/// it must be one that could.
+fn check_placement(plugins: &api::Plugins, path: &Path, errors: &mut Vec<ConfigError>) {
+    for (field, kind, set, extending) in [
+        (
+            "placementGenerate",
+            "PlacementGeneratePlugin",
+            &plugins.placement_generate,
+            None,
+        ),
+        (
+            "placementScore",
+            "PlacementScorePlugin",
+            &plugins.placement_score,
+            Some("NodeResourcesFit"),
+        ),
+    ] {
+        for (i, plugin) in set.enabled.iter().enumerate() {
+            if Some(plugin.name.as_str()) != extending {
+                let path = path.child(field).child("enabled").index(i).child("name");
+                let message = format!("plugin {:?} does not extend {kind} plugin", plugin.name);
+                errors.push(path.error(message));
+            }
+        }
+    }
+}
+
+fn plugins(plugins: &api::Plugins) -> Plugins {
+    let mut converted = Plugins::default();
+    converted.multi_point = plugin_set(&plugins.multi_point);
+    for (point, (_, set)) in Point::ALL.into_iter().zip(plugins.points()) {
+        *converted.at_mut(point) = plugin_set(set);
+    }
+    converted
+}
+
+fn plugin_set(set: &api::PluginSet) -> PluginSet {
+    PluginSet {
+        enabled: set
+            .enabled
+            .iter()
+            .map(|plugin| EnabledPlugin {
+                name: plugin.name.clone(),
+                weight: plugin.weight,
+            })
+            .collect(),
+        disabled: set.disabled.iter().map(|p| p.name.clone()).collect(),
+    }
+}
+
+fn plugin_args(
+    config: &KubeSchedulerConfiguration,
+    profile: &api::Profile,
+    door: &mut Door<'_>,
+    path: &Path,
+    errors: &mut Vec<ConfigError>,
+) -> PluginArgs {
+    let mut converted = PluginArgs::default();
+    for (i, plugin) in profile.plugin_config.iter().enumerate() {
+        let path = path.child("pluginConfig").index(i).child("args");
+        if let Err(error) = set_args(&mut converted, &plugin.args, door, &path) {
+            errors.push(error);
+        }
+    }
+    // What extenders look after takes the place of `ignoredResources`, as upstream has it.
+    let ignored: Vec<_> = config
+        .extenders
+        .iter()
+        .flat_map(|extender| &extender.managed_resources)
+        .filter(|resource| resource.ignored_by_scheduler)
+        .map(|resource| resource.name.clone())
+        .collect();
+    if !ignored.is_empty() {
+        converted.node_resources_fit.ignored_resources = ignored;
+    }
+    converted
+}
+
+fn set_args(
+    to: &mut PluginArgs,
+    args: &api::PluginArgs,
+    door: &mut Door<'_>,
+    path: &Path,
+) -> Result<(), ConfigError> {
+    match args {
+        api::PluginArgs::DefaultPreemption(args) => {
+            to.default_preemption.min_candidate_nodes_percentage =
+                args.min_candidate_nodes_percentage;
+            to.default_preemption.min_candidate_nodes_absolute = args.min_candidate_nodes_absolute;
+        }
+        api::PluginArgs::DynamicResources(args) => {
+            to.dynamic_resources.filter_timeout_ms = args.filter_timeout.as_millis();
+        }
+        api::PluginArgs::InterPodAffinity(args) => {
+            to.inter_pod_affinity.hard_pod_affinity_weight = args.hard_pod_affinity_weight;
+            to.inter_pod_affinity
+                .ignore_preferred_terms_of_existing_pods =
+                args.ignore_preferred_terms_of_existing_pods;
+        }
+        api::PluginArgs::NodeAffinity(args) => {
+            to.node_affinity.added_affinity = node_affinity(door, args.added_affinity.as_ref());
+        }
+        api::PluginArgs::NodeResourcesBalancedAllocation(args) => {
+            to.node_resources_balanced_allocation.resources = resources(&args.resources);
+        }
+        api::PluginArgs::NodeResourcesFit(args) => {
+            let fit = &mut to.node_resources_fit;
+            fit.ignored_resources = args.ignored_resources.clone();
+            fit.ignored_resource_groups = args.ignored_resource_groups.clone();
+            fit.scoring_strategy = scoring_strategy(&args.scoring_strategy);
+        }
+        api::PluginArgs::PodTopologySpread(args) => {
+            to.pod_topology_spread.defaults = default_constraints(args, door, path)?;
+        }
+        api::PluginArgs::VolumeBinding(args) => {
+            to.volume_binding.bind_timeout_seconds = args.bind_timeout_seconds;
+        }
+        api::PluginArgs::Other(_) => {}
+    }
+    Ok(())
+}
+
+fn resources(resources: &[api::ResourceSpec]) -> Vec<ResourceSpec> {
+    resources
+        .iter()
+        .map(|resource| ResourceSpec {
+            name: resource.name.clone(),
+            weight: resource.weight,
+        })
+        .collect()
+}
+
+fn scoring_strategy(strategy: &api::ScoringStrategy) -> ScoringStrategy {
+    let shape = || {
+        let param = strategy.requested_to_capacity_ratio.iter();
+        param
+            .flat_map(|param| &param.shape)
+            .map(|point| (point.utilization, point.score))
+            .collect()
+    };
+    ScoringStrategy {
+        kind: match strategy.kind.as_str() {
+            api::ScoringStrategy::MOST_ALLOCATED => ScoringStrategyKind::MostAllocated,
+            api::ScoringStrategy::REQUESTED_TO_CAPACITY_RATIO => {
+                ScoringStrategyKind::RequestedToCapacityRatio(shape())
+            }
+            _ => ScoringStrategyKind::LeastAllocated,
+        },
+        resources: resources(&strategy.resources),
+    }
+}
+
+fn default_constraints(
+    args: &api::PodTopologySpreadArgs,
+    door: &mut Door<'_>,
+    path: &Path,
+) -> Result<DefaultConstraints, ConfigError> {
+    if args.defaulting_type == api::PodTopologySpreadArgs::SYSTEM_DEFAULTING {
+        return Ok(DefaultConstraints::System);
+    }
+    let path = path.child("defaultConstraints").to_string();
+    match spread_constraints(door, &args.default_constraints, &path) {
+        Ok(constraints) => Ok(DefaultConstraints::List(constraints.into_vec())),
+        Err(error) => Err(ConfigError {
+            path: error.field,
+            message: error.message,
+        }),
+    }
+}
+
+/// Where the profile's author went wrong.
+fn profile_error(error: &ProfileError, profile: &api::Profile, path: &Path) -> ConfigError {
+    let plugins = path.child("plugins");
+    let enabled = |point: Option<Point>, plugin: &str| {
+        let (field, set) = match point {
+            Some(point) => profile.plugins.points()[point as usize],
+            None => ("multiPoint", &profile.plugins.multi_point),
+        };
+        let path = plugins.child(field).child("enabled");
+        match set.enabled.iter().rposition(|p| p.name == plugin) {
+            Some(i) => path.index(i).child("name"),
+            None => path,
+        }
+    };
+    let place = match error {
+        ProfileError::Unknown { point, plugin }
+        | ProfileError::AlreadyRegistered { point, plugin } => enabled(*point, plugin),
+        ProfileError::DoesNotExtend { point, plugin } => enabled(Some(*point), plugin),
+        ProfileError::QueueSort { .. } => plugins.child("queueSort"),
+        ProfileError::NoBind => plugins.child("bind"),
+        ProfileError::Overflow => plugins.child("score"),
+    };
+    place.error(error.to_string())
+}
+
+#[cfg(test)]
+mod tests;

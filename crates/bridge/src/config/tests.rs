@@ -1,0 +1,228 @@
+use super::*;
+use serde_json::json;
+use stowplan_base::Names;
+use stowplan_engine::model::ResourceNames;
+
+fn with_door<T>(work: impl FnOnce(&mut Door<'_>) -> T) -> T {
+    let (mut names, mut resource_names) = (Names::new(), ResourceNames::default());
+    work(&mut Door {
+        names: &mut names,
+        resource_names: &mut resource_names,
+    })
+}
+
+fn framework(profile: Value) -> Framework {
+    with_door(|door| profile_from_json(Some(&profile), door)).unwrap()
+}
+
+fn errors(profile: Value) -> String {
+    with_door(|door| match profile_from_json(Some(&profile), door) {
+        Ok(_) => String::new(),
+        Err(errors) => errors.to_string(),
+    })
+}
+
+#[test]
+fn fields_and_points_have_the_same_order() {
+    let plugins = api::Plugins::default();
+    for (point, (field, _)) in Point::ALL.into_iter().zip(plugins.points()) {
+        assert_eq!(format!("{point:?}").to_lowercase(), field.to_lowercase());
+    }
+}
+
+#[test]
+fn no_profile_is_the_default_profile() {
+    let framework = with_door(|door| profile_from_json(None, door)).unwrap();
+    assert_eq!(framework.profile_name, "default-scheduler");
+    assert_eq!(framework.score_weights().len(), 9);
+}
+
+#[test]
+fn a_profile_is_merged_with_the_defaults() {
+    let framework = framework(json!({
+        "schedulerName": "mine",
+        "plugins": {
+            "multiPoint": {"enabled": [{"name": "ImageLocality", "weight": 7}]},
+            "score": {
+                "disabled": [{"name": "NodeAffinity"}],
+                "enabled": [{"name": "NodeResourcesFit", "weight": 5}],
+            },
+            "postFilter": {"disabled": [{"name": "*"}]},
+        },
+    }));
+    assert_eq!(framework.profile_name, "mine");
+    assert_eq!(
+        framework.score_weights(),
+        [
+            ("NodeResourcesFit", 5),
+            ("TaintToleration", 3),
+            ("VolumeBinding", 1),
+            ("PodTopologySpread", 2),
+            ("InterPodAffinity", 2),
+            ("DynamicResources", 2),
+            ("NodeResourcesBalancedAllocation", 1),
+            ("ImageLocality", 7),
+        ]
+    );
+    assert!(!framework.has_post_filters());
+}
+
+#[test]
+fn what_is_wrong_with_a_profile_names_its_place() {
+    let enabled = |point: &str, names: &[&str]| json!({"plugins": {point: {"enabled": names.iter().map(|name| json!({"name": name})).collect::<Vec<_>>()}}});
+    for (profile, expected) in [
+        (
+            enabled("score", &["ImageLocality", "Nope"]),
+            "profiles[0].plugins.score.enabled[1].name: ScorePlugin \"Nope\" does not exist",
+        ),
+        (
+            enabled("multiPoint", &["EBSLimits"]),
+            "profiles[0].plugins.multiPoint.enabled[0].name: MultiPoint plugin \"EBSLimits\" does not exist",
+        ),
+        (
+            enabled("permit", &["NodeName"]),
+            "profiles[0].plugins.permit.enabled[0].name: plugin \"NodeName\" does not extend PermitPlugin plugin",
+        ),
+        (
+            enabled("bind", &["DefaultBinder", "DefaultBinder"]),
+            "profiles[0].plugins.bind.enabled[1].name: plugin \"DefaultBinder\" already registered as \"BindPlugin\"",
+        ),
+        (
+            enabled("placementScore", &["NodeResourcesFit", "NodeName"]),
+            "profiles[0].plugins.placementScore.enabled[1].name: plugin \"NodeName\" does not extend PlacementScorePlugin plugin",
+        ),
+        (
+            json!({"plugins": {"queueSort": {"disabled": [{"name": "*"}]}}}),
+            "profiles[0].plugins.queueSort: only one queue sort plugin required, but got 0",
+        ),
+        (
+            json!({"plugins": {"filter": {"disabled": [{"name": "GangScheduling"}, {"name": "NodeNme"}]}}}),
+            "profiles[0].plugins.filter.disabled[1].name: plugin \"NodeNme\" does not exist",
+        ),
+        (
+            json!({"pluginConfig": [{"name": "NodeName", "args": {}}, {"name": "Nope"}]}),
+            "profiles[0].pluginConfig[1].name: plugin \"Nope\" does not exist",
+        ),
+        (
+            json!({"pluginConfig": [{"name": "NodeName", "args": {"x": 1}}]}),
+            "profiles[0].pluginConfig[0].args: plugin \"NodeName\" takes no arguments",
+        ),
+        (
+            json!({"pluginConfig": [{"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": -1}}]}),
+            "profiles[0].pluginConfig[0].args.hardPodAffinityWeight: Invalid value: -1: not in valid range [0, 100]",
+        ),
+    ] {
+        assert_eq!(errors(profile), expected);
+    }
+}
+
+/// The arguments that a configuration leads to.
+fn args(text: &str) -> PluginArgs {
+    let text = format!(
+        "{{apiVersion: {}, kind: {}, {text}}}",
+        api::API_VERSION,
+        api::KIND
+    );
+    let config = KubeSchedulerConfiguration::from_text(&text).unwrap();
+    let mut errors = Vec::new();
+    let args = with_door(|door| {
+        plugin_args(
+            &config,
+            &config.profiles[0],
+            door,
+            &Path::default(),
+            &mut errors,
+        )
+    });
+    assert_eq!(errors, []);
+    args
+}
+
+#[test]
+fn defaults_are_the_same_on_both_sides() {
+    let plugins = [
+        "DefaultPreemption",
+        "DynamicResources",
+        "InterPodAffinity",
+        "NodeAffinity",
+        "NodeResourcesBalancedAllocation",
+        "NodeResourcesFit",
+        "PodTopologySpread",
+        "VolumeBinding",
+    ];
+    let configs: Vec<_> = plugins.map(|name| format!("{{name: {name}}}")).into();
+    let configs = configs.join(", ");
+    let args = args(&format!("profiles: [{{pluginConfig: [{configs}]}}]"));
+    assert_eq!(format!("{args:?}"), format!("{:?}", PluginArgs::default()));
+}
+
+#[test]
+fn arguments_arrive() {
+    let args = args(
+        "profiles: [{pluginConfig: [
+          {name: DefaultPreemption, args: {minCandidateNodesPercentage: 20, minCandidateNodesAbsolute: 5}},
+          {name: DynamicResources, args: {filterTimeout: 1500ms}},
+          {name: InterPodAffinity, args: {hardPodAffinityWeight: 9, ignorePreferredTermsOfExistingPods: true}},
+          {name: NodeAffinity, args: {addedAffinity: {requiredDuringSchedulingIgnoredDuringExecution:
+            {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: Exists}]}]}}}},
+          {name: NodeResourcesBalancedAllocation, args: {resources: [{name: x/y}]}},
+          {name: NodeResourcesFit, args: {ignoredResources: [a/b], ignoredResourceGroups: [c],
+            scoringStrategy: {type: RequestedToCapacityRatio, resources: [{name: x/y, weight: 3}],
+              requestedToCapacityRatio: {shape: [{utilization: 0, score: 10}, {utilization: 100, score: 0}]}}}},
+          {name: PodTopologySpread, args: {defaultingType: List, defaultConstraints:
+            [{maxSkew: 2, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway}]}},
+          {name: VolumeBinding, args: {bindTimeoutSeconds: 7}}]}]",
+    );
+    assert_eq!(args.default_preemption.min_candidate_nodes_percentage, 20);
+    assert_eq!(args.default_preemption.min_candidate_nodes_absolute, 5);
+    assert_eq!(args.dynamic_resources.filter_timeout_ms, 1500);
+    assert_eq!(args.inter_pod_affinity.hard_pod_affinity_weight, 9);
+    assert!(
+        args.inter_pod_affinity
+            .ignore_preferred_terms_of_existing_pods
+    );
+    assert!(args.node_affinity.added_affinity.required.is_some());
+    let resource = |weight| ResourceSpec {
+        name: "x/y".to_owned(),
+        weight,
+    };
+    let balanced = &args.node_resources_balanced_allocation;
+    assert_eq!(balanced.resources, [resource(1)]);
+    let fit = &args.node_resources_fit;
+    assert_eq!(fit.ignored_resources, ["a/b"]);
+    assert_eq!(fit.ignored_resource_groups, ["c"]);
+    assert_eq!(
+        fit.scoring_strategy,
+        ScoringStrategy {
+            kind: ScoringStrategyKind::RequestedToCapacityRatio(vec![(0, 10), (100, 0)]),
+            resources: vec![resource(3)],
+        }
+    );
+    let DefaultConstraints::List(constraints) = &args.pod_topology_spread.defaults else {
+        panic!("expected a list of constraints");
+    };
+    assert_eq!(constraints[0].max_skew, 2);
+    assert_eq!(args.volume_binding.bind_timeout_seconds, 7);
+}
+
+#[test]
+fn resources_of_extenders_take_the_place_of_ignored_resources() {
+    let args = args(
+        "extenders: [{managedResources: [{name: x.com/a, ignoredByScheduler: true}, {name: x.com/b}]}],
+         profiles: [{pluginConfig: [{name: NodeResourcesFit, args: {ignoredResources: [x.com/c]}}]}]",
+    );
+    assert_eq!(args.node_resources_fit.ignored_resources, ["x.com/a"]);
+}
+
+#[test]
+fn backoff_comes_from_the_configuration() {
+    let config = KubeSchedulerConfiguration {
+        pod_initial_backoff_seconds: 3,
+        pod_max_backoff_seconds: 30,
+        ..KubeSchedulerConfiguration::default()
+    };
+    let queue = queue_config(&config);
+    assert_eq!(queue.initial_backoff, Duration::from_secs(3));
+    assert_eq!(queue.max_backoff, Duration::from_secs(30));
+    assert_eq!(queue.max_in_unschedulable_pods, Duration::from_secs(300));
+}
