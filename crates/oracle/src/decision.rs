@@ -4,6 +4,7 @@ use crate::diff::diff;
 use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
+use stowplan_bridge::config::profile_from_json;
 use stowplan_bridge::convert::{Door, object};
 use stowplan_engine::Snapshot;
 use stowplan_engine::explain::{Explanation, explain};
@@ -73,7 +74,8 @@ impl World {
                 }
             }
         }
-        let framework = framework(&case["profile"])?;
+        let profile = Some(&case["profile"]).filter(|profile| !profile.is_null());
+        let framework = profile_from_json(profile, &mut door(&mut cluster)).context("profile")?;
         let Object::Pod(pod) =
             object(&mut door(&mut cluster), Kind::Pod, &case["pod"]).context("pod")?
         else {
@@ -124,11 +126,6 @@ impl World {
         }
         .record(&explanation)
     }
-}
-
-fn framework(profile: &Value) -> Result<Framework> {
-    anyhow::ensure!(profile.is_null(), "profiles cannot be read yet");
-    Ok(stowplan_engine::plugins::registry::default_framework())
 }
 
 fn door(cluster: &mut Snapshot) -> Door<'_> {
