@@ -1,5 +1,7 @@
 //! Plain objects for tests.
 
+pub(crate) mod storage;
+
 use crate::Snapshot;
 use crate::framework::Cx;
 use crate::model::{

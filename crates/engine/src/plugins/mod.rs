@@ -1,6 +1,8 @@
 //! The in-tree plugins, one file or folder each, filter and score side by side.
 
 mod change;
+mod claims;
+mod csi_migration;
 pub mod default_binder;
 pub mod default_preemption;
 pub mod dynamic_resources;

@@ -1,14 +1,224 @@
-//! VolumeRestrictions.
+//! VolumeRestrictions: disks that cannot be shared, and claims that only one pod may use.
+//! Upstream's `plugins/volumerestrictions/volume_restrictions.go`.
 
-use crate::framework::{Plugin, Point};
+use super::claims::{claim_not_found, names_claim};
+use crate::NodeInfo;
+use crate::framework::{
+    Action, ClusterEvent, Code, Cx, EventResource, Fit, Hint, Plugin, Point, PreFilter,
+    Registration, Status, Trial,
+};
+use crate::model::{AccessMode, Object, Pod, VolumeSource};
+use std::sync::Arc;
+use stowplan_base::Sym;
+
+const DISK_CONFLICT: &str = "node(s) had no available disk";
+const READ_WRITE_ONCE_POD_CONFLICT: &str = "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod";
 
 /// The plugin.
 #[derive(Clone, Debug, Default)]
 pub struct VolumeRestrictions;
 
+/// The pod's claims that no other pod may use, and who uses them.
+#[derive(Clone, Debug, Default)]
+pub struct ReadWriteOncePodState {
+    /// The claims, each once; `None` if PreFilter did not look for them.
+    claims: Option<Arc<[Sym]>>,
+    /// How often other pods refer to them. PreFilter counts a claim once, however many pods use
+    /// it; trials count every reference, whatever its namespace.
+    conflicts: i64,
+}
+
 impl Plugin for VolumeRestrictions {
     const NAME: &'static str = "VolumeRestrictions";
     const POINTS: &'static [Point] = &[Point::PreFilter, Point::Filter];
-    type Filter = ();
+    type Filter = ReadWriteOncePodState;
     type Score = ();
+
+    fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Self::Filter> {
+        let claims = match read_write_once_pod_claims(cx, pod) {
+            Ok(claims) => claims,
+            Err(status) => return PreFilter::Rejected(status),
+        };
+        let in_use = |claim: &Sym| {
+            let nodes = cx.cluster.nodes();
+            nodes
+                .iter()
+                .any(|node| node.claim_users(pod.namespace, *claim) > 0)
+        };
+        let conflicts = claims.iter().filter(|claim| in_use(claim)).count() as i64;
+        let has_disks = pod.volumes.iter().any(|v| is_restricted_disk(&v.source));
+        if !has_disks && conflicts == 0 {
+            return PreFilter::Skip;
+        }
+        PreFilter::Ready(ReadWriteOncePodState {
+            claims: Some(claims),
+            conflicts,
+        })
+    }
+
+    fn filter_unprepared(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<Self::Filter, Status> {
+        Ok(ReadWriteOncePodState::default())
+    }
+
+    fn filter(&self, _cx: Cx<'_>, state: &Self::Filter, pod: &Pod, node: &NodeInfo) -> Fit {
+        if node.pods.iter().any(|other| disks_conflict(pod, other)) {
+            return Err(Status::unschedulable(DISK_CONFLICT));
+        }
+        if state.claims.is_none() {
+            return Err(Status::error(
+                "cannot read \"PreFilterVolumeRestrictions\" from cycleState",
+            ));
+        }
+        if state.conflicts > 0 {
+            return Err(Status::unschedulable(READ_WRITE_ONCE_POD_CONFLICT));
+        }
+        Ok(())
+    }
+
+    fn trial(
+        &self,
+        _cx: Cx<'_>,
+        state: &mut Self::Filter,
+        _pod: &Pod,
+        other: &Pod,
+        _node: &NodeInfo,
+        op: Trial,
+    ) {
+        let Some(claims) = &state.claims else {
+            return;
+        };
+        let references = other
+            .volumes
+            .iter()
+            .filter_map(|volume| volume.named_claim())
+            .filter(|claim| claims.contains(claim))
+            .count() as i64;
+        state.conflicts += match op {
+            Trial::Add => references,
+            Trial::Remove => -references,
+        };
+    }
+
+    fn events(&self) -> Vec<Registration> {
+        let node = Action::ADD.or(Action::UPDATE_NODE_TAINT);
+        vec![
+            Registration::hinted(EventResource::Pod, Action::DELETE),
+            Registration::always(EventResource::Node, node),
+            Registration::hinted(EventResource::PersistentVolumeClaim, Action::ADD),
+        ]
+    }
+
+    fn hint(
+        &self,
+        _cx: Cx<'_>,
+        _event: &ClusterEvent,
+        pod: &Pod,
+        old: Option<&Object>,
+        new: Option<&Object>,
+    ) -> Hint {
+        let helps = match (old, new) {
+            (Some(Object::Pod(deleted)), _) => frees_a_volume(pod, deleted),
+            (_, Some(Object::PersistentVolumeClaim(claim))) => names_claim(pod, claim),
+            _ => true,
+        };
+        Hint::queue_if(helps)
+    }
 }
+
+/// The pod's claims with the access mode ReadWriteOncePod. Claims of generic ephemeral volumes are
+/// not looked at.
+fn read_write_once_pod_claims(cx: Cx<'_>, pod: &Pod) -> Result<Arc<[Sym]>, Status> {
+    let mut exclusive = Vec::new();
+    for name in pod.volumes.iter().filter_map(|v| v.named_claim()) {
+        let claim = cx.cluster.claims.get(pod.namespace, name).ok_or_else(|| {
+            let text = claim_not_found(name, &cx.cluster.names);
+            Status::made(Code::UnschedulableAndUnresolvable, text)
+        })?;
+        let is_exclusive = claim.access_modes.contains(&AccessMode::ReadWriteOncePod);
+        if is_exclusive && !exclusive.contains(&name) {
+            exclusive.push(name);
+        }
+    }
+    Ok(exclusive.into())
+}
+
+/// Whether pods that share the source can get in each other's way.
+fn is_restricted_disk(source: &VolumeSource) -> bool {
+    matches!(
+        source,
+        VolumeSource::GcePersistentDisk { .. }
+            | VolumeSource::AwsElasticBlockStore { .. }
+            | VolumeSource::Iscsi { .. }
+            | VolumeSource::Rbd { .. }
+    )
+}
+
+fn disks_conflict(pod: &Pod, other: &Pod) -> bool {
+    pod.volumes.iter().any(|mine| {
+        is_restricted_disk(&mine.source)
+            && other
+                .volumes
+                .iter()
+                .any(|theirs| sources_conflict(&mine.source, &theirs.source))
+    })
+}
+
+/// Upstream's `isVolumeConflict`: the same disk, unless both mount it read-only and its kind allows
+/// that.
+fn sources_conflict(a: &VolumeSource, b: &VolumeSource) -> bool {
+    use VolumeSource::{AwsElasticBlockStore, GcePersistentDisk, Iscsi, Rbd};
+    match (a, b) {
+        (
+            GcePersistentDisk { name, read_only },
+            GcePersistentDisk {
+                name: other_name,
+                read_only: other_read_only,
+            },
+        ) => name == other_name && !(*read_only && *other_read_only),
+        (AwsElasticBlockStore { id }, AwsElasticBlockStore { id: other_id }) => id == other_id,
+        (
+            Iscsi { iqn, read_only },
+            Iscsi {
+                iqn: other_iqn,
+                read_only: other_read_only,
+            },
+        ) => iqn == other_iqn && !(*read_only && *other_read_only),
+        (
+            Rbd {
+                monitors,
+                pool,
+                image,
+                read_only,
+            },
+            Rbd {
+                monitors: other_monitors,
+                pool: other_pool,
+                image: other_image,
+                read_only: other_read_only,
+            },
+        ) => {
+            monitors.iter().any(|m| other_monitors.contains(m))
+                && pool == other_pool
+                && image == other_image
+                && !(*read_only && *other_read_only)
+        }
+        _ => false,
+    }
+}
+
+fn frees_a_volume(pod: &Pod, deleted: &Pod) -> bool {
+    if deleted.namespace != pod.namespace {
+        return false;
+    }
+    let shares_a_claim = || {
+        deleted
+            .volumes
+            .iter()
+            .filter_map(|volume| volume.named_claim())
+            .any(|claim| pod.volumes.iter().any(|v| v.named_claim() == Some(claim)))
+    };
+    disks_conflict(pod, deleted) || shares_a_claim()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,24 @@
-//! VolumeBinding.
+//! VolumeBinding: a node must be able to reach the pod's volumes, those that are bound as well as
+//! those that are still to be found or made.
+//! Upstream's `plugins/volumebinding/volume_binding.go`.
 
-use crate::framework::{Plugin, Point};
+mod assume;
+mod find;
+mod matching;
+mod pod_claims;
+
+pub use pod_claims::PodClaims;
+
+use super::claims::uses_claim;
+use crate::NodeInfo;
+use crate::framework::{
+    Action, ClusterEvent, Cx, Effect, EventResource, Fit, Hint, Plugin, Point, PreFilter, PreScore,
+    Registration, Slot, Status,
+};
+use crate::model::{CsiDriver, CsiStorageCapacity, Object, Pod, VolumeSource};
+use std::sync::Arc;
+use stowplan_base::Sym;
+
 /// `VolumeBindingArgs`.
 #[derive(Clone, Debug)]
 pub struct VolumeBindingArgs {
@@ -30,6 +48,11 @@ impl VolumeBinding {
     pub fn new(args: VolumeBindingArgs) -> Self {
         Self { args }
     }
+
+    /// The arguments. The outside reads from them how long it may wait for a binding.
+    pub fn args(&self) -> &VolumeBindingArgs {
+        &self.args
+    }
 }
 
 impl Plugin for VolumeBinding {
@@ -42,6 +65,130 @@ impl Plugin for VolumeBinding {
         Point::Reserve,
         Point::PreBind,
     ];
-    type Filter = ();
+    type Filter = Arc<PodClaims>;
     type Score = ();
+
+    fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Self::Filter> {
+        match PodClaims::of(cx.cluster, pod) {
+            Ok(Some(claims)) => PreFilter::Ready(Arc::new(claims)),
+            Ok(None) => PreFilter::Skip,
+            Err(status) => PreFilter::Rejected(status),
+        }
+    }
+
+    fn filter(&self, cx: Cx<'_>, state: &Self::Filter, _pod: &Pod, node: &NodeInfo) -> Fit {
+        find::find_pod_volumes(cx.cluster, state, &node.node).map(drop)
+    }
+
+    // Storage is scored only with the feature StorageCapacityScoring.
+    fn pre_score(&self, _cx: Cx<'_>, _pod: &Pod, _feasible: &[&NodeInfo]) -> PreScore<()> {
+        PreScore::Skip
+    }
+
+    fn score_unprepared(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<(), Status> {
+        Ok(())
+    }
+
+    fn reserve(
+        &self,
+        cx: Cx<'_>,
+        state: Slot<&Self::Filter>,
+        _pod: &Pod,
+        node: Sym,
+    ) -> Result<Vec<Object>, Status> {
+        let changes = assume::changes(cx.cluster, prepared(state)?, node);
+        Ok(changes
+            .into_iter()
+            .filter(|change| change.dirty)
+            .map(|change| change.object)
+            .collect())
+    }
+
+    fn pre_bind(
+        &self,
+        cx: Cx<'_>,
+        state: Slot<&Self::Filter>,
+        _pod: &Pod,
+        node: Sym,
+    ) -> Result<Vec<Effect>, Status> {
+        let changes = assume::changes(cx.cluster, prepared(state)?, node);
+        Ok(changes
+            .into_iter()
+            .map(|change| Effect::Write(change.object))
+            .collect())
+    }
+
+    fn events(&self) -> Vec<Registration> {
+        let add_or_update = Action::ADD.or(Action::UPDATE);
+        let node = Action::ADD
+            .or(Action::UPDATE_NODE_LABEL)
+            .or(Action::UPDATE_NODE_TAINT);
+        vec![
+            Registration::hinted(EventResource::StorageClass, add_or_update),
+            Registration::hinted(EventResource::PersistentVolumeClaim, add_or_update),
+            Registration::always(EventResource::PersistentVolume, add_or_update),
+            Registration::always(EventResource::Node, node),
+            Registration::hinted(EventResource::CSINode, add_or_update),
+            Registration::hinted(EventResource::CSIDriver, Action::UPDATE),
+            Registration::hinted(EventResource::CSIStorageCapacity, add_or_update),
+        ]
+    }
+
+    fn hint(
+        &self,
+        _cx: Cx<'_>,
+        _event: &ClusterEvent,
+        pod: &Pod,
+        old: Option<&Object>,
+        new: Option<&Object>,
+    ) -> Hint {
+        let helps = match (old, new) {
+            (_, Some(Object::PersistentVolumeClaim(claim))) => uses_claim(pod, claim),
+            (Some(Object::StorageClass(old)), Some(Object::StorageClass(new))) => {
+                old.allowed_topologies != new.allowed_topologies
+            }
+            (Some(Object::CSINode(old)), Some(Object::CSINode(new))) => {
+                old.migrated_plugins != new.migrated_plugins
+            }
+            (Some(Object::CSIDriver(old)), Some(Object::CSIDriver(new))) => {
+                capacity_check_ends(pod, old, new)
+            }
+            (Some(Object::CSIStorageCapacity(old)), Some(Object::CSIStorageCapacity(new))) => {
+                limit_rises(old, new)
+            }
+            _ => true,
+        };
+        Hint::queue_if(helps)
+    }
 }
+
+/// What PreFilter left; `None` if the pod has no claims.
+fn prepared(state: Slot<&Arc<PodClaims>>) -> Result<Option<&PodClaims>, Status> {
+    match state {
+        Slot::Ready(claims) => Ok(Some(claims)),
+        Slot::Skipped => Ok(None),
+        Slot::Absent => Err(Status::error("not found")),
+        Slot::Broken(status) => Err(status),
+    }
+}
+
+/// Whether the driver of one of the pod's inline volumes no longer publishes its capacity.
+fn capacity_check_ends(pod: &Pod, old: &CsiDriver, new: &CsiDriver) -> bool {
+    old.storage_capacity
+        && !new.storage_capacity
+        && pod
+            .volumes
+            .iter()
+            .any(|volume| volume.source == VolumeSource::Csi { driver: new.name })
+}
+
+fn limit_rises(old: &CsiStorageCapacity, new: &CsiStorageCapacity) -> bool {
+    match (old.volume_limit(), new.volume_limit()) {
+        (_, None) => false,
+        (None, Some(_)) => true,
+        (Some(old), Some(new)) => new > old,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+//! What changes when a pod's volumes are bound. Upstream's `AssumePodVolumes` and
+//! `GetBindVolumeToClaim`.
+
+use super::find::{PodVolumes, find_pod_volumes};
+use super::matching::refers_to;
+use super::pod_claims::PodClaims;
+use crate::Snapshot;
+use crate::model::{ClaimRef, Labels, Object, PersistentVolume, PersistentVolumeClaim};
+use std::sync::Arc;
+use stowplan_base::{Sym, sym};
+
+/// A volume or claim as it will be.
+pub(super) struct Change {
+    /// The object.
+    pub(super) object: Object,
+    /// Whether it differs from what it is now.
+    pub(super) dirty: bool,
+}
+
+/// The volumes and claims that change when the pod goes to `node`.
+///
+/// Nothing changes if all claims are bound already, or if Filter would not let the pod go there.
+pub(super) fn changes(cluster: &Snapshot, claims: Option<&PodClaims>, node: Sym) -> Vec<Change> {
+    let Some(claims) = claims.filter(|claims| !claims.all_bound()) else {
+        return Vec::new();
+    };
+    let volumes = cluster
+        .node(node)
+        .and_then(|node| find_pod_volumes(cluster, claims, &node.node).ok())
+        .unwrap_or_default();
+    let PodVolumes {
+        bindings,
+        provisions,
+    } = volumes;
+    let bound = bindings
+        .iter()
+        .map(|(volume, claim)| bind_volume(volume, claim));
+    let promised = provisions.iter().map(|claim| promise_claim(claim, node));
+    bound.chain(promised).collect()
+}
+
+/// The volume with a complete reference to the claim.
+fn bind_volume(volume: &Arc<PersistentVolume>, claim: &PersistentVolumeClaim) -> Change {
+    let mut bound = PersistentVolume::clone(volume);
+    bound.claim_ref = Some(ClaimRef {
+        namespace: claim.namespace,
+        name: claim.name,
+        uid: claim.uid.clone(),
+    });
+    // A volume that its owner reserved for the claim stays so after the claim is gone.
+    if !refers_to(volume, claim) && !bound.annotations.has(sym::BOUND_BY_CONTROLLER) {
+        bound.annotations = with(&bound.annotations, sym::BOUND_BY_CONTROLLER, sym::YES);
+    }
+    Change {
+        dirty: bound != **volume,
+        object: Object::PersistentVolume(Arc::new(bound)),
+    }
+}
+
+/// The claim with the node on which its volume is to be made.
+fn promise_claim(claim: &PersistentVolumeClaim, node: Sym) -> Change {
+    let mut promised = claim.clone();
+    promised.annotations = with(&promised.annotations, sym::SELECTED_NODE, node);
+    Change {
+        object: Object::PersistentVolumeClaim(Arc::new(promised)),
+        dirty: true,
+    }
+}
+
+fn with(annotations: &Labels, key: Sym, value: Sym) -> Labels {
+    Labels::new(annotations.iter().chain([(key, value)]))
+}
