@@ -167,7 +167,7 @@ fn prepared(state: Slot<&Arc<PodClaims>>) -> Result<Option<&PodClaims>, Status> 
     match state {
         Slot::Ready(claims) => Ok(Some(claims)),
         Slot::Skipped => Ok(None),
-        Slot::Absent => Err(Status::error("not found")),
+        Slot::Absent | Slot::Rejected => Err(Status::error("not found")),
         Slot::Broken(status) => Err(status),
     }
 }
