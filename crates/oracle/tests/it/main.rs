@@ -1,5 +1,7 @@
 //! Every recorded case must come out as recorded, family by family.
 
+mod semantics;
+
 use std::path::Path;
 use stowplan_oracle::{cases, run_case};
 
