@@ -1,8 +1,6 @@
 //! The whole tournament of one pod: every node, every plugin, verdicts and scores.
 
-use crate::framework::{
-    Cx, Fit, Framework, Nomination, PluginStatus, PostFilterResult, ScoreTable,
-};
+use crate::framework::{Cx, Fit, Framework, PluginStatus, PostFilterResult, ScoreTable};
 use crate::model::Pod;
 use crate::schedule::{self, Feasibility};
 use stowplan_base::Sym;
@@ -18,12 +16,6 @@ pub struct NodeVerdict {
     pub asked: bool,
     /// The verdict of every filter, nominated pods left aside; empty unless asked for.
     pub filters: Vec<(&'static str, Fit)>,
-}
-
-/// What happened when the pod fit nowhere.
-pub struct PostFilterVerdict {
-    /// What PostFilter came to.
-    pub result: PostFilterResult,
 }
 
 /// Everything about one decision.
@@ -51,7 +43,7 @@ pub struct Explanation {
     /// Positions in `nodes` of the best ones: any of them is right.
     pub best: Vec<usize>,
     /// What was tried when the pod fit nowhere.
-    pub post_filter: Option<PostFilterVerdict>,
+    pub post_filter: Option<PostFilterResult>,
     /// The text of the PodScheduled condition when the pod fits nowhere.
     pub message: Option<String>,
 }
@@ -170,14 +162,7 @@ fn fits_nowhere(
         if let Err(status) = &result.status {
             diagnosis.post_filter_message = status.message(cx.cluster);
         }
-        explanation.post_filter = Some(PostFilterVerdict { result });
+        explanation.post_filter = Some(result);
     }
     explanation.message = Some(diagnosis.message(cx.cluster));
-}
-
-impl PostFilterVerdict {
-    /// Whether an earlier nomination of the pod is taken back.
-    pub fn clears_nomination(&self) -> bool {
-        self.result.nomination == Nomination::Set(None)
-    }
 }

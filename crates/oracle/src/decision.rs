@@ -8,9 +8,11 @@ use stowplan_bridge::config::profile_from_json;
 use stowplan_bridge::convert::{Door, object};
 use stowplan_engine::Snapshot;
 use stowplan_engine::explain::{Explanation, explain};
-use stowplan_engine::framework::{Cx, Framework, PluginStatus, Status};
+use stowplan_engine::framework::{
+    Cx, Framework, Nomination, PluginStatus, PostFilterResult, Status,
+};
 use stowplan_engine::model::{Kind, Object, Pod};
-use stowplan_engine::plugins::default_preemption::Preempting;
+use stowplan_engine::plugins::default_preemption::{Candidate, Preempting, PreemptionReport};
 use stowplan_engine::queue::Nominator;
 
 /// Runs one case; returns the differences, none if all is equal.
@@ -127,6 +129,7 @@ impl World {
         Recorder {
             cluster: &self.cluster,
             framework: &self.framework,
+            pod: &self.pod,
         }
         .record(&explanation)
     }
@@ -143,6 +146,7 @@ fn door(cluster: &mut Snapshot) -> Door<'_> {
 struct Recorder<'a> {
     cluster: &'a Snapshot,
     framework: &'a Framework,
+    pod: &'a Pod,
 }
 
 impl Recorder<'_> {
@@ -198,7 +202,7 @@ impl Recorder<'_> {
             put("message", json!(message));
         }
         if let Some(post_filter) = &e.post_filter {
-            put("preemption", self.preemption(post_filter));
+            put("preemption", self.preemption(self.pod, post_filter));
         }
         Value::Object(out)
     }
@@ -258,16 +262,70 @@ impl Recorder<'_> {
             .collect()
     }
 
-    fn preemption(&self, verdict: &stowplan_engine::explain::PostFilterVerdict) -> Value {
-        let (status, message) = match &verdict.result.status {
+    fn preemption(&self, pod: &Pod, result: &PostFilterResult) -> Value {
+        let (status, message) = match &result.status {
             Ok(()) => ("Success", String::new()),
             Err(status) => (status.code.as_str(), status.message(self.cluster)),
         };
-        let out = json!({
+        let mut out = json!({
             "status": status, "message": message,
             "nominated": "", "victims": [], "pdb_violations": 0, "candidates": {},
         });
+        if result.status.is_err()
+            && pod.nominated_node_name.is_some()
+            && result.nomination == Nomination::Set(None)
+        {
+            out["nominated_reset"] = json!(true);
+        }
+        if let Some(report) = &result.preemption {
+            self.candidates(report, &mut out);
+        }
         out
+    }
+
+    fn candidates(&self, report: &PreemptionReport, out: &mut Value) {
+        let name = |candidate: &Candidate| self.cluster.names.text(candidate.node).to_owned();
+        let victims = |candidate: &Candidate| -> Vec<String> {
+            candidate
+                .victims
+                .iter()
+                .map(|pod| pod.key.to_string())
+                .collect()
+        };
+        out["candidates"] = report
+            .candidates
+            .iter()
+            .map(|c| {
+                (
+                    name(c),
+                    json!({"victims": victims(c), "pdb_violations": c.pdb_violations}),
+                )
+            })
+            .collect();
+        out["node_status"] = report
+            .rejected
+            .iter()
+            .map(|(at, status)| {
+                let node = self.cluster.nodes()[*at].node.name;
+                (
+                    self.cluster.names.text(node).to_owned(),
+                    self.status(status),
+                )
+            })
+            .collect();
+        if let Some(decided_by) = report.decided_by {
+            out["decided_by"] = json!(decided_by.as_str());
+        }
+        let best: Vec<_> = report.best.iter().map(|i| &report.candidates[*i]).collect();
+        match best[..] {
+            [] => {}
+            [only] => {
+                out["nominated"] = json!(name(only));
+                out["victims"] = json!(victims(only));
+                out["pdb_violations"] = json!(only.pdb_violations);
+            }
+            _ => out["nominated_ties"] = best.into_iter().map(name).collect(),
+        }
     }
 }
 
@@ -289,7 +347,7 @@ fn normalize(expect: &mut Value) {
     if fields.contains_key("error") {
         fields.retain(|key, _| key == "error" || key == "score_error");
     }
-    fields.retain(|_, value| !is_empty(value));
+    drop_empty(fields);
     for key in [
         "winners",
         "prefilter_nodes",
@@ -301,6 +359,14 @@ fn normalize(expect: &mut Value) {
         }
     }
     sort_reasons(expect);
+}
+
+/// An absent field and an empty one say the same, on every level but that of single nodes.
+fn drop_empty(fields: &mut Map<String, Value>) {
+    if let Some(Value::Object(preemption)) = fields.get_mut("preemption") {
+        drop_empty(preemption);
+    }
+    fields.retain(|_, value| !is_empty(value));
 }
 
 fn is_empty(value: &Value) -> bool {
