@@ -10,6 +10,7 @@
 //! - [`queue`]: the scheduling queue, a state machine over time.
 //! - [`explain`]: the same attempt with everything kept.
 //! - [`schedule`]: one scheduling attempt from PreFilter to the best set of nodes.
+//! - [`scheduler`]: cluster, queue and profiles as one state machine.
 
 pub mod explain;
 pub mod framework;
@@ -17,6 +18,7 @@ pub mod model;
 pub mod plugins;
 pub mod queue;
 pub mod schedule;
+pub mod scheduler;
 mod snapshot;
 #[cfg(test)]
 mod testing;

@@ -109,6 +109,7 @@ impl World {
             volumes: Box::default(),
             resource_claims: Box::default(),
             extended_resource_claim: None,
+            claim_statuses: Box::default(),
             required_features: Box::default(),
         }
     }

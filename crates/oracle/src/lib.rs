@@ -6,10 +6,14 @@
 pub mod cases;
 pub mod decision;
 pub mod diff;
+pub mod queue_cases;
 
 use serde_json::Value;
 
 /// Runs one case; returns the differences, none if all is equal.
 pub fn run_case(case: &Value) -> Vec<String> {
-    decision::run_case(case)
+    match case["family"].as_str() {
+        Some("queue") => queue_cases::run_case(case),
+        _ => decision::run_case(case),
+    }
 }

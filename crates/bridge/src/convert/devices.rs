@@ -47,6 +47,21 @@ fn claim_source(
     }
 }
 
+/// All that a pod's status says of claims, as a text: equal texts are equal statuses.
+pub fn claim_statuses(status: &core::PodStatus) -> Box<str> {
+    let generated: Vec<_> = status
+        .resource_claim_statuses
+        .iter()
+        .flatten()
+        .map(|status| (&status.name, &status.resource_claim_name))
+        .collect();
+    let extended = &status.extended_resource_claim_status;
+    if generated.is_empty() && extended.is_none() {
+        return Box::default();
+    }
+    format!("{generated:?} {extended:?}").into()
+}
+
 /// A ResourceClaim.
 pub fn resource_claim(
     door: &mut Door<'_>,

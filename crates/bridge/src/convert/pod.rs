@@ -105,6 +105,7 @@ pub fn pod(door: &mut Door<'_>, pod: &core::Pod) -> Result<Pod, ConvertError> {
                 .as_ref()
                 .map(|s| s.resource_claim_name.as_str()),
         ),
+        claim_statuses: super::devices::claim_statuses(status),
         required_features: super::features::required_features(door, pod),
         affinity_error,
         key,

@@ -38,9 +38,20 @@ macro_rules! kinds {
                     $(Self::$variant(_) => Kind::$variant,)*
                 }
             }
+
+            /// Whether both are the very same object, not only equal ones.
+            pub fn is_same(&self, other: &Self) -> bool {
+                match (self, other) {
+                    $((Self::$variant(a), Self::$variant(b)) => Arc::ptr_eq(a, b),)*
+                    _ => false,
+                }
+            }
         }
 
         impl Kind {
+            /// Every kind.
+            pub const ALL: [Self; [$(Self::$variant),*].len()] = [$(Self::$variant),*];
+
             /// The kind as the API writes it.
             pub fn as_str(self) -> &'static str {
                 match self {

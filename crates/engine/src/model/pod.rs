@@ -100,6 +100,8 @@ pub struct Pod {
     pub resource_claims: Box<[PodClaim]>,
     /// `status.extendedResourceClaimStatus.resourceClaimName`.
     pub extended_resource_claim: Option<Sym>,
+    /// What the status says of claims, as an opaque text: read only to tell whether it changed.
+    pub claim_statuses: Box<str>,
     /// Node features that the pod needs, inferred from its spec.
     pub required_features: Box<[Sym]>,
 }

@@ -45,14 +45,8 @@ pub(super) fn worth_requeuing(
         }
         let name = env.profiles.name(plugin);
         let hint = if hinted {
-            env.profiles.frameworks()[profile].hint(
-                env.cx(),
-                name,
-                &happening.event,
-                &pod.pod,
-                happening.old.as_ref(),
-                happening.new.as_ref(),
-            )
+            let asked = (profile, plugin);
+            env.profiles.hint(env.cx(), asked, &pod.pod, happening)
         } else {
             Hint::Queue
         };

@@ -34,7 +34,7 @@ mod trace;
 pub use in_flight::{Happening, InFlightEntry};
 pub use nominator::Nominator;
 pub use plugin_ids::{PluginId, PluginIds};
-pub use profiles::Profiles;
+pub use profiles::{Profiles, RecordedHints};
 pub use queued_pod::{PodId, QueuedPod};
 pub use trace::{AskedHint, Cause, Incoming, Part, Trace};
 

@@ -21,6 +21,11 @@ impl Nominator {
         self.by_node.get(&node).map_or(&[], |pods| pods)
     }
 
+    /// All nodes that pods are nominated to, with those pods.
+    pub fn iter(&self) -> impl Iterator<Item = (Sym, &[Arc<Pod>])> {
+        self.by_node.iter().map(|(node, pods)| (*node, &pods[..]))
+    }
+
     /// The node that a pod is nominated to.
     pub fn node_of(&self, uid: &str) -> Option<Sym> {
         self.nodes.get(uid).copied()

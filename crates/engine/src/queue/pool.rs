@@ -18,10 +18,6 @@ impl Pool {
         self.pods.len()
     }
 
-    pub(super) fn contains(&self, id: PodId) -> bool {
-        self.pods.contains_key(&id)
-    }
-
     pub(super) fn get(&self, id: PodId) -> Option<&QueuedPod> {
         self.pods.get(&id)
     }

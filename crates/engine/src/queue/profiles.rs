@@ -1,8 +1,9 @@
 //! All profiles, and which of their plugins listens to what. Upstream's `profile.Map` and the
 //! queueing-hint map that `pkg/scheduler/scheduler.go` builds.
 
+use super::Happening;
 use super::{PluginId, PluginIds, QueuedPod};
-use crate::framework::{Action, ClusterEvent, EventResource, Framework, Registration};
+use crate::framework::{Action, ClusterEvent, Cx, EventResource, Framework, Hint, Registration};
 use crate::model::Pod;
 use std::cmp::Ordering;
 use stowplan_base::{Lookup, Names, Sym};
@@ -14,7 +15,11 @@ pub struct Profiles {
     plugin_names: Vec<&'static str>,
     /// Per profile.
     listeners: Vec<Vec<Listener>>,
+    recorded_hints: Option<RecordedHints>,
 }
+
+/// Answers to hints, by event, pod and plugin.
+pub type RecordedHints = Box<dyn Fn(&ClusterEvent, &Pod, &str) -> Hint>;
 
 /// A plugin and one event that it registered.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +43,7 @@ impl Profiles {
             by_scheduler_name: Lookup::new(),
             plugin_names: Vec::new(),
             listeners: Vec::new(),
+            recorded_hints: None,
         };
         for (at, framework) in frameworks.iter().enumerate() {
             profiles
@@ -107,6 +113,30 @@ impl Profiles {
         let mut names: Vec<_> = plugins.iter().map(|plugin| self.name(plugin)).collect();
         names.sort_unstable();
         names
+    }
+
+    /// Takes all hints from a recording instead of asking the plugins: what remains is the queue's
+    /// own doing.
+    pub fn replay_hints(&mut self, recorded: RecordedHints) {
+        self.recorded_hints = Some(recorded);
+    }
+
+    /// Asks a plugin of a profile about an event.
+    pub(super) fn hint(
+        &self,
+        cx: Cx<'_>,
+        (profile, plugin): (usize, PluginId),
+        pod: &Pod,
+        Happening { event, old, new }: &Happening,
+    ) -> Hint {
+        let name = self.name(plugin);
+        match &self.recorded_hints {
+            Some(recorded) => recorded(event, pod, name),
+            None => {
+                let framework = &self.frameworks[profile];
+                framework.hint(cx, name, event, pod, old.as_ref(), new.as_ref())
+            }
+        }
     }
 
     /// Whether any plugin of any profile listens to the event.

@@ -97,7 +97,9 @@ fn is_left_to_devices(cluster: &Snapshot, id: ResourceId, node: &Node) -> bool {
         return false;
     }
     let name = cluster.resource_names.name(id);
-    cluster.device_class_for(name).is_some()
+    cluster.device_classes.iter().any(|class| {
+        class.extended_resource_name == Some(name) || class.implicit_resource_name == name
+    })
 }
 
 /// The class now stands for a resource that the pod asks for. The implicit name never changes.

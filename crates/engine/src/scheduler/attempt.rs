@@ -1,0 +1,206 @@
+//! The life of an attempt: popped, then assumed on a node or failed. Upstream's `schedule_one.go`.
+//!
+//! ```text
+//! pop --> attempt --assume--> binding --done--> (past Permit) --bound--> over
+//!            |                   |                    |
+//!           fail             bind_failed          bind_failed
+//!            +-------------------+--------------------+--> back to the queue
+//! ```
+
+use super::{Binding, Scheduler};
+use crate::framework::{ClusterEvent, Diagnosis, Nomination};
+use crate::model::{Object, Pod};
+use crate::queue::{PluginIds, Profiles, QueuedPod};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use stowplan_base::{Sym, Time};
+
+/// Why an attempt failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Failure {
+    /// Plugins rejected the pod.
+    Rejected {
+        /// Those that wait for something to happen.
+        unschedulable: BTreeSet<&'static str>,
+        /// Those that will wake the pod themselves.
+        pending: BTreeSet<&'static str>,
+    },
+    /// There are no nodes. To the user that is a rejection; to the queue, where no plugin is to be
+    /// blamed, an error.
+    NoNodes,
+    /// Something broke.
+    Error,
+}
+
+impl Failure {
+    /// The rejection that a diagnosis tells of.
+    pub fn rejected(diagnosis: &Diagnosis) -> Self {
+        Self::Rejected {
+            unschedulable: diagnosis.unschedulable_plugins.clone(),
+            pending: diagnosis.pending_plugins.clone(),
+        }
+    }
+
+    fn plugins(&self, profiles: &mut Profiles) -> (PluginIds, PluginIds) {
+        match self {
+            Self::Rejected {
+                unschedulable,
+                pending,
+            } => {
+                let mut ids =
+                    |names: &BTreeSet<&'static str>| names.iter().map(|n| profiles.id(n)).collect();
+                (ids(unschedulable), ids(pending))
+            }
+            Self::NoNodes | Self::Error => (PluginIds::NONE, PluginIds::NONE),
+        }
+    }
+}
+
+impl Scheduler {
+    /// Takes the next pod to be tried; `None` if there is none for now.
+    ///
+    /// The attempt ends with [`fail`](Self::fail), [`assume`](Self::assume) or
+    /// [`done`](Self::done).
+    pub fn pop(&mut self, now: Time) -> Option<Arc<Pod>> {
+        let (queue, env) = self.queue_env(now);
+        let queued = queue.pop(&env)?;
+        let pod = queued.pod.clone();
+        self.attempts.insert(pod.uid.clone(), queued);
+        Some(pod)
+    }
+
+    /// The attempt of a popped pod failed: it goes back to the queue, unless it is gone, bound or
+    /// another pod by now.
+    pub fn fail(&mut self, uid: &str, failure: &Failure, nomination: Nomination, now: Time) {
+        if let Some(queued) = self.attempts.remove(uid) {
+            self.requeue_failed(queued, failure, nomination, now);
+        }
+    }
+
+    /// Upstream's `handleSchedulingFailure`.
+    fn requeue_failed(
+        &mut self,
+        mut queued: QueuedPod,
+        failure: &Failure,
+        nomination: Nomination,
+        now: Time,
+    ) {
+        let uid = queued.pod.uid.clone();
+        let (unschedulable, pending) = failure.plugins(&mut self.profiles);
+        queued.set_rejectors(unschedulable, pending);
+        let listed = self
+            .cluster
+            .listed_pod(queued.pod.namespace, queued.pod.name);
+        match listed.cloned() {
+            Some(listed) if !listed.is_assigned() && listed.uid != uid => {}
+            Some(listed) if !listed.is_assigned() => {
+                queued.pod = listed.clone();
+                let (queue, mut env) = self.queue_env(now);
+                queue.add_unschedulable(&mut env, queued);
+                self.nominator.nominate(&listed, nomination, &self.cluster);
+            }
+            _ => self.nominator.remove(&uid),
+        }
+        self.queue.done(&uid);
+    }
+
+    /// Puts a popped pod on a node for the time being, until the API says so too.
+    ///
+    /// `reserved` are objects that change with it. Returns the pod as it will be on its node;
+    /// `None` if it is not popped, or on a node already.
+    pub fn assume(&mut self, uid: &str, node: Sym, reserved: Vec<Object>) -> Option<Arc<Pod>> {
+        if self.cluster.pod(uid).is_some() {
+            return None;
+        }
+        let mut queued = self.attempts.remove(uid)?;
+        queued.flushed = false;
+        let pod = Arc::new(Pod {
+            node_name: Some(node),
+            ..(*queued.pod).clone()
+        });
+        self.cluster.upsert(Object::Pod(pod.clone()));
+        self.assumed.insert(pod.uid.clone(), ());
+        self.nominator.remove(uid);
+        let reserve = |object: Object| {
+            let before = self.cluster.upsert(object.clone());
+            (object, before)
+        };
+        let binding = Binding {
+            queued,
+            pod: pod.clone(),
+            reserved: reserved.into_iter().map(reserve).collect(),
+        };
+        self.bindings.insert(pod.uid.clone(), binding);
+        Some(pod)
+    }
+
+    /// The queue need not remember events for this pod any more: its attempt is over without
+    /// result, or its binding is past the point of being rejected.
+    pub fn done(&mut self, uid: &str) {
+        self.attempts.remove(uid);
+        self.queue.done(uid);
+    }
+
+    /// The pod is bound.
+    pub fn bound(&mut self, uid: &str) {
+        self.bindings.remove(uid);
+        self.queue.done(uid);
+    }
+
+    /// The binding of an assumed pod failed: what was kept for it is free again, and it goes back
+    /// to the queue. Upstream's `handleBindingCycleError`.
+    pub fn bind_failed(&mut self, uid: &str, failure: &Failure, now: Time) {
+        let Some(binding) = self.bindings.remove(uid) else {
+            return;
+        };
+        let is_free = self.forget(&binding);
+        let freed = Some(Object::Pod(binding.pod));
+        let event = ClusterEvent::ASSIGNED_POD_DELETE;
+        let nomination = Nomination::Set(None);
+        if *failure != Failure::Error {
+            // The pod itself cannot profit from its own leaving: it must not find the event among
+            // those that it missed.
+            self.requeue_failed(binding.queued, failure, nomination, now);
+            if is_free {
+                self.happened(event, freed, None, now, |pod| *pod.uid != *uid);
+            }
+        } else {
+            if is_free {
+                self.happened(event, freed, None, now, |_| true);
+            }
+            self.requeue_failed(binding.queued, failure, nomination, now);
+        }
+    }
+
+    /// Takes an assumed pod off its node; returns `false` if the API has it on a node by now.
+    fn forget(&mut self, binding: &Binding) -> bool {
+        for (assumed, before) in binding.reserved.iter().rev() {
+            self.unreserve(assumed, before.as_ref());
+        }
+        let uid = &binding.pod.uid;
+        if self.assumed.remove(uid).is_some() {
+            self.cluster.remove_pod(uid);
+            return true;
+        }
+        self.cluster.pod(uid).is_none()
+    }
+
+    /// Puts an object back as it was, unless the API changed it meanwhile.
+    fn unreserve(&mut self, assumed: &Object, before: Option<&Object>) {
+        let (namespace, name) = assumed.key();
+        let kind = assumed.kind();
+        let current = match before {
+            Some(before) => self.cluster.upsert(before.clone()),
+            None => self.cluster.remove(kind, namespace, name),
+        };
+        match current {
+            Some(current) if current.is_same(assumed) => {}
+            Some(current) => {
+                self.cluster.upsert(current);
+            }
+            None => {
+                self.cluster.remove(kind, namespace, name);
+            }
+        }
+    }
+}

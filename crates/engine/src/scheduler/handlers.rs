@@ -1,0 +1,256 @@
+//! Changes of objects. Upstream's `pkg/scheduler/eventhandlers.go`.
+
+use super::{Scheduler, node_events, pod_events};
+use crate::framework::{Action, ClusterEvent, EventResource};
+use crate::model::{Kind, Node, Object, Pod};
+use crate::queue::Happening;
+use std::sync::Arc;
+use stowplan_base::{Sym, Time};
+
+/// A change of an object in the API.
+#[derive(Clone, Debug)]
+pub enum Change {
+    /// The object is new or changed; this is what it is now.
+    Upsert(Object),
+    /// The object is gone.
+    Delete {
+        /// Its kind.
+        kind: Kind,
+        /// Its namespace; empty for cluster-scoped kinds.
+        namespace: Sym,
+        /// Its name.
+        name: Sym,
+    },
+}
+
+impl Scheduler {
+    /// Takes a change of an object: the cluster follows, and pods wake up whom it might help.
+    pub fn apply(&mut self, change: Change, now: Time) {
+        match change {
+            Change::Upsert(Object::Pod(pod)) => self.upsert_pod(pod, now),
+            Change::Upsert(Object::Node(node)) => self.upsert_node(node, now),
+            Change::Upsert(object) => self.upsert_other(object, now),
+            Change::Delete {
+                kind: Kind::Pod,
+                namespace,
+                name,
+            } => self.delete_pod(namespace, name, now),
+            Change::Delete {
+                kind,
+                namespace,
+                name,
+            } => self.delete_other(kind, namespace, name, now),
+        }
+    }
+
+    /// Something happened: tells the queue.
+    pub(super) fn happened(
+        &mut self,
+        event: ClusterEvent,
+        old: Option<Object>,
+        new: Option<Object>,
+        now: Time,
+        concerns: impl Fn(&Pod) -> bool,
+    ) {
+        let (queue, mut env) = self.queue_env(now);
+        queue.move_all(&mut env, Happening { event, old, new }, concerns);
+    }
+
+    /// Wakes all pods that an event might help, without any object being involved.
+    pub fn move_all(&mut self, event: ClusterEvent, now: Time) {
+        self.happened(event, None, None, now, |_| true);
+    }
+
+    fn upsert_pod(&mut self, new: Arc<Pod>, now: Time) {
+        let id = (new.namespace, new.name);
+        let old = self.cluster.listed_pod(id.0, id.1).cloned();
+        // Finished pods are out of the scheduler's sight, and another uid is another pod.
+        let replaces = old.as_ref().is_some_and(|old| old.uid != new.uid);
+        if new.finished || replaces {
+            self.delete_pod(id.0, id.1, now);
+        }
+        if new.finished {
+            return;
+        }
+        self.cluster.list_pod(new.clone());
+        match old {
+            Some(old) if !replaces => self.update_pod(old, new, now),
+            _ => self.add_pod(new, now),
+        }
+    }
+
+    fn add_pod(&mut self, pod: Arc<Pod>, now: Time) {
+        if pod.is_assigned() {
+            self.add_assigned_pod(pod, now);
+        } else if self.profiles.handles(&pod) {
+            let (queue, mut env) = self.queue_env(now);
+            queue.add(&mut env, pod);
+        }
+    }
+
+    fn update_pod(&mut self, old: Arc<Pod>, new: Arc<Pod>, now: Time) {
+        if old.is_assigned() {
+            self.update_assigned_pod(old, new, now);
+        } else if new.is_assigned() {
+            self.add_assigned_pod(new, now);
+            if self.profiles.handles(&old) {
+                let (queue, mut env) = self.queue_env(now);
+                queue.delete(&mut env, &old);
+            }
+        } else if self.profiles.handles(&old) {
+            self.update_pending_pod(old, new, now);
+        }
+    }
+
+    fn delete_pod(&mut self, namespace: Sym, name: Sym, now: Time) {
+        let Some(pod) = self.cluster.unlist_pod(namespace, name) else {
+            return;
+        };
+        if pod.is_assigned() {
+            self.assumed.remove(&pod.uid);
+            self.cluster.remove_pod(&pod.uid);
+            self.assigned_pod_deleted(pod, now, |_| true);
+        } else if self.profiles.handles(&pod) {
+            self.delete_pending_pod(pod, now);
+        }
+    }
+
+    fn add_assigned_pod(&mut self, pod: Arc<Pod>, now: Time) {
+        let is_known = self.cluster.pod(&pod.uid).is_some();
+        if self.assumed.remove(&pod.uid).is_some() || !is_known {
+            self.cluster.upsert(Object::Pod(pod.clone()));
+        }
+        let event = ClusterEvent::ASSIGNED_POD_ADD;
+        self.happened(event, None, Some(Object::Pod(pod)), now, |_| true);
+    }
+
+    fn update_assigned_pod(&mut self, old: Arc<Pod>, new: Arc<Pod>, now: Time) {
+        if self.cluster.pod(&old.uid).is_some() && !self.assumed.contains(&old.uid) {
+            self.cluster.upsert(Object::Pod(new.clone()));
+        }
+        let (before, after) = (Object::Pod(old.clone()), Object::Pod(new.clone()));
+        for event in pod_events(&old, &new) {
+            let (before, after) = (Some(before.clone()), Some(after.clone()));
+            self.happened(event, before, after, now, |_| true);
+        }
+    }
+
+    fn assigned_pod_deleted(&mut self, pod: Arc<Pod>, now: Time, concerns: impl Fn(&Pod) -> bool) {
+        let event = ClusterEvent::ASSIGNED_POD_DELETE;
+        self.happened(event, Some(Object::Pod(pod)), None, now, concerns);
+    }
+
+    fn update_pending_pod(&mut self, old: Arc<Pod>, new: Arc<Pod>, now: Time) {
+        // A resync; simulated objects have no version.
+        if old.resource_version == new.resource_version && !new.resource_version.is_empty() {
+            return;
+        }
+        if self.assumed.contains(&new.uid) {
+            if new.terminating && !old.terminating {
+                self.assumed_pod_deleted(&new.uid, now);
+            }
+            return;
+        }
+        let events = pod_events(&old, &new);
+        let (queue, mut env) = self.queue_env(now);
+        queue.update(&mut env, &old, &new, &events);
+        let was_nominated = old.nominated_node_name.is_some();
+        if was_nominated && old.nominated_node_name != new.nominated_node_name {
+            self.nomination_dropped(old, now);
+        }
+    }
+
+    fn delete_pending_pod(&mut self, pod: Arc<Pod>, now: Time) {
+        let (queue, mut env) = self.queue_env(now);
+        queue.delete(&mut env, &pod);
+        if self.assumed.contains(&pod.uid) {
+            self.assumed_pod_deleted(&pod.uid, now);
+        } else if pod.nominated_node_name.is_some() {
+            self.nomination_dropped(pod, now);
+        }
+    }
+
+    /// Pods of lower or equal priority took the nominated pod for present: it is as if it left.
+    fn nomination_dropped(&mut self, pod: Arc<Pod>, now: Time) {
+        let priority = pod.priority;
+        self.assigned_pod_deleted(pod, now, |other| other.priority <= priority);
+    }
+
+    /// A pod is deleted on its way to a node: the binding will fail, but what was kept for the pod
+    /// is free at once.
+    fn assumed_pod_deleted(&mut self, uid: &str, now: Time) {
+        self.assumed.remove(uid);
+        if let Some(pod) = self.cluster.remove_pod(uid) {
+            self.assigned_pod_deleted(pod, now, |_| true);
+        }
+    }
+
+    fn upsert_node(&mut self, new: Arc<Node>, now: Time) {
+        let after = Object::Node(new.clone());
+        let Some(Object::Node(old)) = self.cluster.upsert(after.clone()) else {
+            let event = ClusterEvent::new(EventResource::Node, Action::ADD);
+            return self.happened(event, None, Some(after), now, |_| true);
+        };
+        for event in node_events(&old, &new) {
+            let before = Object::Node(old.clone());
+            self.happened(event, Some(before), Some(after.clone()), now, |_| true);
+        }
+    }
+
+    fn upsert_other(&mut self, new: Object, now: Time) {
+        let old = self.cluster.upsert(new.clone());
+        let action = match old {
+            Some(_) => Action::UPDATE,
+            None => Action::ADD,
+        };
+        self.other_changed(new.kind(), action, old, Some(new), now);
+    }
+
+    fn delete_other(&mut self, kind: Kind, namespace: Sym, name: Sym, now: Time) {
+        if let Some(old) = self.cluster.remove(kind, namespace, name) {
+            self.other_changed(kind, Action::DELETE, Some(old), None, now);
+        }
+    }
+
+    /// Tells the queue, if some plugin wants to know this of that kind.
+    fn other_changed(
+        &mut self,
+        kind: Kind,
+        action: Action,
+        old: Option<Object>,
+        new: Option<Object>,
+        now: Time,
+    ) {
+        let Some(resource) = event_resource(kind) else {
+            return;
+        };
+        if kind == Kind::Node || self.profiles.actions(resource).intersects(action) {
+            let event = ClusterEvent::new(resource, action);
+            self.happened(event, old, new, now, |_| true);
+        }
+    }
+}
+
+/// How events name a kind; `None` if it has no events.
+fn event_resource(kind: Kind) -> Option<EventResource> {
+    match kind {
+        Kind::Pod => Some(EventResource::Pod),
+        Kind::Node => Some(EventResource::Node),
+        Kind::PersistentVolume => Some(EventResource::PersistentVolume),
+        Kind::PersistentVolumeClaim => Some(EventResource::PersistentVolumeClaim),
+        Kind::StorageClass => Some(EventResource::StorageClass),
+        Kind::CSINode => Some(EventResource::CSINode),
+        Kind::CSIDriver => Some(EventResource::CSIDriver),
+        Kind::CSIStorageCapacity => Some(EventResource::CSIStorageCapacity),
+        Kind::VolumeAttachment => Some(EventResource::VolumeAttachment),
+        Kind::ResourceClaim => Some(EventResource::ResourceClaim),
+        Kind::ResourceSlice => Some(EventResource::ResourceSlice),
+        Kind::DeviceClass => Some(EventResource::DeviceClass),
+        Kind::Namespace
+        | Kind::PodDisruptionBudget
+        | Kind::Service
+        | Kind::ReplicationController
+        | Kind::ReplicaSet
+        | Kind::StatefulSet => None,
+    }
+}

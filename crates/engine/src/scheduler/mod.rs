@@ -1,0 +1,168 @@
+//! The scheduler: cluster, queue and profiles as one state machine.
+//!
+//! Changes of objects go in ([`Scheduler::apply`]), time goes in ([`Scheduler::tick`]), attempts
+//! come out ([`Scheduler::schedule_one`]) and are answered ([`Scheduler::bound`],
+//! [`Scheduler::bind_failed`]). Nothing here waits, reads a clock or talks to anybody; what the
+//! outside has to do is returned as [`Effect`](crate::framework::Effect)s.
+//!
+//! Upstream's `pkg/scheduler/{scheduler,eventhandlers,schedule_one}.go` and `backend/cache`.
+
+mod attempt;
+mod changes;
+mod handlers;
+mod timers;
+
+pub use attempt::Failure;
+pub use changes::{node_events, pod_events};
+pub use handlers::Change;
+
+use crate::Snapshot;
+use crate::framework::{Cx, Nomination};
+use crate::model::{Object, Pod};
+use crate::plugins::default_preemption::Preempting;
+use crate::queue::{Env, Nominator, Profiles, QueueConfig, QueuedPod, SchedulingQueue};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use stowplan_base::{Lookup, Sym, Time};
+use timers::Timers;
+
+/// The whole scheduler. Owned and driven by one thread.
+pub struct Scheduler {
+    cluster: Snapshot,
+    profiles: Profiles,
+    queue: SchedulingQueue,
+    nominator: Nominator,
+    preempting: Preempting,
+    /// Popped pods whose node is not chosen yet, by uid.
+    attempts: BTreeMap<Arc<str>, QueuedPod>,
+    /// Pods on their way to a node, by uid.
+    bindings: BTreeMap<Arc<str>, Binding>,
+    /// The uids of pods that are on a node in the snapshot but not yet in the API.
+    assumed: Lookup<Arc<str>, ()>,
+    timers: Timers,
+}
+
+/// A pod on its way to a node.
+#[derive(Clone, Debug)]
+pub struct Binding {
+    /// The pod as the queue knew it.
+    pub queued: QueuedPod,
+    /// The pod as it will be on its node.
+    pub pod: Arc<Pod>,
+    /// Objects that Reserve changed, as they are assumed to be, with what they were.
+    reserved: Vec<(Object, Option<Object>)>,
+}
+
+impl Scheduler {
+    /// A scheduler for a cluster without pending pods, whose clocks start at `now`.
+    pub fn new(cluster: Snapshot, profiles: Profiles, config: QueueConfig, now: Time) -> Self {
+        Self {
+            cluster,
+            profiles,
+            queue: SchedulingQueue::new(config),
+            nominator: Nominator::default(),
+            preempting: Preempting::default(),
+            attempts: BTreeMap::new(),
+            bindings: BTreeMap::new(),
+            assumed: Lookup::new(),
+            timers: Timers::new(now),
+        }
+    }
+
+    /// The cluster.
+    pub fn cluster(&self) -> &Snapshot {
+        &self.cluster
+    }
+
+    /// The cluster, for what is interned on its way in. Objects are changed by
+    /// [`apply`](Self::apply) only.
+    pub fn cluster_mut(&mut self) -> &mut Snapshot {
+        &mut self.cluster
+    }
+
+    /// The profiles.
+    pub fn profiles(&self) -> &Profiles {
+        &self.profiles
+    }
+
+    /// The queue.
+    pub fn queue(&self) -> &SchedulingQueue {
+        &self.queue
+    }
+
+    /// The queue, to be traced.
+    pub fn queue_mut(&mut self) -> &mut SchedulingQueue {
+        &mut self.queue
+    }
+
+    /// Pods that are promised a node.
+    pub fn nominator(&self) -> &Nominator {
+        &self.nominator
+    }
+
+    /// Popped pods whose node is not chosen yet, by uid.
+    pub fn attempts(&self) -> impl Iterator<Item = &QueuedPod> {
+        self.attempts.values()
+    }
+
+    /// Pods on their way to a node, by uid.
+    pub fn bindings(&self) -> impl Iterator<Item = &Binding> {
+        self.bindings.values()
+    }
+
+    /// What plugins see.
+    pub fn cx(&self) -> Cx<'_> {
+        Cx {
+            cluster: &self.cluster,
+            nominator: &self.nominator,
+            preempting: &self.preempting,
+        }
+    }
+
+    /// The queue, and what it works with.
+    fn queue_env(&mut self, now: Time) -> (&mut SchedulingQueue, Env<'_>) {
+        let env = Env {
+            now,
+            profiles: &self.profiles,
+            cluster: &self.cluster,
+            nominator: &mut self.nominator,
+            preempting: &self.preempting,
+        };
+        (&mut self.queue, env)
+    }
+
+    /// Nominates the pod of this name as the API has it, if it does.
+    pub fn nominate(&mut self, namespace: Sym, name: Sym, nomination: Nomination) {
+        if let Some(pod) = self.cluster.listed_pod(namespace, name) {
+            self.nominator.nominate(pod, nomination, &self.cluster);
+        }
+    }
+
+    /// Moves the pods of these names to the active queue, whatever their backoff.
+    pub fn activate(&mut self, pods: &[(Sym, Sym)], now: Time) {
+        let listed = |(namespace, name): &(Sym, Sym)| self.cluster.listed_pod(*namespace, *name);
+        let pods: Vec<_> = pods.iter().filter_map(listed).cloned().collect();
+        let (queue, mut env) = self.queue_env(now);
+        queue.activate(&mut env, &pods);
+    }
+
+    /// The victims of this pod are being evicted; until that is over it is not tried again.
+    pub fn preemption_started(&mut self, preemptor: &Arc<str>) {
+        self.preempting.start(preemptor);
+    }
+
+    /// Of the victims of this pod only this one is left.
+    pub fn preemption_at_last_victim(&mut self, preemptor: &Arc<str>, namespace: Sym, name: Sym) {
+        self.preempting.last_victim(preemptor, namespace, name);
+    }
+
+    /// The evictions for the pod of this name are over. If one failed the pod is tried at once.
+    pub fn preemption_ended(&mut self, namespace: Sym, name: Sym, failed: bool, now: Time) {
+        if let Some(pod) = self.cluster.listed_pod(namespace, name) {
+            self.preempting.end(&pod.uid);
+        }
+        if failed {
+            self.activate(&[(namespace, name)], now);
+        }
+    }
+}
