@@ -2,8 +2,14 @@
 //! effective requests.
 
 pub mod config;
+pub mod decode;
+pub mod defaults;
+pub mod field;
+pub mod load;
 pub mod parse;
+pub mod resource_names;
+pub mod resources;
+pub mod selector;
+pub mod validation;
 
 pub use k8s_openapi as k8s;
-
-pub mod resources;

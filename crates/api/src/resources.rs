@@ -128,7 +128,7 @@ impl<'a> PodResources<'a> {
 
     /// The greater of what runs at the end and what any init container needs while it runs, which
     /// includes the sidecars started before it.
-    fn container_requests(&self, options: RequestOptions<'_>) -> Amounts<'a> {
+    pub fn container_requests(&self, options: RequestOptions<'_>) -> Amounts<'a> {
         let of = |claimant| self.with_non_missing(claimant, options);
         let mut running = Amounts::new();
         for container in &self.containers {

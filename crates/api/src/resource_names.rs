@@ -1,0 +1,72 @@
+//! Resource names: which there are, and what follows from a name.
+//!
+//! Upstream: `pkg/apis/core/helper/helpers.go`.
+
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Text;
+use stowplan_base::Quantity;
+
+/// `hugepages-2Mi` and the like.
+pub fn is_huge_page(name: &str) -> bool {
+    name.starts_with("hugepages-")
+}
+
+/// Kubernetes' own: without a domain, or in `kubernetes.io/`.
+pub fn is_native(name: &str) -> bool {
+    !name.contains('/') || name.contains("kubernetes.io/")
+}
+
+/// What device plugins offer: `nvidia.com/gpu`.
+pub fn is_extended(name: &str) -> bool {
+    // Names that would not fit a quota, which prefixes them, are no extended resources.
+    !is_native(name)
+        && !name.starts_with("requests.")
+        && name
+            .rsplit_once('/')
+            .is_some_and(|(domain, _)| domain.len() + "requests.".len() <= 253)
+}
+
+/// Resources that come only in whole units.
+pub fn is_integer(name: &str) -> bool {
+    matches!(
+        name,
+        "pods"
+            | "resourcequotas"
+            | "services"
+            | "replicationcontrollers"
+            | "secrets"
+            | "configmaps"
+            | "persistentvolumeclaims"
+            | "services.nodeports"
+            | "services.loadbalancers"
+    ) || is_extended(name)
+}
+
+/// Whether a request may be lower than its limit.
+pub fn allows_overcommit(name: &str) -> bool {
+    is_native(name) && !is_huge_page(name)
+}
+
+pub(crate) fn is_standard_for_containers(name: &str) -> bool {
+    matches!(name, "cpu" | "memory" | "ephemeral-storage") || is_huge_page(name)
+}
+
+/// Whether an amount of huge pages is a whole number of pages. True for other resources.
+pub(crate) fn is_divisible(name: &str, amount: Quantity) -> bool {
+    let Some(page) = name.strip_prefix("hugepages-") else {
+        return true;
+    };
+    match page.parse::<Quantity>() {
+        Ok(page) if page.value() > 0 => amount.value() % page.value() == 0,
+        _ => false,
+    }
+}
+
+/// An amount as the API writes it, in whole units or in thousandths.
+pub fn text_of(amount: Quantity) -> Text {
+    let units = amount.value();
+    if Quantity::from_units(units) == amount {
+        Text(units.to_string())
+    } else {
+        Text(format!("{}m", amount.milli_value()))
+    }
+}

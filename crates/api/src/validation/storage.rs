@@ -1,0 +1,123 @@
+//! Volumes, claims, classes.
+
+use super::{affinity, resources};
+use crate::field::{FieldErrors, Path};
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaimSpec};
+use k8s_openapi::api::storage::v1::{CSIStorageCapacity, StorageClass};
+
+const ACCESS_MODES: &[&str] = &[
+    "ReadOnlyMany",
+    "ReadWriteMany",
+    "ReadWriteOnce",
+    "ReadWriteOncePod",
+];
+
+fn access_modes(modes: Option<&[String]>, path: &Path<'_>, errors: &mut FieldErrors) {
+    let path = path.child("accessModes");
+    let modes = modes.unwrap_or_default();
+    if modes.is_empty() {
+        errors.required(&path, "at least 1 access mode is required");
+    }
+    for mode in modes {
+        if !ACCESS_MODES.contains(&mode.as_str()) {
+            errors.unsupported(&path, mode, ACCESS_MODES);
+        }
+    }
+    if modes.len() > 1 && modes.iter().any(|mode| mode == "ReadWriteOncePod") {
+        errors.forbidden(
+            &path,
+            "may not use ReadWriteOncePod with other access modes",
+        );
+    }
+}
+
+fn volume_mode(mode: Option<&str>, path: &Path<'_>, errors: &mut FieldErrors) {
+    if let Some(mode) = mode
+        && !["Block", "Filesystem"].contains(&mode)
+    {
+        errors.unsupported(&path.child("volumeMode"), mode, &["Block", "Filesystem"]);
+    }
+}
+
+/// Upstream's `ValidatePersistentVolumeClaimSpec`.
+pub(super) fn claim_spec(
+    given: &PersistentVolumeClaimSpec,
+    path: &Path<'_>,
+    errors: &mut FieldErrors,
+) {
+    access_modes(given.access_modes.as_deref(), path, errors);
+    affinity::selector(given.selector.as_ref(), &path.child("selector"), errors);
+    let resources_path = path.child("resources");
+    let storage_path = resources_path.key("storage");
+    let requests = given
+        .resources
+        .as_ref()
+        .and_then(|resources| resources.requests.as_ref());
+    match requests.and_then(|requests| requests.get("storage")) {
+        Some(text) => resources::positive(text, &storage_path, errors),
+        None => errors.required(&storage_path, ""),
+    }
+    volume_mode(given.volume_mode.as_deref(), path, errors);
+}
+
+/// A PersistentVolume.
+pub(super) fn volume(given: &PersistentVolume, errors: &mut FieldErrors) {
+    let path = Path::new("spec");
+    let Some(spec) = &given.spec else {
+        return errors.required(&path, "");
+    };
+    access_modes(spec.access_modes.as_deref(), &path, errors);
+    let capacity = path.child("capacity");
+    match spec
+        .capacity
+        .as_ref()
+        .and_then(|capacity| capacity.get("storage"))
+    {
+        Some(text) => resources::positive(text, &capacity.key("storage"), errors),
+        None => errors.required(&capacity.key("storage"), ""),
+    }
+    let required = spec
+        .node_affinity
+        .as_ref()
+        .and_then(|affinity| affinity.required.as_ref());
+    if let Some(required) = required {
+        affinity::node_selector(required, &path.child("nodeAffinity.required"), errors);
+    }
+    volume_mode(spec.volume_mode.as_deref(), &path, errors);
+}
+
+/// A StorageClass.
+pub(super) fn class(given: &StorageClass, errors: &mut FieldErrors) {
+    const MODES: &[&str] = &["Immediate", "WaitForFirstConsumer"];
+    if given.provisioner.is_empty() {
+        errors.required(&Path::new("provisioner"), "");
+    }
+    if let Some(mode) = given.volume_binding_mode.as_deref()
+        && !MODES.contains(&mode)
+    {
+        errors.unsupported(&Path::new("volumeBindingMode"), mode, MODES);
+    }
+}
+
+/// A CSIStorageCapacity.
+pub(super) fn capacity(given: &CSIStorageCapacity, errors: &mut FieldErrors) {
+    if given.storage_class_name.is_empty() {
+        errors.required(&Path::new("storageClassName"), "");
+    }
+    affinity::selector(
+        given.node_topology.as_ref(),
+        &Path::new("nodeTopology"),
+        errors,
+    );
+    for (field, text) in [
+        ("capacity", &given.capacity),
+        ("maximumVolumeSize", &given.maximum_volume_size),
+    ] {
+        if let Some(text) = text
+            && let path = Path::new(field)
+            && resources::quantity(text, &path, errors).is_some_and(|amount| amount.is_negative())
+        {
+            errors.invalid(&path, &text.0, "must be greater than or equal to 0");
+        }
+    }
+}
