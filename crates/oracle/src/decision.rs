@@ -9,7 +9,7 @@ use stowplan_bridge::convert::{Door, object};
 use stowplan_engine::Snapshot;
 use stowplan_engine::explain::{Explanation, explain};
 use stowplan_engine::framework::{
-    Cx, Framework, Nomination, PluginStatus, PostFilterResult, Status,
+    Code, Cx, Framework, Nomination, PluginStatus, PostFilterResult, Status,
 };
 use stowplan_engine::model::{Kind, Object, Pod};
 use stowplan_engine::plugins::default_preemption::{Candidate, Preempting, PreemptionReport};
@@ -277,7 +277,10 @@ impl Recorder<'_> {
         {
             out["nominated_reset"] = json!(true);
         }
-        if let Some(report) = &result.preemption {
+        // Recordings of preemptions that broke say no more.
+        if let Some(report) = &result.preemption
+            && status != Code::Error.as_str()
+        {
             self.candidates(report, &mut out);
         }
         out

@@ -560,12 +560,20 @@ fn run_filter(
     pod: &Pod,
     node: &NodeInfo,
 ) -> Fit {
-    match slot {
+    let fit = match slot {
         Slot::Skipped => Ok(()),
         Slot::Ready(state) => plugin.filter(cx, state, pod, node),
         Slot::Broken(status) => Err(status.clone()),
         Slot::Absent | Slot::Rejected => Err(Status::error("PreFilter did not run")),
-    }
+    };
+    fit.map_err(|status| match status.code {
+        Code::Error => Status::error(format!(
+            "running {:?} filter plugin: {}",
+            plugin.name(),
+            status.message(cx.cluster)
+        )),
+        _ => status,
+    })
 }
 
 fn score_plugin(
