@@ -138,7 +138,11 @@ impl Object {
 
     /// Kind and name as people say it: `Pod shop/web-0`, `Node a1`.
     pub fn title(&self) -> String {
-        match (self.namespace(), self.name()) {
+        let name = match self.name() {
+            "" => "(without a name)",
+            name => name,
+        };
+        match (self.namespace(), name) {
             ("", name) => format!("{} {name}", self.kind().as_str()),
             (namespace, name) => format!("{} {namespace}/{name}", self.kind().as_str()),
         }
