@@ -138,11 +138,7 @@ impl Object {
 
     /// Kind and name as people say it: `Pod shop/web-0`, `Node a1`.
     pub fn title(&self) -> String {
-        let name = match self.name() {
-            "" => "(without a name)",
-            name => name,
-        };
-        match (self.namespace(), name) {
+        match (self.namespace(), self.name()) {
             ("", name) => format!("{} {name}", self.kind().as_str()),
             (namespace, name) => format!("{} {namespace}/{name}", self.kind().as_str()),
         }

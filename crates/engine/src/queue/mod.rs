@@ -29,6 +29,8 @@ mod plugin_ids;
 mod pool;
 mod profiles;
 mod queued_pod;
+#[cfg(test)]
+mod tests;
 mod trace;
 
 pub use in_flight::{Happening, InFlightEntry};

@@ -7,7 +7,8 @@
 //!            +-------------------+--------------------+--> back to the queue
 //! ```
 
-use super::{Binding, Scheduler};
+use super::{Binding, Effect, Scheduler};
+use crate::Snapshot;
 use crate::framework::{ClusterEvent, Diagnosis, Nomination};
 use crate::model::{Object, Pod};
 use crate::queue::{PluginIds, Profiles, QueuedPod};
@@ -24,20 +25,37 @@ pub enum Failure {
         unschedulable: BTreeSet<&'static str>,
         /// Those that will wake the pod themselves.
         pending: BTreeSet<&'static str>,
+        /// What the user is told.
+        message: String,
     },
     /// There are no nodes. To the user that is a rejection; to the queue, where no plugin is to be
     /// blamed, an error.
     NoNodes,
     /// Something broke.
-    Error,
+    Error(String),
 }
 
 impl Failure {
     /// The rejection that a diagnosis tells of.
-    pub fn rejected(diagnosis: &Diagnosis) -> Self {
+    pub fn rejected(diagnosis: &Diagnosis, cluster: &Snapshot) -> Self {
         Self::Rejected {
             unschedulable: diagnosis.unschedulable_plugins.clone(),
             pending: diagnosis.pending_plugins.clone(),
+            message: diagnosis.message(cluster),
+        }
+    }
+
+    /// Whether it is a rejection to the user: the condition's reason is `Unschedulable` then, and
+    /// `SchedulerError` otherwise.
+    pub fn is_rejection(&self) -> bool {
+        !matches!(self, Self::Error(_))
+    }
+
+    /// What the user is told.
+    pub fn message(&self) -> &str {
+        match self {
+            Self::Rejected { message, .. } | Self::Error(message) => message,
+            Self::NoNodes => "no nodes available to schedule pods",
         }
     }
 
@@ -46,12 +64,13 @@ impl Failure {
             Self::Rejected {
                 unschedulable,
                 pending,
+                ..
             } => {
                 let mut ids =
                     |names: &BTreeSet<&'static str>| names.iter().map(|n| profiles.id(n)).collect();
                 (ids(unschedulable), ids(pending))
             }
-            Self::NoNodes | Self::Error => (PluginIds::NONE, PluginIds::NONE),
+            Self::NoNodes | Self::Error(_) => (PluginIds::NONE, PluginIds::NONE),
         }
     }
 }
@@ -71,7 +90,7 @@ impl Scheduler {
 
     /// The attempt of a popped pod failed: it goes back to the queue, unless it is gone, bound or
     /// another pod by now.
-    pub fn fail(&mut self, uid: &str, failure: &Failure, nomination: Nomination, now: Time) {
+    pub fn fail(&mut self, uid: &str, failure: Failure, nomination: Nomination, now: Time) {
         if let Some(queued) = self.attempts.remove(uid) {
             self.requeue_failed(queued, failure, nomination, now);
         }
@@ -81,7 +100,7 @@ impl Scheduler {
     fn requeue_failed(
         &mut self,
         mut queued: QueuedPod,
-        failure: &Failure,
+        failure: Failure,
         nomination: Nomination,
         now: Time,
     ) {
@@ -98,6 +117,11 @@ impl Scheduler {
                 let (queue, mut env) = self.queue_env(now);
                 queue.add_unschedulable(&mut env, queued);
                 self.nominator.nominate(&listed, nomination, &self.cluster);
+                self.effects.push(Effect::Failed {
+                    pod: listed,
+                    failure,
+                    nomination,
+                });
             }
             _ => self.nominator.remove(&uid),
         }
@@ -149,7 +173,7 @@ impl Scheduler {
 
     /// The binding of an assumed pod failed: what was kept for it is free again, and it goes back
     /// to the queue. Upstream's `handleBindingCycleError`.
-    pub fn bind_failed(&mut self, uid: &str, failure: &Failure, now: Time) {
+    pub fn bind_failed(&mut self, uid: &str, failure: Failure, now: Time) {
         let Some(binding) = self.bindings.remove(uid) else {
             return;
         };
@@ -157,7 +181,7 @@ impl Scheduler {
         let freed = Some(Object::Pod(binding.pod));
         let event = ClusterEvent::ASSIGNED_POD_DELETE;
         let nomination = Nomination::Set(None);
-        if *failure != Failure::Error {
+        if failure.is_rejection() {
             // The pod itself cannot profit from its own leaving: it must not find the event among
             // those that it missed.
             self.requeue_failed(binding.queued, failure, nomination, now);

@@ -179,9 +179,17 @@ impl Scheduler {
     /// A pod is deleted on its way to a node: the binding will fail, but what was kept for the pod
     /// is free at once.
     fn assumed_pod_deleted(&mut self, uid: &str, now: Time) {
-        self.assumed.remove(uid);
-        if let Some(pod) = self.cluster.remove_pod(uid) {
-            self.assigned_pod_deleted(pod, now, |_| true);
+        let Some(pod) = self.cluster.pod(uid).cloned() else {
+            return;
+        };
+        let is_waiting = self.waiting.contains_key(uid);
+        if !is_waiting {
+            self.assumed.remove(uid);
+            self.cluster.remove_pod(uid);
+        }
+        self.assigned_pod_deleted(pod, now, |_| true);
+        if is_waiting {
+            self.reject(uid, "", "removed", now);
         }
     }
 

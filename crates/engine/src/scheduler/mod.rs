@@ -3,17 +3,22 @@
 //! Changes of objects go in ([`Scheduler::apply`]), time goes in ([`Scheduler::tick`]), attempts
 //! come out ([`Scheduler::schedule_one`]) and are answered ([`Scheduler::bound`],
 //! [`Scheduler::bind_failed`]). Nothing here waits, reads a clock or talks to anybody; what the
-//! outside has to do is returned as [`Effect`](crate::framework::Effect)s.
+//! outside has to do is told as [`Effect`]s ([`Scheduler::take_effects`]).
 //!
 //! Upstream's `pkg/scheduler/{scheduler,eventhandlers,schedule_one}.go` and `backend/cache`.
 
 mod attempt;
 mod changes;
+mod cycle;
+mod effect;
 mod handlers;
+#[cfg(test)]
+mod tests;
 mod timers;
 
 pub use attempt::Failure;
 pub use changes::{node_events, pod_events};
+pub use effect::Effect;
 pub use handlers::Change;
 
 use crate::Snapshot;
@@ -21,6 +26,7 @@ use crate::framework::{Cx, Nomination};
 use crate::model::{Object, Pod};
 use crate::plugins::default_preemption::Preempting;
 use crate::queue::{Env, Nominator, Profiles, QueueConfig, QueuedPod, SchedulingQueue};
+use cycle::Waiting;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stowplan_base::{Lookup, Sym, Time};
@@ -39,7 +45,10 @@ pub struct Scheduler {
     bindings: BTreeMap<Arc<str>, Binding>,
     /// The uids of pods that are on a node in the snapshot but not yet in the API.
     assumed: Lookup<Arc<str>, ()>,
+    /// Pods on their way to a node that some plugin holds at Permit, by uid.
+    waiting: BTreeMap<Arc<str>, Waiting>,
     timers: Timers,
+    effects: Vec<Effect>,
 }
 
 /// A pod on its way to a node.
@@ -65,8 +74,15 @@ impl Scheduler {
             attempts: BTreeMap::new(),
             bindings: BTreeMap::new(),
             assumed: Lookup::new(),
+            waiting: BTreeMap::new(),
             timers: Timers::new(now),
+            effects: Vec::new(),
         }
+    }
+
+    /// What the outside has to do since this was last asked, in order.
+    pub fn take_effects(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.effects)
     }
 
     /// The cluster.

@@ -33,6 +33,7 @@ fn next_whole_second(time: Time) -> Time {
 impl Scheduler {
     /// Lets the time be `now`: fires the timers that are due, each at its own time.
     pub fn tick(&mut self, now: Time) {
+        self.reject_overdue(now);
         loop {
             self.skip_idle_backoff_flushes(now);
             let Timers {
@@ -64,7 +65,10 @@ impl Scheduler {
             .map(|expiry| next_whole_second(expiry).max(self.timers.backoff_flush));
         let has_pool = self.queue.pool().next().is_some();
         let leftover = has_pool.then_some(self.timers.leftover_flush);
-        release.into_iter().chain(leftover).min()
+        [release, leftover, self.next_overdue()]
+            .into_iter()
+            .flatten()
+            .min()
     }
 
     /// A clock may jump by hours: flushes that would find nothing are passed over.

@@ -213,7 +213,9 @@ fn everywhere(scheduler: &Scheduler) -> Vec<(&QueuedPod, &'static str)> {
         };
         entries.push((pod, place));
     }
-    for pod in scheduler.attempts() {
+    // A pod that is deleted on its way to a node can be popped again; recordings show it once.
+    let is_bound = |pod: &QueuedPod| scheduler.bindings().any(|b| b.pod.uid == pod.pod.uid);
+    for pod in scheduler.attempts().filter(|pod| !is_bound(pod)) {
         entries.push((pod, "in_flight"));
     }
     for binding in scheduler.bindings() {

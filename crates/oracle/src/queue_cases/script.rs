@@ -108,7 +108,7 @@ impl Script {
             "fail" => {
                 let nomination = self.nomination(&step["nominate"])?;
                 let uid = text(step, "uid")?;
-                self.scheduler.fail(uid, &failure(step)?, nomination, now);
+                self.scheduler.fail(uid, failure(step)?, nomination, now);
             }
             "assume" => {
                 let node = self.sym(text(step, "node")?);
@@ -118,7 +118,7 @@ impl Script {
             "done" => self.scheduler.done(text(step, "uid")?),
             "bind_fail" => {
                 let uid = text(step, "uid")?;
-                self.scheduler.bind_failed(uid, &failure(step)?, now);
+                self.scheduler.bind_failed(uid, failure(step)?, now);
             }
             "nominate" => {
                 let (namespace, name) = self.key(text(step, "key")?);
@@ -266,10 +266,11 @@ fn failure(step: &Value) -> Result<Failure> {
     };
     Ok(match step["error"].as_str() {
         Some("no nodes") => Failure::NoNodes,
-        Some(_) => Failure::Error,
+        Some(error) => Failure::Error(error.to_owned()),
         None => Failure::Rejected {
             unschedulable: plugins("unschedulable")?,
             pending: plugins("pending")?,
+            message: String::new(),
         },
     })
 }

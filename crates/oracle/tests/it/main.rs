@@ -3,9 +3,17 @@
 mod semantics;
 
 use std::path::Path;
-use stowplan_oracle::{cases, run_case};
+use stowplan_oracle::{cases, queue_cases, run_case};
 
 fn check(family: &str, cases_min: usize) {
+    check_with(family, cases_min, run_case);
+}
+
+fn check_with(
+    family: &str,
+    cases_min: usize,
+    run_case: impl Fn(&serde_json::Value) -> Vec<String>,
+) {
     let file = format!("{}/cases/{family}.jsonl.zst", env!("CARGO_MANIFEST_DIR"));
     let mut ran = 0;
     let mut differing = Vec::new();
@@ -33,4 +41,11 @@ macro_rules! families {
 
 families! {
     images interpod mixed nodeaffinity ports preemption queue resources spread strategies taints volumes
+}
+
+/// The queue by itself: what plugins say is taken from the recording.
+#[test]
+fn queue_with_recorded_hints() {
+    let run = |case: &_| queue_cases::run_case_with(case, queue_cases::Hints::Recorded);
+    check_with("queue", 300, run);
 }

@@ -1,0 +1,181 @@
+//! One scheduling cycle, from the queue to a node or back. Upstream's `scheduleOnePod`.
+
+use super::{Effect, Failure, Scheduler};
+use crate::framework::{CycleState, Diagnosis, Framework, Nomination, PluginStatus};
+use crate::model::Pod;
+use crate::schedule::{Attempt, Placement, schedule_pod};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use stowplan_base::{Rng, Sym, Time};
+
+/// A pod that waits at Permit.
+pub(super) struct Waiting {
+    node: Sym,
+    cycle: CycleState,
+    /// Until when it may wait, by the plugin that holds it.
+    holders: BTreeMap<&'static str, Time>,
+}
+
+impl Scheduler {
+    /// Tries the next pod, once; `None` if there is none for now. What has to be done about it is
+    /// among the [effects](Self::take_effects).
+    ///
+    /// Of several best nodes `rng` chooses one.
+    pub fn schedule_one(&mut self, now: Time, rng: &mut Rng) -> Option<Arc<Pod>> {
+        let pod = self.pop(now)?;
+        if pod.terminating || self.assumed.contains(&pod.uid) || !self.profiles.handles(&pod) {
+            self.done(&pod.uid);
+        } else {
+            self.try_pod(&pod, now, rng);
+        }
+        Some(pod)
+    }
+
+    fn try_pod(&mut self, pod: &Arc<Pod>, now: Time, rng: &mut Rng) {
+        let clear = Nomination::Set(None);
+        if self.cluster.nodes().is_empty() {
+            return self.fail(&pod.uid, Failure::NoNodes, clear, now);
+        }
+        match schedule_pod(self.framework_of(pod), self.cx(), pod) {
+            Attempt::Placed(placement) => self.place(pod, placement, now, rng),
+            Attempt::Unschedulable {
+                diagnosis,
+                nomination,
+                preemption,
+            } => {
+                let preemption = preemption.and_then(|report| report.preemption(self.cx(), pod));
+                if let Some(preemption) = preemption {
+                    self.preempting.start(&pod.uid);
+                    let pod = pod.clone();
+                    self.effects.push(Effect::Preempt { pod, preemption });
+                }
+                let failure = Failure::rejected(&diagnosis, &self.cluster);
+                self.fail(&pod.uid, failure, nomination, now);
+            }
+            Attempt::Error(error) => {
+                let failure = self.failure_of(&error);
+                self.fail(&pod.uid, failure, clear, now);
+            }
+        }
+    }
+
+    /// Reserve, Permit, and on to binding.
+    fn place(&mut self, pod: &Arc<Pod>, placement: Placement, now: Time, rng: &mut Rng) {
+        let at = placement.best[rng.below(placement.best.len())];
+        let node = self.cluster.nodes()[at].node.name;
+        let cycle = placement.cycle;
+        let framework = self.framework_of(pod);
+        let reserved = framework
+            .run_reserve(self.cx(), &cycle, pod, node)
+            .and_then(|reserved| Ok((reserved, framework.run_permit(self.cx(), pod, node)?)));
+        let (reserved, waits) = match reserved {
+            Ok(reserved) => reserved,
+            Err(status) => {
+                let failure = self.failure_of(&status);
+                return self.fail(&pod.uid, failure, Nomination::Set(None), now);
+            }
+        };
+        if self.assume(&pod.uid, node, reserved).is_none() {
+            let failure = Failure::Error(format!("pod {} is on a node already", pod.key));
+            return self.fail(&pod.uid, failure, Nomination::Set(None), now);
+        }
+        let holders = waits.into_iter().map(|(plugin, span)| (plugin, now + span));
+        let waiting = Waiting {
+            node,
+            cycle,
+            holders: holders.collect(),
+        };
+        self.bind_unless_held(pod.uid.clone(), waiting, now);
+    }
+
+    /// A plugin lets a pod go on that it held at Permit.
+    pub fn allow(&mut self, uid: &str, plugin: &str, now: Time) {
+        if let Some((uid, mut waiting)) = self.waiting.remove_entry(uid) {
+            waiting.holders.remove(plugin);
+            self.bind_unless_held(uid, waiting, now);
+        }
+    }
+
+    /// A plugin gives a pod back that it held at Permit.
+    pub fn reject(&mut self, uid: &str, plugin: &'static str, message: &str, now: Time) {
+        if self.waiting.remove(uid).is_some() {
+            let failure = Failure::Rejected {
+                unschedulable: [plugin].into(),
+                pending: [].into(),
+                message: format!("0/1 nodes are available: 1 {message}."),
+            };
+            self.bind_failed(uid, failure, now);
+        }
+    }
+
+    /// Gives back the pods that waited at Permit for too long.
+    pub(super) fn reject_overdue(&mut self, now: Time) {
+        let overdue = |waiting: &Waiting| {
+            let holders = waiting.holders.iter();
+            holders
+                .min_by_key(|(_, until)| **until)
+                .map(|(p, u)| (*p, *u))
+        };
+        let overdue: Vec<_> = self
+            .waiting
+            .iter()
+            .filter_map(|(uid, waiting)| Some((uid.clone(), overdue(waiting)?)))
+            .filter(|(_, (_, until))| *until <= now)
+            .collect();
+        for (uid, (plugin, until)) in overdue {
+            let message = format!("rejected due to timeout at plugin {plugin}");
+            self.reject(&uid, plugin, &message, until);
+        }
+    }
+
+    /// When the first pod has waited at Permit for too long.
+    pub(super) fn next_overdue(&self) -> Option<Time> {
+        let waiting = self.waiting.values();
+        waiting
+            .flat_map(|waiting| waiting.holders.values())
+            .min()
+            .copied()
+    }
+
+    fn bind_unless_held(&mut self, uid: Arc<str>, waiting: Waiting, now: Time) {
+        if !waiting.holders.is_empty() {
+            self.waiting.insert(uid, waiting);
+            return;
+        }
+        let Some(binding) = self.bindings.get(&uid) else {
+            return;
+        };
+        let pod = binding.pod.clone();
+        // From here on the pod cannot be rejected any more, it can only fail.
+        self.queue.done(&uid);
+        let framework = self.framework_of(&pod);
+        match framework.run_bind(self.cx(), &waiting.cycle, &pod, waiting.node) {
+            Ok(steps) => self.effects.push(Effect::Bind {
+                pod,
+                node: waiting.node,
+                steps,
+            }),
+            Err(error) => {
+                let failure = Failure::Error(error.status.message(&self.cluster));
+                self.bind_failed(&uid, failure, now);
+            }
+        }
+    }
+
+    fn framework_of(&self, pod: &Pod) -> &Framework {
+        self.profiles
+            .of(pod)
+            .expect("only pods of known profiles are queued")
+    }
+
+    /// What a verdict of Reserve or Permit on one node, or an error, means to the attempt.
+    fn failure_of(&self, status: &PluginStatus) -> Failure {
+        if !status.status.is_rejected() {
+            return Failure::Error(status.status.message(&self.cluster));
+        }
+        let mut diagnosis = Diagnosis::new(1);
+        diagnosis.statuses.set(0, status.clone());
+        diagnosis.add_plugin_status(status);
+        Failure::rejected(&diagnosis, &self.cluster)
+    }
+}

@@ -1,0 +1,167 @@
+//! Whole scheduling cycles.
+
+use super::Rig;
+use crate::framework::{Effect as PluginEffect, Nomination};
+use crate::model::Object;
+use crate::scheduler::{Effect, Failure};
+use std::sync::Arc;
+use stowplan_base::Rng;
+
+impl Rig {
+    fn schedule(&mut self) -> Vec<Effect> {
+        let mut rng = Rng::new(1);
+        self.scheduler.schedule_one(self.now, &mut rng);
+        self.scheduler.take_effects()
+    }
+
+    fn cpu(&mut self, name: &str, amount: &str, priority: i32) {
+        self.create(name, |world, pod| {
+            world.set_requests(pod, &[("cpu", amount)]);
+            pod.priority = priority;
+        });
+    }
+}
+
+#[test]
+fn a_pod_that_fits_is_assumed_and_bound() {
+    let mut rig = Rig::new();
+    rig.node("n", |_, _| {});
+    rig.cpu("p", "1", 0);
+    let effects = rig.schedule();
+    let [Effect::Bind { pod, node, steps }] = &effects[..] else {
+        panic!("{effects:?}");
+    };
+    assert_eq!(pod.node_name, Some(*node));
+    assert!(matches!(steps[..], [PluginEffect::Bind { .. }]));
+    assert!(rig.in_flight().is_empty(), "past Permit");
+    assert_eq!(rig.place("p"), "assumed");
+
+    // What is assumed takes up room at once.
+    rig.cpu("q", "4", 0);
+    let effects = rig.schedule();
+    assert!(
+        matches!(&effects[..], [Effect::Failed { .. }]),
+        "{effects:?}"
+    );
+
+    let bound = pod.clone();
+    rig.upsert(Object::Pod(bound.clone()));
+    rig.scheduler.bound(&bound.uid);
+    assert_eq!(rig.place("p"), "nowhere");
+    assert!(rig.scheduler.cluster.pod(&bound.uid).is_some());
+}
+
+#[test]
+fn a_pod_that_fits_nowhere_goes_back_with_its_message() {
+    let mut rig = Rig::new();
+    rig.node("n", |_, _| {});
+    rig.cpu("p", "8", 0);
+    let effects = rig.schedule();
+    let [Effect::Failed { pod, failure, .. }] = &effects[..] else {
+        panic!("{effects:?}");
+    };
+    assert_eq!(&*pod.key.name, "p");
+    assert!(failure.is_rejection());
+    let message = failure.message();
+    assert!(
+        message.starts_with("0/1 nodes are available: 1 Insufficient cpu."),
+        "{message}"
+    );
+    assert_eq!(rig.place("p"), "unschedulable");
+    assert_eq!(rig.plugins("p"), ["NodeResourcesFit"]);
+}
+
+#[test]
+fn without_nodes_a_pod_backs_off_as_after_an_error() {
+    let mut rig = Rig::new();
+    rig.pending("p");
+    let effects = rig.schedule();
+    let [Effect::Failed { failure, .. }] = &effects[..] else {
+        panic!("{effects:?}");
+    };
+    assert_eq!(*failure, Failure::NoNodes);
+    assert_eq!(failure.message(), "no nodes available to schedule pods");
+    assert_eq!(rig.place("p"), "error_backoff");
+}
+
+#[test]
+fn preemption_evicts_nominates_and_wakes_the_preemptor() {
+    let mut rig = Rig::new();
+    rig.node("n", |_, _| {});
+    rig.assigned("victim", "n", |world, pod| {
+        world.set_requests(pod, &[("cpu", "4")]);
+    });
+    rig.at(1_000).cpu("p", "2", 10);
+    let effects = rig.schedule();
+    let [
+        Effect::Preempt { preemption, .. },
+        Effect::Failed { nomination, .. },
+    ] = &effects[..]
+    else {
+        panic!("{effects:?}");
+    };
+    let node = rig.sym("n");
+    assert_eq!(*nomination, Nomination::Set(Some(node)));
+    assert_eq!(&*preemption.evict[0].key.name, "victim");
+    assert_eq!(rig.nominated("n"), ["p"]);
+    assert_eq!(rig.place("p"), "unschedulable");
+
+    let uid: Arc<str> = "default/p".into();
+    let (namespace, name) = rig.id("victim");
+    rig.scheduler
+        .preemption_at_last_victim(&uid, namespace, name);
+    rig.delete_pod("victim");
+    assert_eq!(rig.place("p"), "backoff", "the deletion wakes it");
+    let (namespace, name) = rig.id("p");
+    rig.scheduler
+        .preemption_ended(namespace, name, false, rig.now);
+    let effects = rig.schedule();
+    assert!(matches!(&effects[..], [Effect::Bind { .. }]), "{effects:?}");
+    assert!(rig.nominated("n").is_empty());
+}
+
+#[test]
+fn a_terminating_pod_is_not_tried() {
+    let mut rig = Rig::new();
+    rig.node("n", |_, _| {});
+    rig.create("p", |_, pod| pod.terminating = true);
+    assert!(rig.schedule().is_empty());
+    assert!(rig.in_flight().is_empty());
+    assert_eq!(rig.place("p"), "nowhere");
+}
+
+#[test]
+fn a_failed_binding_is_told_and_retried() {
+    let mut rig = Rig::new();
+    rig.node("n", |_, _| {});
+    rig.at(1_000).cpu("p", "1", 0);
+    rig.schedule();
+    let error = Failure::Error("conflict".into());
+    rig.scheduler.bind_failed("default/p", error, rig.now);
+    let effects = rig.scheduler.take_effects();
+    assert!(
+        matches!(&effects[..], [Effect::Failed { .. }]),
+        "{effects:?}"
+    );
+    assert_eq!(rig.place("p"), "error_backoff");
+    rig.at(3_000);
+    assert!(matches!(&rig.schedule()[..], [Effect::Bind { .. }]));
+}
+
+#[test]
+fn ties_follow_the_seed() {
+    let choice = |seed| {
+        let mut rig = Rig::new();
+        for name in ["a", "b", "c", "d"] {
+            rig.node(name, |_, _| {});
+        }
+        rig.cpu("p", "1", 0);
+        rig.scheduler.schedule_one(rig.now, &mut Rng::new(seed));
+        match rig.scheduler.take_effects().pop() {
+            Some(Effect::Bind { node, .. }) => node,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(choice(7), choice(7));
+    assert!((0..20).any(|seed| choice(seed) != choice(7)));
+}
