@@ -2,7 +2,7 @@
 
 use crate::framework::{Cx, Fit, Framework, PluginStatus, PostFilterResult, ScoreTable};
 use crate::model::Pod;
-use crate::schedule::{self, Feasibility};
+use crate::schedule::{self, Feasibility, Scope};
 use stowplan_base::Sym;
 
 /// How one node fared.
@@ -34,6 +34,8 @@ pub struct Explanation {
     pub nodes: Vec<NodeVerdict>,
     /// Positions in `nodes` of the feasible ones, ascending.
     pub feasible: Vec<usize>,
+    /// The plugins that had nothing to tell the nodes apart by.
+    pub skipped_scores: Vec<&'static str>,
     /// The scores of the feasible nodes.
     pub scores: ScoreTable,
     /// What broke while scoring. It matters only when there is a choice.
@@ -58,6 +60,7 @@ impl Explanation {
             skipped_filters: Vec::new(),
             nodes: Vec::new(),
             feasible: Vec::new(),
+            skipped_scores: Vec::new(),
             scores: ScoreTable::default(),
             score_error: None,
             nominated: None,
@@ -78,7 +81,7 @@ pub fn explain(framework: &Framework, cx: Cx<'_>, pod: &Pod, all_filters: bool) 
     if explanation.pre_enqueue.is_some() {
         return explanation;
     }
-    let mut found = match schedule::find_feasible(framework, cx, pod) {
+    let mut found = match schedule::find_feasible(framework, cx, pod, Scope::Everything) {
         Ok(found) => found,
         Err(error) => {
             explanation.error = Some(error);
@@ -90,9 +93,7 @@ pub fn explain(framework: &Framework, cx: Cx<'_>, pod: &Pod, all_filters: bool) 
     explanation.pre_filter = found.pre_filter.clone();
     explanation.narrowed_to = found.narrowed_to.clone();
     explanation.feasible = found.feasible.clone();
-    if found.pre_filter.is_none() {
-        explanation.nominated = schedule::nominated_node(framework, cx, &found.cycle, pod);
-    }
+    explanation.nominated = found.nominated;
     if found.feasible.is_empty() {
         fits_nowhere(framework, cx, pod, found, &mut explanation);
     } else {
@@ -133,7 +134,18 @@ fn pick_best(
     found: &mut Feasibility,
     explanation: &mut Explanation,
 ) {
-    match schedule::score(framework, cx, &mut found.cycle, pod, &found.feasible) {
+    let nodes: Vec<_> = found
+        .feasible
+        .iter()
+        .map(|&at| &cx.cluster.nodes()[at])
+        .collect();
+    let scored = framework
+        .run_pre_score(cx, &mut found.cycle, pod, &nodes)
+        .and_then(|()| {
+            explanation.skipped_scores = framework.skipped_scores(&found.cycle);
+            framework.run_scores(cx, &found.cycle, pod, &nodes)
+        });
+    match scored {
         Ok(table) => {
             explanation.best = schedule::best_of(&found.feasible, &table);
             explanation.scores = table;

@@ -6,6 +6,7 @@ use crate::framework::{
 };
 use crate::model::Pod;
 use crate::plugins::default_preemption::PreemptionReport;
+use std::collections::BTreeSet;
 use stowplan_base::Sym;
 
 /// Who passed the filters, and why the others did not.
@@ -16,6 +17,8 @@ pub struct Feasibility {
     pub pre_filter: Option<PluginStatus>,
     /// The only nodes that were asked, if PreFilter narrowed them; by name, existing or not.
     pub narrowed_to: Option<Vec<Sym>>,
+    /// The node that the pod is nominated to, if it (still) has room for it.
+    pub nominated: Option<usize>,
     /// Positions of the nodes that passed, ascending.
     pub feasible: Vec<usize>,
     /// Why the others did not.
@@ -47,15 +50,24 @@ pub struct Placement {
     pub best: Vec<usize>,
 }
 
-/// Runs PreFilter and Filter over all nodes.
+/// How many nodes are asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scope {
+    /// As many as the decision needs: none but the nominated one, if that has room.
+    Decision,
+    /// All of them.
+    Everything,
+}
+
+/// Runs PreFilter and Filter.
 ///
 /// `Err` is an internal error of a plugin.
 pub fn find_feasible(
     framework: &Framework,
     cx: Cx<'_>,
     pod: &Pod,
+    scope: Scope,
 ) -> Result<Feasibility, PluginStatus> {
-    let nodes = cx.cluster.nodes();
     let outcome = framework.run_pre_filter(cx, pod)?;
     let mut found = Feasibility {
         cycle: outcome.cycle,
@@ -64,25 +76,27 @@ pub fn find_feasible(
             .nodes
             .as_ref()
             .map(|names| names.iter().copied().collect()),
+        nominated: None,
         feasible: Vec::new(),
-        diagnosis: Diagnosis::new(nodes.len()),
+        diagnosis: Diagnosis::new(cx.cluster.nodes().len()),
     };
-    found.diagnosis.unschedulable_plugins = outcome.narrowed_by.clone();
+    found.diagnosis.unschedulable_plugins = outcome.narrowed_by;
     if let Some(rejected) = &found.pre_filter {
         found.diagnosis.pre_filter_message = rejected.status.message(cx.cluster);
         found.diagnosis.statuses.set_absent(rejected.clone());
         found.diagnosis.add_plugin_status(rejected);
         return Ok(found);
     }
+    ask_nominated_node(framework, cx, pod, &mut found);
+    if let (Scope::Decision, Some(at)) = (scope, found.nominated) {
+        found.feasible.push(at);
+        return Ok(found);
+    }
     if outcome.nodes.is_some() {
-        let plugins: Vec<_> = outcome.narrowed_by.iter().copied().collect();
-        found.diagnosis.statuses.set_absent(PluginStatus {
-            plugin: "",
-            status: Status::made(
-                Code::UnschedulableAndUnresolvable,
-                format!("node(s) didn't satisfy plugin(s) [{}]", plugins.join(" ")),
-            ),
-        });
+        found
+            .diagnosis
+            .statuses
+            .set_absent(outside(&found.diagnosis.unschedulable_plugins));
     }
     let asked = |node: &NodeInfo| {
         outcome
@@ -90,7 +104,13 @@ pub fn find_feasible(
             .as_ref()
             .is_none_or(|names| names.contains(&node.node.name))
     };
-    for (at, node) in nodes.iter().enumerate().filter(|(_, node)| asked(node)) {
+    for (at, node) in cx
+        .cluster
+        .nodes()
+        .iter()
+        .enumerate()
+        .filter(|(_, node)| asked(node))
+    {
         match framework.run_filters_with_nominated_pods(cx, &found.cycle, pod, node) {
             Ok(()) => found.feasible.push(at),
             Err(error) if error.status.code == Code::Error => return Err(error),
@@ -103,6 +123,38 @@ pub fn find_feasible(
     Ok(found)
 }
 
+/// The node that the pod is nominated to is asked first, even where PreFilter narrowed the nodes to
+/// others; whoever rejects it counts among those who narrowed them. An error there is no verdict.
+fn ask_nominated_node(framework: &Framework, cx: Cx<'_>, pod: &Pod, found: &mut Feasibility) {
+    let Some(at) = pod
+        .nominated_node_name
+        .and_then(|name| cx.cluster.node_position(name))
+    else {
+        return;
+    };
+    let node = &cx.cluster.nodes()[at];
+    match framework.run_filters_with_nominated_pods(cx, &found.cycle, pod, node) {
+        Ok(()) => found.nominated = Some(at),
+        Err(error) if error.status.code == Code::Error => {}
+        Err(rejected) => {
+            found.diagnosis.add_plugin_status(&rejected);
+            found.diagnosis.statuses.set(at, rejected);
+        }
+    }
+}
+
+/// The verdict on nodes that PreFilter ruled out.
+fn outside(plugins: &BTreeSet<&'static str>) -> PluginStatus {
+    let plugins: Vec<_> = plugins.iter().copied().collect();
+    PluginStatus {
+        plugin: "",
+        status: Status::made(
+            Code::UnschedulableAndUnresolvable,
+            format!("node(s) didn't satisfy plugin(s) [{}]", plugins.join(" ")),
+        ),
+    }
+}
+
 /// Scores the nodes at these positions.
 pub fn score(
     framework: &Framework,
@@ -112,6 +164,7 @@ pub fn score(
     feasible: &[usize],
 ) -> Result<ScoreTable, PluginStatus> {
     let nodes: Vec<&NodeInfo> = feasible.iter().map(|&at| &cx.cluster.nodes()[at]).collect();
+    framework.run_pre_score(cx, cycle, pod, &nodes)?;
     framework.run_scores(cx, cycle, pod, &nodes)
 }
 
@@ -126,36 +179,12 @@ pub fn best_of(feasible: &[usize], table: &ScoreTable) -> Vec<usize> {
         .collect()
 }
 
-/// Whether the pod is nominated to a node that (still) has room for it: that node is taken without
-/// looking at the others.
-pub fn nominated_node(
-    framework: &Framework,
-    cx: Cx<'_>,
-    cycle: &CycleState,
-    pod: &Pod,
-) -> Option<usize> {
-    let at = cx.cluster.node_position(pod.nominated_node_name?)?;
-    let node = &cx.cluster.nodes()[at];
-    framework
-        .run_filters_with_nominated_pods(cx, cycle, pod, node)
-        .is_ok()
-        .then_some(at)
-}
-
 /// One whole attempt. There must be at least one node.
 pub fn schedule_pod(framework: &Framework, cx: Cx<'_>, pod: &Pod) -> Attempt {
-    let mut found = match find_feasible(framework, cx, pod) {
+    let mut found = match find_feasible(framework, cx, pod, Scope::Decision) {
         Ok(found) => found,
         Err(error) => return Attempt::Error(error),
     };
-    if found.pre_filter.is_none()
-        && let Some(at) = nominated_node(framework, cx, &found.cycle, pod)
-    {
-        return Attempt::Placed(Placement {
-            cycle: found.cycle,
-            best: vec![at],
-        });
-    }
     match found.feasible[..] {
         [] => fits_nowhere(framework, cx, found, pod),
         [only] => Attempt::Placed(Placement {

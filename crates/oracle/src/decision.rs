@@ -181,7 +181,7 @@ impl Recorder<'_> {
         put("skipped_filter", json!(e.skipped_filters));
         put("filter", self.filter(e));
         put("scores", self.scores(e));
-        put("skipped_score", json!(e.scores.skipped));
+        put("skipped_score", json!(e.skipped_scores));
         put(
             "weights",
             self.framework

@@ -57,8 +57,6 @@ pub struct PluginScores {
 pub struct ScoreTable {
     /// Per plugin that was not skipped, in the order in which they run.
     pub plugins: Vec<PluginScores>,
-    /// The plugins that had nothing to tell the nodes apart by.
-    pub skipped: Vec<&'static str>,
     /// Weighted sums, by position in the list of feasible nodes.
     pub totals: Vec<i64>,
 }
@@ -350,15 +348,14 @@ impl Framework {
         !self.enabled[Point::Score as usize].is_empty()
     }
 
-    /// Runs PreScore, Score and NormalizeScore over the feasible nodes.
+    /// Runs Score and NormalizeScore over the feasible nodes, after PreScore.
     pub fn run_scores(
         &self,
         cx: Cx<'_>,
-        cycle: &mut CycleState,
+        cycle: &CycleState,
         pod: &Pod,
         feasible: &[&NodeInfo],
     ) -> Result<ScoreTable, PluginStatus> {
-        self.run_pre_score(cx, cycle, pod, feasible)?;
         let mut table = ScoreTable {
             totals: vec![0; feasible.len()],
             ..ScoreTable::default()
@@ -369,10 +366,7 @@ impl Framework {
                 status,
             };
             let state = match &cycle.score[i] {
-                Slot::Skipped => {
-                    table.skipped.push(plugin.name());
-                    continue;
-                }
+                Slot::Skipped => continue,
                 Slot::Broken(status) => return Err(blame(status.clone())),
                 Slot::Absent | Slot::Rejected => {
                     return Err(blame(Status::error("PreScore did not run")));
@@ -389,7 +383,16 @@ impl Framework {
         Ok(table)
     }
 
-    fn run_pre_score(
+    /// The plugins that score, but whose PreScore had nothing to tell the nodes apart by.
+    pub fn skipped_scores(&self, cycle: &CycleState) -> Vec<&'static str> {
+        self.at(Point::Score)
+            .filter(|(i, _)| matches!(cycle.score[*i], Slot::Skipped))
+            .map(|(_, plugin)| plugin.name())
+            .collect()
+    }
+
+    /// Runs PreScore over the feasible nodes.
+    pub fn run_pre_score(
         &self,
         cx: Cx<'_>,
         cycle: &mut CycleState,
