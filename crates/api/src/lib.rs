@@ -6,10 +6,11 @@ pub mod decode;
 pub mod defaults;
 pub mod field;
 pub mod load;
-pub mod parse;
+pub mod prepare;
 pub mod resource_names;
 pub mod resources;
 pub mod selector;
 pub mod validation;
+pub mod workloads;
 
 pub use k8s_openapi as k8s;

@@ -78,6 +78,14 @@ pub enum LoadError {
 }
 
 impl LoadError {
+    /// Where it is, for putting errors in the order of reading; whole files come first.
+    pub fn place(&self) -> Option<&Source> {
+        match self {
+            Self::Object { at, .. } => Some(at),
+            Self::File { .. } | Self::Empty(_) => None,
+        }
+    }
+
     /// An error of the object at this place.
     pub fn object(at: &Source, message: impl fmt::Display) -> Self {
         Self::Object {

@@ -78,7 +78,8 @@ macro_rules! kinds {
                 }
             }
 
-            pub(super) fn decode(
+            /// Reads an object of this kind; `unknown` takes the fields that the kind does not have.
+            pub fn decode(
                 kind: Kind,
                 value: &serde_json::Value,
                 unknown: &mut Vec<String>,
@@ -138,7 +139,11 @@ impl Object {
 
     /// Kind and name as people say it: `Pod shop/web-0`, `Node a1`.
     pub fn title(&self) -> String {
-        match (self.namespace(), self.name()) {
+        let name = match self.name() {
+            "" => "(without a name)",
+            name => name,
+        };
+        match (self.namespace(), name) {
             ("", name) => format!("{} {name}", self.kind().as_str()),
             (namespace, name) => format!("{} {namespace}/{name}", self.kind().as_str()),
         }

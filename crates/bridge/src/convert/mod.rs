@@ -14,7 +14,7 @@ pub mod selector;
 pub mod storage;
 pub mod workload;
 
-pub use object::object;
+pub use object::{api_object, object};
 
 use stowplan_base::{Names, Quantity, Sym};
 use stowplan_engine::model::ResourceNames;

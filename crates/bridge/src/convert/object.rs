@@ -3,12 +3,12 @@
 use super::{ConvertError, Door, devices, node, pod, storage, workload};
 use serde_json::Value;
 use std::sync::Arc;
-use stowplan_api::k8s::api::core::v1 as core;
-use stowplan_api::parse::parse;
+use stowplan_api::decode::DecodeError;
+use stowplan_api::load::{Kind as ApiKind, Object as ApiObject};
 use stowplan_engine::model::{Kind, Object};
 
-impl From<stowplan_api::parse::ParseError> for ConvertError {
-    fn from(error: stowplan_api::parse::ParseError) -> Self {
+impl From<DecodeError> for ConvertError {
+    fn from(error: DecodeError) -> Self {
         Self {
             field: error.field,
             message: error.message,
@@ -18,69 +18,100 @@ impl From<stowplan_api::parse::ParseError> for ConvertError {
 
 /// An API object as JSON. `kind` decides; the object's own `kind` is not looked at.
 pub fn object(door: &mut Door<'_>, kind: Kind, json: &Value) -> Result<Object, ConvertError> {
-    Ok(match kind {
-        Kind::Pod => Object::Pod(Arc::new(pod::pod(door, &parse(json)?)?)),
-        Kind::Node => Object::Node(Arc::new(node::node(door, &parse(json)?)?)),
-        Kind::Namespace => Object::Namespace(Arc::new(workload::namespace(door, &parse(json)?))),
-        Kind::PodDisruptionBudget => {
-            Object::PodDisruptionBudget(Arc::new(workload::budget(door, &parse(json)?)?))
+    let read = ApiObject::decode(api_kind(kind), json, &mut Vec::new())?;
+    let converted = api_object(door, &read)?;
+    Ok(converted.expect("every kind of the engine has its kind in the API"))
+}
+
+fn api_kind(kind: Kind) -> ApiKind {
+    match kind {
+        Kind::Pod => ApiKind::Pod,
+        Kind::Node => ApiKind::Node,
+        Kind::Namespace => ApiKind::Namespace,
+        Kind::PodDisruptionBudget => ApiKind::PodDisruptionBudget,
+        Kind::PersistentVolume => ApiKind::PersistentVolume,
+        Kind::PersistentVolumeClaim => ApiKind::PersistentVolumeClaim,
+        Kind::StorageClass => ApiKind::StorageClass,
+        Kind::CSINode => ApiKind::CSINode,
+        Kind::CSIDriver => ApiKind::CSIDriver,
+        Kind::CSIStorageCapacity => ApiKind::CSIStorageCapacity,
+        Kind::VolumeAttachment => ApiKind::VolumeAttachment,
+        Kind::Service => ApiKind::Service,
+        Kind::ReplicationController => ApiKind::ReplicationController,
+        Kind::ReplicaSet => ApiKind::ReplicaSet,
+        Kind::StatefulSet => ApiKind::StatefulSet,
+        Kind::ResourceClaim => ApiKind::ResourceClaim,
+        Kind::ResourceSlice => ApiKind::ResourceSlice,
+        Kind::DeviceClass => ApiKind::DeviceClass,
+    }
+}
+
+/// An API object; `None` if it is of a kind that the engine does not keep: workloads that own pods
+/// by way of others, and what is only read when pods are created.
+pub fn api_object(door: &mut Door<'_>, given: &ApiObject) -> Result<Option<Object>, ConvertError> {
+    Ok(Some(match given {
+        ApiObject::Pod(given) => Object::Pod(Arc::new(pod::pod(door, given)?)),
+        ApiObject::Node(given) => Object::Node(Arc::new(node::node(door, given)?)),
+        ApiObject::Namespace(given) => {
+            Object::Namespace(Arc::new(workload::namespace(door, given)))
         }
-        Kind::PersistentVolume => {
-            Object::PersistentVolume(Arc::new(storage::persistent_volume(door, &parse(json)?)?))
+        ApiObject::PodDisruptionBudget(given) => {
+            Object::PodDisruptionBudget(Arc::new(workload::budget(door, given)?))
         }
-        Kind::PersistentVolumeClaim => Object::PersistentVolumeClaim(Arc::new(
-            storage::persistent_volume_claim(door, &parse(json)?)?,
-        )),
-        Kind::StorageClass => {
-            Object::StorageClass(Arc::new(storage::storage_class(door, &parse(json)?)?))
+        ApiObject::PersistentVolume(given) => {
+            Object::PersistentVolume(Arc::new(storage::persistent_volume(door, given)?))
         }
-        Kind::CSINode => Object::CSINode(Arc::new(storage::csi_node(door, &parse(json)?))),
-        Kind::CSIDriver => Object::CSIDriver(Arc::new(storage::csi_driver(door, &parse(json)?))),
-        Kind::CSIStorageCapacity => Object::CSIStorageCapacity(Arc::new(
-            storage::csi_storage_capacity(door, &parse(json)?)?,
-        )),
-        Kind::VolumeAttachment => {
-            Object::VolumeAttachment(Arc::new(storage::volume_attachment(door, &parse(json)?)))
+        ApiObject::PersistentVolumeClaim(given) => {
+            Object::PersistentVolumeClaim(Arc::new(storage::persistent_volume_claim(door, given)?))
         }
-        Kind::Service => {
-            let service: core::Service = parse(json)?;
-            let map = service
-                .spec
-                .as_ref()
-                .and_then(|spec| spec.selector.as_ref());
-            Object::Service(Arc::new(workload::owner_by_map(
-                door,
-                kind,
-                &service.metadata,
-                map,
-            )))
+        ApiObject::StorageClass(given) => {
+            Object::StorageClass(Arc::new(storage::storage_class(door, given)?))
         }
-        Kind::ReplicationController => {
-            let rc: core::ReplicationController = parse(json)?;
-            let map = rc.spec.as_ref().and_then(|spec| spec.selector.as_ref());
-            let owner = workload::owner_by_map(door, kind, &rc.metadata, map);
+        ApiObject::CSINode(given) => Object::CSINode(Arc::new(storage::csi_node(door, given))),
+        ApiObject::CSIDriver(given) => {
+            Object::CSIDriver(Arc::new(storage::csi_driver(door, given)))
+        }
+        ApiObject::CSIStorageCapacity(given) => {
+            Object::CSIStorageCapacity(Arc::new(storage::csi_storage_capacity(door, given)?))
+        }
+        ApiObject::VolumeAttachment(given) => {
+            Object::VolumeAttachment(Arc::new(storage::volume_attachment(door, given)))
+        }
+        ApiObject::Service(given) => {
+            let map = given.spec.as_ref().and_then(|spec| spec.selector.as_ref());
+            let owner = workload::owner_by_map(door, Kind::Service, &given.metadata, map);
+            Object::Service(Arc::new(owner))
+        }
+        ApiObject::ReplicationController(given) => {
+            let map = given.spec.as_ref().and_then(|spec| spec.selector.as_ref());
+            let kind = Kind::ReplicationController;
+            let owner = workload::owner_by_map(door, kind, &given.metadata, map);
             Object::ReplicationController(Arc::new(owner))
         }
-        Kind::ReplicaSet => {
-            let set: stowplan_api::k8s::api::apps::v1::ReplicaSet = parse(json)?;
-            let wanted = set.spec.as_ref().map(|spec| &spec.selector);
-            let owner = workload::owner_by_selector(door, kind, &set.metadata, wanted)?;
+        ApiObject::ReplicaSet(given) => {
+            let wanted = given.spec.as_ref().map(|spec| &spec.selector);
+            let kind = Kind::ReplicaSet;
+            let owner = workload::owner_by_selector(door, kind, &given.metadata, wanted)?;
             Object::ReplicaSet(Arc::new(owner))
         }
-        Kind::StatefulSet => {
-            let set: stowplan_api::k8s::api::apps::v1::StatefulSet = parse(json)?;
-            let wanted = set.spec.as_ref().map(|spec| &spec.selector);
-            let owner = workload::owner_by_selector(door, kind, &set.metadata, wanted)?;
+        ApiObject::StatefulSet(given) => {
+            let wanted = given.spec.as_ref().map(|spec| &spec.selector);
+            let kind = Kind::StatefulSet;
+            let owner = workload::owner_by_selector(door, kind, &given.metadata, wanted)?;
             Object::StatefulSet(Arc::new(owner))
         }
-        Kind::ResourceClaim => {
-            Object::ResourceClaim(Arc::new(devices::resource_claim(door, &parse(json)?)?))
+        ApiObject::ResourceClaim(given) => {
+            Object::ResourceClaim(Arc::new(devices::resource_claim(door, given)?))
         }
-        Kind::ResourceSlice => {
-            Object::ResourceSlice(Arc::new(devices::resource_slice(door, &parse(json)?)))
+        ApiObject::ResourceSlice(given) => {
+            Object::ResourceSlice(Arc::new(devices::resource_slice(door, given)))
         }
-        Kind::DeviceClass => {
-            Object::DeviceClass(Arc::new(devices::device_class(door, &parse(json)?)))
+        ApiObject::DeviceClass(given) => {
+            Object::DeviceClass(Arc::new(devices::device_class(door, given)))
         }
-    })
+        ApiObject::PriorityClass(_)
+        | ApiObject::Deployment(_)
+        | ApiObject::DaemonSet(_)
+        | ApiObject::Job(_) => return Ok(None),
+    }))
 }
