@@ -25,11 +25,11 @@ pub trait AnyPlugin {
     fn order(&self, a: (&Pod, Time), b: (&Pod, Time)) -> Ordering;
     fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Erased>;
     fn filter_unprepared(&self, cx: Cx<'_>, pod: &Pod) -> Result<Erased, Status>;
-    fn filter(&self, cx: Cx<'_>, state: &Erased, pod: &Pod, node: &NodeInfo) -> Fit;
+    fn filter(&self, cx: Cx<'_>, state: &dyn State, pod: &Pod, node: &NodeInfo) -> Fit;
     fn trial(
         &self,
         cx: Cx<'_>,
-        state: &mut Erased,
+        state: &mut dyn State,
         pod: &Pod,
         other: &Pod,
         node: &NodeInfo,
@@ -51,11 +51,11 @@ pub trait AnyPlugin {
     fn scores(
         &self,
         cx: Cx<'_>,
-        state: &Erased,
+        state: &dyn State,
         pod: &Pod,
         nodes: &[&NodeInfo],
     ) -> Vec<Option<i64>>;
-    fn normalize(&self, state: &Erased, raw: i64, over: Range) -> i64;
+    fn normalize(&self, state: &dyn State, raw: i64, over: Range) -> i64;
     fn reserve(
         &self,
         cx: Cx<'_>,
@@ -84,8 +84,8 @@ pub trait AnyPlugin {
     ) -> Hint;
 }
 
-fn typed<T: 'static>(state: &Erased) -> &T {
-    (**state)
+fn typed<T: 'static>(state: &dyn State) -> &T {
+    state
         .as_any()
         .downcast_ref()
         .expect("a plugin's slot holds its own state")
@@ -96,7 +96,7 @@ fn typed_slot<T: 'static>(slot: &Slot<Erased>) -> Slot<&T> {
         Slot::Absent => Slot::Absent,
         Slot::Skipped => Slot::Skipped,
         Slot::Rejected => Slot::Rejected,
-        Slot::Ready(state) => Slot::Ready(typed(state)),
+        Slot::Ready(state) => Slot::Ready(typed(&**state)),
         Slot::Broken(status) => Slot::Broken(status.clone()),
     }
 }
@@ -136,20 +136,20 @@ impl<P: Plugin> AnyPlugin for P {
         }
     }
 
-    fn filter(&self, cx: Cx<'_>, state: &Erased, pod: &Pod, node: &NodeInfo) -> Fit {
+    fn filter(&self, cx: Cx<'_>, state: &dyn State, pod: &Pod, node: &NodeInfo) -> Fit {
         Plugin::filter(self, cx, typed(state), pod, node)
     }
 
     fn trial(
         &self,
         cx: Cx<'_>,
-        state: &mut Erased,
+        state: &mut dyn State,
         pod: &Pod,
         other: &Pod,
         node: &NodeInfo,
         op: Trial,
     ) {
-        let state = (**state)
+        let state = state
             .as_any_mut()
             .downcast_mut()
             .expect("a plugin's slot holds its own state");
@@ -201,7 +201,7 @@ impl<P: Plugin> AnyPlugin for P {
     fn scores(
         &self,
         cx: Cx<'_>,
-        state: &Erased,
+        state: &dyn State,
         pod: &Pod,
         nodes: &[&NodeInfo],
     ) -> Vec<Option<i64>> {
@@ -212,7 +212,7 @@ impl<P: Plugin> AnyPlugin for P {
             .collect()
     }
 
-    fn normalize(&self, state: &Erased, raw: i64, over: Range) -> i64 {
+    fn normalize(&self, state: &dyn State, raw: i64, over: Range) -> i64 {
         Plugin::normalize(self, typed(state), raw, over)
     }
 

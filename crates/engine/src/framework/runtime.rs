@@ -291,7 +291,7 @@ impl Framework {
         }
         for (i, plugin) in self.at(Point::PreFilter) {
             if let Slot::Ready(state) = &mut cycle.filter[i] {
-                plugin.trial(cx, state, pod, other, node, op);
+                plugin.trial(cx, &mut **state, pod, other, node, op);
             }
         }
     }
@@ -371,7 +371,7 @@ impl Framework {
                 Slot::Absent | Slot::Rejected => {
                     return Err(blame(Status::error("PreScore did not run")));
                 }
-                Slot::Ready(state) => state,
+                Slot::Ready(state) => &**state,
             };
             let scores =
                 score_plugin(plugin, state, cx, pod, feasible, self.weights[i]).map_err(blame)?;
@@ -565,7 +565,7 @@ fn run_filter(
 ) -> Fit {
     let fit = match slot {
         Slot::Skipped => Ok(()),
-        Slot::Ready(state) => plugin.filter(cx, state, pod, node),
+        Slot::Ready(state) => plugin.filter(cx, &**state, pod, node),
         Slot::Broken(status) => Err(status.clone()),
         Slot::Absent | Slot::Rejected => Err(Status::error("PreFilter did not run")),
     };
@@ -581,7 +581,7 @@ fn run_filter(
 
 fn score_plugin(
     plugin: &dyn AnyPlugin,
-    state: &Box<dyn State>,
+    state: &dyn State,
     cx: Cx<'_>,
     pod: &Pod,
     feasible: &[&NodeInfo],

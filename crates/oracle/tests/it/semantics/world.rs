@@ -18,7 +18,7 @@ fn merged(mut base: Value, extra: Value) -> Value {
 }
 
 /// A node of 4 cpu, 8Gi and 110 pods.
-pub fn node(name: &str, extra: Value) -> Value {
+pub(super) fn node(name: &str, extra: Value) -> Value {
     let base = json!({
         "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
         "spec": {},
@@ -28,7 +28,7 @@ pub fn node(name: &str, extra: Value) -> Value {
 }
 
 /// A pending pod without requests.
-pub fn pod(name: &str, extra: Value) -> Value {
+pub(super) fn pod(name: &str, extra: Value) -> Value {
     let base = json!({
         "metadata": {"name": name, "namespace": "default", "uid": name},
         "spec": {
@@ -42,30 +42,30 @@ pub fn pod(name: &str, extra: Value) -> Value {
 }
 
 /// A running pod.
-pub fn on(node: &str, name: &str, extra: Value) -> Value {
+pub(super) fn on(node: &str, name: &str, extra: Value) -> Value {
     let bound = json!({"spec": {"nodeName": node}, "status": {"phase": "Running"}});
     merged(pod(name, bound), extra)
 }
 
 /// One container with these requests.
-pub fn requests(requests: Value) -> Value {
+pub(super) fn requests(requests: Value) -> Value {
     json!({"spec": {"containers": [
         {"name": "c", "image": "example.com/app:v1", "resources": {"requests": requests}},
     ]}})
 }
 
 /// A pod's spec and metadata from several parts.
-pub fn all(parts: impl IntoIterator<Item = Value>) -> Value {
+pub(super) fn all(parts: impl IntoIterator<Item = Value>) -> Value {
     parts.into_iter().fold(json!({}), merged)
 }
 
 /// A cluster and the pod that is to be placed.
-pub struct World {
+pub(super) struct World {
     case: Value,
 }
 
 impl World {
-    pub fn new(
+    pub(super) fn new(
         nodes: impl IntoIterator<Item = Value>,
         pods: impl IntoIterator<Item = Value>,
     ) -> Self {
@@ -77,19 +77,13 @@ impl World {
     }
 
     /// Adds objects of other kinds, by the names of a case's lists.
-    pub fn with(mut self, list: &str, objects: Value) -> Self {
+    pub(super) fn with(mut self, list: &str, objects: Value) -> Self {
         self.case["objects"][list] = objects;
         self
     }
 
-    /// Runs a profile other than the default one.
-    pub fn profile(mut self, profile: Value) -> Self {
-        self.case["profile"] = profile;
-        self
-    }
-
     /// Decides; the answer has the form of a case's `expect`.
-    pub fn decide(&self, pod: Value) -> Value {
+    pub(super) fn decide(&self, pod: Value) -> Value {
         let mut case = self.case.clone();
         case["pod"] = pod;
         decision::decide(&case).expect("the world can be loaded")
@@ -97,7 +91,7 @@ impl World {
 }
 
 /// The names of the nodes that can be chosen.
-pub fn winners(decision: &Value) -> Vec<&str> {
+pub(super) fn winners(decision: &Value) -> Vec<&str> {
     let mut names: Vec<_> = decision["winners"]
         .as_array()
         .into_iter()
@@ -109,7 +103,7 @@ pub fn winners(decision: &Value) -> Vec<&str> {
 }
 
 /// `PLUGIN CODE: REASON, REASON` for one node, or `fits`.
-pub fn verdict(decision: &Value, node: &str) -> String {
+pub(super) fn verdict(decision: &Value, node: &str) -> String {
     let status = &decision["filter"][node];
     if status.is_null() {
         return "fits".to_owned();
