@@ -1,0 +1,92 @@
+//! Reserve, Permit, PreBind, Bind and PostBind.
+
+use super::Framework;
+use crate::framework::{Cx, CycleState, Effect, Permit, PluginStatus, Point, Status};
+use crate::model::{Object, Pod};
+use std::sync::Arc;
+use stowplan_base::Sym;
+
+impl Framework {
+    /// Runs Reserve: the objects that change with the placement, or who objects.
+    pub fn run_reserve(
+        &self,
+        cx: Cx<'_>,
+        cycle: &CycleState,
+        pod: &Pod,
+        node: Sym,
+    ) -> Result<Vec<Object>, PluginStatus> {
+        let mut objects = Vec::new();
+        for (i, plugin) in self.at(Point::Reserve) {
+            match plugin.reserve(cx, &cycle.filter[i], pod, node) {
+                Ok(more) => objects.extend(more),
+                Err(status) => {
+                    return Err(PluginStatus {
+                        plugin: plugin.name(),
+                        status,
+                    });
+                }
+            }
+        }
+        Ok(objects)
+    }
+
+    /// Runs Permit: who holds the pod and for how long, or who objects.
+    pub fn run_permit(
+        &self,
+        cx: Cx<'_>,
+        pod: &Pod,
+        node: Sym,
+    ) -> Result<Vec<(&'static str, stowplan_base::Duration)>, PluginStatus> {
+        let mut waits = Vec::new();
+        for (_, plugin) in self.at(Point::Permit) {
+            match plugin.permit(cx, pod, node) {
+                Permit::Allow => {}
+                Permit::Wait(at_most) => waits.push((plugin.name(), at_most)),
+                Permit::Reject(status) => {
+                    return Err(PluginStatus {
+                        plugin: plugin.name(),
+                        status,
+                    });
+                }
+            }
+        }
+        Ok(waits)
+    }
+
+    /// Runs PreBind and Bind: what the outside must do, in this order.
+    pub fn run_bind(
+        &self,
+        cx: Cx<'_>,
+        cycle: &CycleState,
+        pod: &Arc<Pod>,
+        node: Sym,
+    ) -> Result<Vec<Effect>, PluginStatus> {
+        let mut effects = Vec::new();
+        for (i, plugin) in self.at(Point::PreBind) {
+            match plugin.pre_bind(cx, &cycle.filter[i], pod, node) {
+                Ok(more) => effects.extend(more),
+                Err(status) => {
+                    return Err(PluginStatus {
+                        plugin: plugin.name(),
+                        status,
+                    });
+                }
+            }
+        }
+        let bound = self
+            .at(Point::Bind)
+            .find_map(|(_, plugin)| plugin.bind(cx, pod, node));
+        effects.push(bound.ok_or_else(|| PluginStatus {
+            plugin: "",
+            status: Status::error("no bind plugin took the pod"),
+        })?);
+        Ok(effects)
+    }
+
+    /// Runs PostBind.
+    pub fn run_post_bind(&self, cx: Cx<'_>, pod: &Pod, node: Sym) -> Vec<Effect> {
+        self.at(Point::PostBind)
+            .flat_map(|(_, plugin)| plugin.post_bind(cx, pod, node))
+            .collect()
+    }
+}

@@ -1,0 +1,180 @@
+//! Filter, trials and PostFilter.
+
+use super::Framework;
+use crate::NodeInfo;
+use crate::framework::cycle::State;
+use crate::framework::{
+    AnyPlugin, Code, Cx, CycleState, Fit, NodeStatuses, Nomination, PluginStatus, Point,
+    PostFilterResult, Reason, Reasons, Slot, Status, Trial,
+};
+use crate::model::Pod;
+use std::sync::Arc;
+
+impl Framework {
+    /// The first filter that rejects the node.
+    pub fn run_filters(
+        &self,
+        cx: Cx<'_>,
+        cycle: &CycleState,
+        pod: &Pod,
+        node: &NodeInfo,
+    ) -> Result<(), PluginStatus> {
+        for (i, plugin) in self.at(Point::Filter) {
+            if let Err(status) = run_filter(plugin, &cycle.filter[i], cx, pod, node) {
+                return Err(PluginStatus {
+                    plugin: plugin.name(),
+                    status,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The verdict of every filter on the node, without stopping at the first that rejects it.
+    /// Skipped filters are left out.
+    pub fn run_all_filters(
+        &self,
+        cx: Cx<'_>,
+        cycle: &CycleState,
+        pod: &Pod,
+        node: &NodeInfo,
+    ) -> Vec<(&'static str, Fit)> {
+        self.at(Point::Filter)
+            .filter(|(i, _)| !matches!(cycle.filter[*i], Slot::Skipped))
+            .map(|(i, plugin)| {
+                (
+                    plugin.name(),
+                    run_filter(plugin, &cycle.filter[i], cx, pod, node),
+                )
+            })
+            .collect()
+    }
+
+    /// The first filter that rejects the node, with and without the pods nominated to it.
+    ///
+    /// Nominated pods of equal or higher priority count as present in a first pass; if all filters
+    /// pass, they must also pass without them, for affinity may lean on a pod that never comes.
+    pub fn run_filters_with_nominated_pods(
+        &self,
+        cx: Cx<'_>,
+        cycle: &CycleState,
+        pod: &Pod,
+        node: &NodeInfo,
+    ) -> Result<(), PluginStatus> {
+        if let Some((trial_cycle, trial_node)) = self.with_nominated_pods(cx, cycle, pod, node) {
+            self.run_filters(cx, &trial_cycle, pod, &trial_node)?;
+        }
+        self.run_filters(cx, cycle, pod, node)
+    }
+
+    fn with_nominated_pods(
+        &self,
+        cx: Cx<'_>,
+        cycle: &CycleState,
+        pod: &Pod,
+        node: &NodeInfo,
+    ) -> Option<(CycleState, NodeInfo)> {
+        let mut trial: Option<(CycleState, NodeInfo)> = None;
+        for nominated in cx.nominator.pods_on(node.node.name) {
+            if nominated.priority < pod.priority || nominated.uid == pod.uid {
+                continue;
+            }
+            let (cycle, node) = trial.get_or_insert_with(|| (cycle.clone(), node.clone()));
+            self.try_pod(cx, cycle, pod, nominated, node, Trial::Add);
+        }
+        trial
+    }
+
+    /// Adds `other` to (or removes it from) `node` and every plugin's state, hypothetically.
+    pub fn try_pod(
+        &self,
+        cx: Cx<'_>,
+        cycle: &mut CycleState,
+        pod: &Pod,
+        other: &Arc<Pod>,
+        node: &mut NodeInfo,
+        op: Trial,
+    ) {
+        match op {
+            Trial::Add => node.add_pod(other.clone()),
+            Trial::Remove => {
+                node.remove_pod(&other.uid);
+            }
+        }
+        for (i, plugin) in self.at(Point::PreFilter) {
+            if let Slot::Ready(state) = &mut cycle.filter[i] {
+                plugin.trial(cx, &mut **state, pod, other, node, op);
+            }
+        }
+    }
+
+    /// Whether anybody has something to say when a pod fits nowhere.
+    pub fn has_post_filters(&self) -> bool {
+        !self.enabled[Point::PostFilter as usize].is_empty()
+    }
+
+    /// Runs PostFilter until somebody succeeds, fails or says that nothing can be done.
+    pub fn run_post_filters(
+        &self,
+        cx: Cx<'_>,
+        cycle: &CycleState,
+        pod: &Pod,
+        statuses: &NodeStatuses,
+    ) -> PostFilterResult {
+        let mut nomination = Nomination::Keep;
+        let mut preemption = None;
+        let mut reasons: Vec<Reason> = Vec::new();
+        for (i, plugin) in self.at(Point::PostFilter) {
+            let result = plugin.post_filter(cx, self, cycle, &cycle.filter[i], statuses, pod);
+            let Err(status) = &result.status else {
+                return result;
+            };
+            match status.code {
+                Code::UnschedulableAndUnresolvable => return result,
+                Code::Error => {
+                    return PostFilterResult {
+                        nomination: Nomination::Keep,
+                        ..result
+                    };
+                }
+                Code::Unschedulable | Code::Pending => {}
+            }
+            if result.nomination != Nomination::Keep {
+                nomination = result.nomination;
+            }
+            reasons.extend_from_slice(status.reasons());
+            preemption = result.preemption.or(preemption);
+        }
+        PostFilterResult {
+            status: Err(Status {
+                code: Code::Unschedulable,
+                reasons: Reasons::Many(reasons.into()),
+            }),
+            nomination,
+            preemption,
+        }
+    }
+}
+
+fn run_filter(
+    plugin: &dyn AnyPlugin,
+    slot: &Slot<Box<dyn State>>,
+    cx: Cx<'_>,
+    pod: &Pod,
+    node: &NodeInfo,
+) -> Fit {
+    let fit = match slot {
+        Slot::Skipped => Ok(()),
+        Slot::Ready(state) => plugin.filter(cx, &**state, pod, node),
+        Slot::Broken(status) => Err(status.clone()),
+        Slot::Absent | Slot::Rejected => Err(Status::error("PreFilter did not run")),
+    };
+    fit.map_err(|status| match status.code {
+        Code::Error => Status::error(format!(
+            "running {:?} filter plugin: {}",
+            plugin.name(),
+            status.message(cx.cluster)
+        )),
+        _ => status,
+    })
+}

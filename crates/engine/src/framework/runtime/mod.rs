@@ -1,0 +1,119 @@
+//! A profile's plugins, run at their extension points. Upstream's `pkg/scheduler/framework/runtime`.
+//!
+//! What the points share is here; each group of points has a file of its own.
+
+mod binding;
+mod filters;
+mod pre_filter;
+mod scores;
+
+pub use pre_filter::PreFilterOutcome;
+pub(crate) use scores::MAX_NODE_SCORE;
+pub use scores::{PluginScores, ScoreTable};
+
+use super::{AnyPlugin, ClusterEvent, Cx, Hint, PluginStatus, Point, Registration};
+use crate::model::{Object, Pod};
+use std::cmp::Ordering;
+use stowplan_base::Time;
+
+/// A profile, ready to run.
+pub struct Framework {
+    /// The profile's `schedulerName`.
+    pub profile_name: String,
+    plugins: Vec<Box<dyn AnyPlugin>>,
+    /// Per [`Point`], the plugins' indices in the order in which they run.
+    enabled: [Vec<usize>; Point::ALL.len()],
+    /// Per plugin, what its score is multiplied by.
+    weights: Vec<i64>,
+}
+
+impl Framework {
+    /// A profile from its plugins, each once, and who runs where.
+    ///
+    /// `enabled` holds indices into `plugins`; `weights` is parallel to `plugins`.
+    pub fn new(
+        profile_name: String,
+        plugins: Vec<Box<dyn AnyPlugin>>,
+        enabled: [Vec<usize>; Point::ALL.len()],
+        weights: Vec<i64>,
+    ) -> Self {
+        assert_eq!(plugins.len(), weights.len(), "one weight per plugin");
+        Self {
+            profile_name,
+            plugins,
+            enabled,
+            weights,
+        }
+    }
+
+    fn at(&self, point: Point) -> impl DoubleEndedIterator<Item = (usize, &dyn AnyPlugin)> {
+        self.enabled[point as usize]
+            .iter()
+            .map(|&i| (i, &*self.plugins[i]))
+    }
+
+    /// The names of the plugins that run at `point`, in order.
+    pub fn enabled_at(&self, point: Point) -> Vec<&'static str> {
+        self.at(point).map(|(_, plugin)| plugin.name()).collect()
+    }
+
+    /// What the score of each plugin that scores is multiplied by.
+    pub fn score_weights(&self) -> Vec<(&'static str, i64)> {
+        self.at(Point::Score)
+            .map(|(i, plugin)| (plugin.name(), self.weights[i]))
+            .collect()
+    }
+
+    /// The first PreEnqueue plugin that holds the pod back; `gated_by`, which held it back before,
+    /// is asked first.
+    pub fn run_pre_enqueue(
+        &self,
+        cx: Cx<'_>,
+        pod: &Pod,
+        gated_by: Option<&str>,
+    ) -> Option<PluginStatus> {
+        let ask = |(_, plugin): (usize, &dyn AnyPlugin)| {
+            let status = plugin.pre_enqueue(cx, pod).err()?;
+            Some(PluginStatus {
+                plugin: plugin.name(),
+                status,
+            })
+        };
+        let held_before = |(_, plugin): &(usize, &dyn AnyPlugin)| Some(plugin.name()) == gated_by;
+        self.at(Point::PreEnqueue)
+            .filter(held_before)
+            .chain(self.at(Point::PreEnqueue).filter(|p| !held_before(p)))
+            .find_map(ask)
+    }
+
+    /// Which of two pods is to be tried first.
+    pub fn order(&self, a: (&Pod, Time), b: (&Pod, Time)) -> Ordering {
+        self.at(Point::QueueSort)
+            .next()
+            .map_or(Ordering::Equal, |(_, plugin)| plugin.order(a, b))
+    }
+
+    /// Every plugin with the events it listens to, whatever the points it is enabled at.
+    pub fn registrations(&self) -> Vec<(&'static str, Vec<Registration>)> {
+        self.plugins
+            .iter()
+            .map(|plugin| (plugin.name(), plugin.events()))
+            .collect()
+    }
+
+    /// Asks a plugin whether an event could make `pod` schedulable.
+    pub fn hint(
+        &self,
+        cx: Cx<'_>,
+        plugin: &str,
+        event: &ClusterEvent,
+        pod: &Pod,
+        old: Option<&Object>,
+        new: Option<&Object>,
+    ) -> Hint {
+        self.plugins
+            .iter()
+            .find(|p| p.name() == plugin)
+            .map_or(Hint::Queue, |p| p.hint(cx, event, pod, old, new))
+    }
+}

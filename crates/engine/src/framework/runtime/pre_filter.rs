@@ -1,0 +1,119 @@
+//! PreFilter.
+
+use super::Framework;
+use crate::framework::{Code, Cx, CycleState, PluginStatus, Point, PreFilter, Slot, Status};
+use crate::model::Pod;
+use std::collections::BTreeSet;
+use stowplan_base::Sym;
+
+/// What PreFilter came to.
+pub struct PreFilterOutcome {
+    /// What the plugins left for Filter.
+    pub cycle: CycleState,
+    /// Who rejected the pod, if somebody did; the plugin is empty for the framework itself.
+    pub rejected: Option<PluginStatus>,
+    /// The only nodes that may be asked, if PreFilter narrowed them.
+    pub nodes: Option<BTreeSet<Sym>>,
+    /// Who narrowed them.
+    pub narrowed_by: BTreeSet<&'static str>,
+}
+
+impl Framework {
+    /// Runs PreFilter; an error of a plugin is `Err`.
+    pub fn run_pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> Result<PreFilterOutcome, PluginStatus> {
+        let mut outcome = PreFilterOutcome {
+            cycle: CycleState::new(self.plugins.len()),
+            rejected: None,
+            nodes: None,
+            narrowed_by: BTreeSet::new(),
+        };
+        for (i, plugin) in self.at(Point::PreFilter) {
+            let name = plugin.name();
+            let (state, nodes) = match plugin.pre_filter(cx, pod) {
+                PreFilter::Skip => {
+                    outcome.cycle.filter[i] = Slot::Skipped;
+                    continue;
+                }
+                PreFilter::Rejected(status) => {
+                    outcome.cycle.filter[i] = Slot::Rejected;
+                    let code = status.code;
+                    let status = PluginStatus {
+                        plugin: name,
+                        status,
+                    };
+                    match code {
+                        // Preemption may help later, and it needs every plugin's state.
+                        Code::Unschedulable => outcome.rejected = Some(status),
+                        Code::UnschedulableAndUnresolvable => {
+                            outcome.rejected = Some(status);
+                            outcome.narrowed_by.clear();
+                            return Ok(outcome);
+                        }
+                        Code::Error | Code::Pending => return Err(status),
+                    }
+                    continue;
+                }
+                PreFilter::Ready(state) => (state, None),
+                PreFilter::Narrowed(state, nodes) => (state, Some(nodes)),
+            };
+            outcome.cycle.filter[i] = Slot::Ready(state);
+            if let Some(nodes) = nodes {
+                outcome.narrow(name, nodes);
+                if outcome.nodes.as_ref().is_some_and(BTreeSet::is_empty) {
+                    outcome.rejected = Some(outcome.empty_intersection());
+                    return Ok(outcome);
+                }
+            }
+        }
+        self.prepare_unprepared(cx, pod, &mut outcome.cycle);
+        Ok(outcome)
+    }
+
+    /// Filter plugins whose PreFilter does not run still need something to work with.
+    fn prepare_unprepared(&self, cx: Cx<'_>, pod: &Pod, cycle: &mut CycleState) {
+        for (i, plugin) in self.at(Point::Filter) {
+            if matches!(cycle.filter[i], Slot::Absent)
+                && !self.enabled[Point::PreFilter as usize].contains(&i)
+            {
+                cycle.filter[i] = match plugin.filter_unprepared(cx, pod) {
+                    Ok(state) => Slot::Ready(state),
+                    Err(status) => Slot::Broken(status),
+                };
+            }
+        }
+    }
+
+    /// The plugins whose PreFilter had nothing to check.
+    pub fn skipped_filters(&self, cycle: &CycleState) -> Vec<&'static str> {
+        self.at(Point::PreFilter)
+            .filter(|(i, _)| matches!(cycle.filter[*i], Slot::Skipped))
+            .map(|(_, plugin)| plugin.name())
+            .collect()
+    }
+}
+
+impl PreFilterOutcome {
+    fn narrow(&mut self, plugin: &'static str, nodes: Vec<Sym>) {
+        self.narrowed_by.insert(plugin);
+        let nodes: BTreeSet<Sym> = nodes.into_iter().collect();
+        self.nodes = Some(match self.nodes.take() {
+            Some(before) => before.intersection(&nodes).copied().collect(),
+            None => nodes,
+        });
+    }
+
+    fn empty_intersection(&self) -> PluginStatus {
+        let plugins: Vec<_> = self.narrowed_by.iter().copied().collect();
+        let text = match plugins[..] {
+            [one] => format!("node(s) didn't satisfy plugin {one}"),
+            _ => format!(
+                "node(s) didn't satisfy plugin(s) [{}] simultaneously",
+                plugins.join(" ")
+            ),
+        };
+        PluginStatus {
+            plugin: "",
+            status: Status::made(Code::UnschedulableAndUnresolvable, text),
+        }
+    }
+}
