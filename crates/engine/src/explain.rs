@@ -94,10 +94,10 @@ pub fn explain(framework: &Framework, cx: Cx<'_>, pod: &Pod, all_filters: bool) 
     explanation.narrowed_to = found.narrowed_to.clone();
     explanation.feasible = found.feasible.clone();
     explanation.nominated = found.nominated;
-    if found.feasible.is_empty() {
-        fits_nowhere(framework, cx, pod, found, &mut explanation);
-    } else {
-        pick_best(framework, cx, pod, &mut found, &mut explanation);
+    match (found.feasible.is_empty(), explanation.nominated) {
+        (true, Some(at)) => explanation.best = vec![at],
+        (true, None) => fits_nowhere(framework, cx, pod, found, &mut explanation),
+        (false, _) => pick_best(framework, cx, pod, &mut found, &mut explanation),
     }
     explanation
 }

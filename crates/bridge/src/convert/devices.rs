@@ -192,3 +192,114 @@ fn comparable(
 fn drop_empty<T>(list: &mut Option<Vec<T>>) {
     list.take_if(|list| list.is_empty());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+    use stowplan_base::Names;
+    use stowplan_engine::model::ResourceNames;
+
+    /// Converts with a door of its own; the names tell what the symbols mean.
+    fn through<T>(convert: impl FnOnce(&mut Door<'_>) -> T) -> (T, Names) {
+        let mut names = Names::new();
+        let converted = convert(&mut Door {
+            names: &mut names,
+            resource_names: &mut ResourceNames::default(),
+        });
+        (converted, names)
+    }
+
+    fn claim(status: Value) -> ResourceClaim {
+        let object = json!({
+            "metadata": {"name": "c", "namespace": "ns", "uid": "u", "ownerReferences": [
+                {"apiVersion": "v1", "kind": "Pod", "name": "other", "uid": "1"},
+                {"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "2", "controller": true},
+            ]},
+            "spec": {},
+            "status": status,
+        });
+        let object = serde_json::from_value(object).expect("a claim");
+        let (claim, _) = through(|door| resource_claim(door, &object));
+        claim.expect("convertible")
+    }
+
+    #[test]
+    fn a_pods_claims_are_named_or_generated() {
+        let pod = json!({
+            "metadata": {"name": "p"},
+            "spec": {"containers": [], "resourceClaims": [
+                {"name": "own", "resourceClaimName": "c"},
+                {"name": "made", "resourceClaimTemplateName": "t"},
+                {"name": "needless", "resourceClaimTemplateName": "t"},
+                {"name": "awaited", "resourceClaimTemplateName": "t"},
+                {"name": "odd"},
+            ]},
+            "status": {"resourceClaimStatuses": [
+                {"name": "made", "resourceClaimName": "p-made"},
+                {"name": "needless"},
+            ]},
+        });
+        let pod = serde_json::from_value(pod).expect("a pod");
+        let (claims, names) = through(|door| pod_claims(door, &pod));
+        let sources: Vec<_> = claims.iter().map(|claim| claim.source.clone()).collect();
+        let sym = |text: &str| names.get(text).expect("interned");
+        let template = |generated, claim| PodClaimSource::Template { generated, claim };
+        assert_eq!(
+            sources,
+            [
+                PodClaimSource::Named(sym("c")),
+                template(true, Some(sym("p-made"))),
+                template(true, None),
+                template(false, None),
+                PodClaimSource::Unsupported,
+            ]
+        );
+    }
+
+    #[test]
+    fn a_claim_knows_its_controller_and_whether_it_is_allocated() {
+        let free = claim(json!(null));
+        assert_eq!(free.controller.map(|owner| owner.uid), Some("2".into()));
+        assert!(!free.allocated);
+        assert!(claim(json!({"allocation": {}})).allocated);
+    }
+
+    #[test]
+    fn statuses_that_mean_the_same_are_equal() {
+        let with = |capacity: &str| {
+            json!({"allocation": {"devices": {"results": [{
+                "request": "r", "driver": "d", "pool": "p", "device": "x",
+                "consumedCapacity": {"memory": capacity},
+            }]}}})
+        };
+        for (a, b, equal) in [
+            (json!(null), json!({"reservedFor": [], "devices": []}), true),
+            (
+                json!({"allocation": {}}),
+                json!({"allocation": {"devices": {}}}),
+                true,
+            ),
+            (json!(null), json!({"allocation": {}}), false),
+            (with("1Gi"), with("1024Mi"), true),
+            (with("1Gi"), with("1G"), false),
+        ] {
+            let [left, right] = [&a, &b].map(|status| claim(status.clone()).status);
+            assert_eq!(left == right, equal, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn a_class_stands_for_an_extended_resource_of_its_own() {
+        let class = json!({
+            "metadata": {"name": "gpus", "creationTimestamp": "1970-01-01T00:00:07Z"},
+            "spec": {"extendedResourceName": "example.com/gpu"},
+        });
+        let class = serde_json::from_value(class).expect("a class");
+        let (class, names) = through(|door| device_class(door, &class));
+        let implicit = names.text(class.implicit_resource_name);
+        assert_eq!(implicit, "deviceclass.resource.kubernetes.io/gpus");
+        assert_eq!(class.extended_resource_name, names.get("example.com/gpu"));
+        assert_eq!(class.created, Some(Time::from_secs(7)));
+    }
+}
