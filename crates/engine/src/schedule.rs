@@ -219,3 +219,59 @@ fn fits_nowhere(framework: &Framework, cx: Cx<'_>, found: Feasibility, pod: &Pod
         preemption,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{NodeSelector, NodeSelectorTerm, Requirement};
+    use crate::plugins::registry::default_framework;
+    use crate::testing::World;
+    use stowplan_base::sym;
+
+    /// Nodes `a` and `b` with room for one cpu, and a pod that is nominated to `a`.
+    fn nominated_to_a() -> (World, Pod) {
+        let mut world = World::default();
+        for name in ["a", "b"] {
+            let mut node = world.node(name, &[]);
+            world.set_allocatable(&mut node, &[("cpu", "1")]);
+            world.add_node(node);
+        }
+        let mut pod = world.pod("default/new", &[]);
+        pod.nominated_node_name = Some(world.sym("a"));
+        (world, pod)
+    }
+
+    #[test]
+    fn semantic_29_a_nominated_node_that_passes_is_taken() {
+        let (mut world, pod) = nominated_to_a();
+        let mut busy = world.pod("default/busy", &[]);
+        world.set_requests(&mut busy, &[("cpu", "900m")]);
+        world.add_pod(busy, "a");
+        let Attempt::Placed(placement) = schedule_pod(&default_framework(), world.cx(), &pod)
+        else {
+            panic!("the pod fits");
+        };
+        assert_eq!(placement.best, [0], "though b is emptier");
+    }
+
+    #[test]
+    fn a_nominated_node_is_asked_even_outside_the_nodes_that_pre_filter_left() {
+        let (mut world, mut pod) = nominated_to_a();
+        let only_b = NodeSelectorTerm {
+            fields: [Requirement::equals(sym::METADATA_NAME, world.sym("b"))].into(),
+            ..NodeSelectorTerm::default()
+        };
+        pod.node_affinity.required = Some(NodeSelector {
+            terms: [only_b].into(),
+        });
+        world.set_requests(&mut pod, &[("cpu", "2")]);
+        let found = find_feasible(&default_framework(), world.cx(), &pod, Scope::Everything)
+            .unwrap_or_else(|error| panic!("{error:?}"));
+        assert_eq!(found.nominated, None);
+        assert_eq!(
+            found.diagnosis.message(&world.snapshot),
+            "0/2 nodes are available: 1 Insufficient cpu, 1 node(s) didn't match Pod's node \
+             affinity/selector."
+        );
+    }
+}

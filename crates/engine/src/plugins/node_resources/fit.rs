@@ -3,12 +3,12 @@
 use super::allocation::{Share, shares};
 use super::hints;
 use super::strategies::Strategy;
-use crate::NodeInfo;
 use crate::framework::{
     ClusterEvent, Code, Cx, Fit, Hint, Plugin, Point, PreFilter, PreScore, Reason, Reasons,
     Registration, Status,
 };
-use crate::model::{Object, Pod, ResourceId, is_extended_name};
+use crate::model::{Node, Object, Pod, ResourceId, is_extended_name};
+use crate::{NodeInfo, Snapshot};
 
 /// `NodeResourcesFitArgs`.
 #[derive(Clone, Debug)]
@@ -85,8 +85,25 @@ pub struct NodeResourcesFit {
 /// What PreFilter leaves for Filter.
 #[derive(Clone, Debug, Default)]
 pub struct FitState {
-    /// What the pod asks for and the node must have, by column; nothing that is 0.
-    requests: Box<[(ResourceId, i64)]>,
+    /// What the node must have.
+    requests: Box<[Request]>,
+}
+
+/// An amount of one resource that a pod asks for; never 0.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    pub(super) id: ResourceId,
+    pub(super) amount: i64,
+    /// A device class stands for the resource.
+    has_class: bool,
+}
+
+impl Request {
+    /// Upstream's `shouldDelegateResourceToDRA`: no device plugin offers the resource on the node,
+    /// so it would have to come from devices, which DynamicResources sees to.
+    pub(super) fn is_left_to_devices(&self, node: &Node) -> bool {
+        self.has_class && node.allocatable.get(self.id) <= 0
+    }
 }
 
 impl NodeResourcesFit {
@@ -121,17 +138,27 @@ impl NodeResourcesFit {
     }
 }
 
-/// What `pod` asks for, by column; nothing that is 0.
-pub(super) fn requests_of(pod: &Pod) -> impl Iterator<Item = (ResourceId, i64)> + '_ {
-    pod.requests
-        .spec_columns
-        .iter()
+/// What `pod` asks for, by column.
+pub(super) fn requests_of<'a>(
+    cluster: &'a Snapshot,
+    pod: &'a Pod,
+) -> impl Iterator<Item = Request> + 'a {
+    let columns = pod.requests.spec_columns.iter();
+    columns
         .filter(|(id, amount)| *id != ResourceId::PODS && *amount > 0)
+        .map(|(id, amount)| Request {
+            id,
+            amount,
+            has_class: id.is_scalar()
+                && cluster
+                    .device_class_for(cluster.resource_names.name(id))
+                    .is_some(),
+        })
 }
 
 /// Whether a pod with these requests finds room beside the pods of `node`. Upstream's
 /// `fitsRequest`.
-pub(super) fn fits(requests: impl Iterator<Item = (ResourceId, i64)>, node: &NodeInfo) -> Fit {
+pub(super) fn fits(requests: impl Iterator<Item = Request>, node: &NodeInfo) -> Fit {
     let allocatable = &node.node.allocatable;
     let mut code = Code::Unschedulable;
     let mut first = None;
@@ -144,9 +171,10 @@ pub(super) fn fits(requests: impl Iterator<Item = (ResourceId, i64)>, node: &Nod
     if pods >= allocatable.get(ResourceId::PODS) {
         fail(Reason::Text("Too many pods"));
     }
-    for (id, amount) in requests {
+    for request in requests {
+        let Request { id, amount, .. } = request;
         let free = allocatable.get(id).wrapping_sub(node.requested.get(id));
-        if amount > free {
+        if amount > free && !request.is_left_to_devices(&node.node) {
             fail(Reason::Insufficient(id));
             if amount > allocatable.get(id) {
                 code = Code::UnschedulableAndUnresolvable;
@@ -177,8 +205,8 @@ impl Plugin for NodeResourcesFit {
 
     fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<FitState> {
         let name = |id| cx.cluster.names.text(cx.cluster.resource_names.name(id));
-        let requests = requests_of(pod)
-            .filter(|(id, _)| !(id.is_scalar() && self.ignores(name(*id))))
+        let requests = requests_of(cx.cluster, pod)
+            .filter(|request| !(request.id.is_scalar() && self.ignores(name(request.id))))
             .collect();
         PreFilter::Ready(FitState { requests })
     }

@@ -76,30 +76,17 @@ fn column(cluster: &Snapshot, name: Sym) -> Option<ResourceId> {
         .flatten()
 }
 
-/// Whether the pod would fit on the node if it were empty. Here no resource is ignored, and
-/// devices are left to DynamicResources.
+/// Whether the pod would fit on the node if it were empty. Here no resource is ignored.
 fn fits_empty_node(cluster: &Snapshot, pod: &Pod, node: &Arc<Node>) -> bool {
-    let requests = requests_of(pod).filter(|(id, _)| !is_left_to_devices(cluster, *id, node));
-    fits(requests, &NodeInfo::new(node.clone())).is_ok()
+    fits(requests_of(cluster, pod), &NodeInfo::new(node.clone())).is_ok()
 }
 
 /// Whether the node grew in something that the pod asks for. Room for more pods always counts.
 fn has_more(cluster: &Snapshot, pod: &Pod, old: &Node, new: &Node) -> bool {
     let grew = |id| new.allocatable.get(id) > old.allocatable.get(id);
     grew(ResourceId::PODS)
-        || requests_of(pod).any(|(id, _)| grew(id) || is_left_to_devices(cluster, id, new))
-}
-
-/// Upstream's `shouldDelegateResourceToDRA`: a device class stands for the resource, and the node
-/// has none of it from a device plugin.
-fn is_left_to_devices(cluster: &Snapshot, id: ResourceId, node: &Node) -> bool {
-    if !id.is_scalar() || node.allocatable.get(id) > 0 {
-        return false;
-    }
-    let name = cluster.resource_names.name(id);
-    cluster.device_classes.iter().any(|class| {
-        class.extended_resource_name == Some(name) || class.implicit_resource_name == name
-    })
+        || requests_of(cluster, pod)
+            .any(|request| grew(request.id) || request.is_left_to_devices(new))
 }
 
 /// The class now stands for a resource that the pod asks for. The implicit name never changes.
