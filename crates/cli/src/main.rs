@@ -1,2 +1,75 @@
-//! The `stowplan` binary.
-fn main() {}
+//! The `stowplan` binary: arguments, wiring, tables.
+
+mod args;
+mod explain;
+mod output;
+mod simulate;
+mod world;
+
+use args::{Cli, Color, Command};
+use clap::{CommandFactory, Parser};
+use std::process::ExitCode;
+
+/// How a command ended, other than in an error.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Verdict {
+    /// Every pod has a place.
+    AllPlaced,
+    /// Some pod stays pending.
+    SomePending,
+}
+
+/// What is wrong with the input, all of it.
+#[derive(Debug)]
+struct WrongInput(Vec<String>);
+
+impl std::fmt::Display for WrongInput {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0.join("\n"))
+    }
+}
+
+impl std::error::Error for WrongInput {}
+
+/// How many of many errors are told.
+const ERRORS_TOLD: usize = 20;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match cli.color {
+        Color::Auto => {}
+        Color::Always => anstream::ColorChoice::Always.write_global(),
+        Color::Never => anstream::ColorChoice::Never.write_global(),
+    }
+    let result = match cli.command {
+        Command::Simulate(args) => simulate::run(&args),
+        Command::Explain(args) => {
+            explain::run(&args.complete().unwrap_or_else(|error| error.exit()))
+        }
+        Command::Completions(args) => {
+            let mut script = Vec::new();
+            clap_complete::generate(args.shell, &mut Cli::command(), "stowplan", &mut script);
+            output::print(&String::from_utf8_lossy(&script)).map(|()| Verdict::AllPlaced)
+        }
+    };
+    match result {
+        Ok(Verdict::AllPlaced) => ExitCode::SUCCESS,
+        Ok(Verdict::SomePending) => ExitCode::from(3),
+        Err(error) => {
+            report(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn report(error: &anyhow::Error) {
+    match error.downcast_ref::<WrongInput>() {
+        Some(WrongInput(errors)) => {
+            errors.iter().take(ERRORS_TOLD).for_each(output::error);
+            if errors.len() > ERRORS_TOLD {
+                output::error(format_args!("and {} more", errors.len() - ERRORS_TOLD));
+            }
+        }
+        None => output::error(format_args!("{error:#}")),
+    }
+}

@@ -1,0 +1,184 @@
+//! The command line.
+
+use crate::output::Format;
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
+use clap_complete::Shell;
+use std::path::PathBuf;
+
+const AFTER_HELP: &str = "\
+Examples:
+  # Where would everything in this folder go?
+  stowplan simulate -f examples/cluster
+
+  # And what is pending in a live cluster?
+  kubectl get nodes,pods,pdb -A -o json | stowplan simulate -f -
+
+  # Why does this pod not fit?
+  stowplan explain shop/web-0 -f cluster.json
+
+Exit status:
+  0  every pod has a place
+  1  an input is wrong, or something broke
+  2  the command line is wrong
+  3  some pod stays pending";
+
+/// Decides what runs where, as kube-scheduler v1.36.4 does, and says why.
+#[derive(Parser, Debug)]
+#[command(name = "stowplan", version, about, after_help = AFTER_HELP, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    /// When to use colours.
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) color: Color,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    Simulate(Simulate),
+    Explain(Explain),
+    Completions(Completions),
+}
+
+/// What a cluster is read from, and how the answer is printed.
+#[derive(Args, Debug)]
+pub(crate) struct Input {
+    /// Manifests: files, folders (with all .yaml, .yml and .json files below them), or `-` for
+    /// standard input. May be given several times.
+    #[arg(
+        short,
+        long = "filename",
+        required = true,
+        num_args = 1..,
+        value_name = "PATH",
+        value_hint = ValueHint::AnyPath
+    )]
+    pub(crate) filename: Vec<PathBuf>,
+
+    /// A KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1); without it the default
+    /// profile is used.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) config: Option<PathBuf>,
+
+    /// How to print the answer.
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(crate) output: Format,
+
+    /// Where several nodes are equally good, this number decides: the same seed, the same choice.
+    #[arg(long, default_value_t = 0, value_name = "NUMBER")]
+    pub(crate) seed: u64,
+}
+
+const SIMULATE_HELP: &str = "\
+Reads Nodes, Pods, Namespaces, PodDisruptionBudgets, PriorityClasses, PersistentVolumes and their \
+claims, StorageClasses, CSI objects, Services, and the workloads Deployment, ReplicaSet, \
+StatefulSet, DaemonSet, Job and ReplicationController, which become the pods that they lack: \
+web-0, web-1 and so on for a workload web, agent-NODE for a DaemonSet agent. Other kinds are passed \
+over.
+
+Pods are tried in the order of kube-scheduler's queue, on a virtual clock. Preempted pods leave at \
+once; those that a workload owns come back under their old name and queue up again.
+
+Examples:
+  stowplan simulate -f examples/cluster
+  stowplan simulate -f cluster.json -f change.yaml -o wide
+  stowplan simulate -f nodes/ apps/ --config scheduler.yaml
+  kubectl get nodes,pods,pdb -A -o json | stowplan simulate -f - -o json
+
+Exit status:
+  0  every pod has a place
+  1  an input is wrong, or something broke
+  2  the command line is wrong
+  3  some pod stays pending";
+
+/// Place everything that is pending, and show what comes of it.
+#[derive(Args, Debug)]
+#[command(after_help = SIMULATE_HELP)]
+pub(crate) struct Simulate {
+    #[command(flatten)]
+    pub(crate) input: Input,
+}
+
+const EXPLAIN_HELP: &str = "\
+POD is the name of a pod in the input, pending or bound, or of one that a workload lacks. For a \
+bound pod the question is asked as if it were not there yet. KIND/NAME of a workload \
+(deployment/web, job/migrate) stands for one more pod of it.
+
+Examples:
+  stowplan explain web-0 -n shop -f cluster.yaml
+  stowplan explain shop/web-0 -f cluster.yaml --node a1
+  stowplan explain deployment/web -n shop -f cluster.yaml
+  stowplan explain shop/report-0 -f cluster.yaml --after-simulation
+
+Exit status:
+  0  the pod has a place
+  1  an input is wrong, there is no such pod, or something broke
+  2  the command line is wrong
+  3  the pod fits nowhere, at least not before others are preempted";
+
+/// Show the whole tournament of one pod: every node, every plugin, verdicts and scores.
+#[derive(Args, Debug)]
+#[command(after_help = EXPLAIN_HELP)]
+pub(crate) struct Explain {
+    /// The pod: NAME, NAMESPACE/NAME, or KIND/NAME of a workload.
+    #[arg(required_unless_present = "filename")]
+    pub(crate) pod: Option<String>,
+
+    /// The pod's namespace.
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub(crate) namespace: Option<String>,
+
+    /// Look at this node only, in detail.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) node: Option<String>,
+
+    /// Place the other pending pods first, as `simulate` does.
+    #[arg(long)]
+    pub(crate) after_simulation: bool,
+
+    #[command(flatten)]
+    pub(crate) input: Input,
+}
+
+impl Explain {
+    /// Finds the pod where it stands behind the files: `explain -f FILE POD`.
+    pub(crate) fn complete(mut self) -> Result<Self, clap::Error> {
+        let is_pod = |path: &PathBuf| path.as_os_str() != "-" && !path.exists();
+        if self.pod.is_none() && self.input.filename.len() > 1 {
+            let last = self.input.filename.pop_if(|last| is_pod(last));
+            self.pod = last.and_then(|last| last.into_os_string().into_string().ok());
+        }
+        match self.pod {
+            Some(_) => Ok(self),
+            None => Err(Cli::command().error(
+                clap::error::ErrorKind::MissingRequiredArgument,
+                "which pod? Expected for example: stowplan explain POD -f PATH",
+            )),
+        }
+    }
+}
+
+/// Print a script that completes commands and options in a shell.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  source <(stowplan completions bash)
+  stowplan completions zsh > \"${fpath[1]}/_stowplan\"
+  stowplan completions fish > ~/.config/fish/completions/stowplan.fish")]
+pub(crate) struct Completions {
+    /// The shell.
+    pub(crate) shell: Shell,
+}

@@ -1,0 +1,140 @@
+//! Which pod is meant.
+
+use crate::world::{World, door};
+use anyhow::{Result, bail};
+use std::sync::Arc;
+use stowplan_api::load::{Kind, Loaded, Object as ApiObject};
+use stowplan_bridge::convert::api_object;
+use stowplan_engine::model::{Kind as EngineKind, Object, Pod};
+use stowplan_engine::scheduler::Change;
+
+/// What is known of a pod's place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum State {
+    /// On no node yet.
+    Pending,
+    /// On this node; it was taken off for the question.
+    Bound(String),
+    /// One more pod of this workload; it does not exist.
+    Hypothetical(String),
+}
+
+/// A pod as if it were on no node yet.
+pub(super) struct Found {
+    pub(super) pod: Arc<Pod>,
+    pub(super) state: State,
+}
+
+/// Finds the pod and takes it out of the cluster, if it is in there.
+pub(super) fn find(world: &mut World, wanted: &str, namespace: Option<&str>) -> Result<Found> {
+    let (first, name) = match wanted.split_once('/') {
+        Some((first, name)) => (Some(first), name),
+        None => (None, wanted),
+    };
+    if name.is_empty() || name.contains('/') {
+        bail!("{wanted:?} is no pod's name, expected NAME, NAMESPACE/NAME or KIND/NAME");
+    }
+    let namespaces: Vec<&str> = [first, namespace, Some("default")]
+        .into_iter()
+        .flatten()
+        .collect();
+    // A first part may also be a workload's kind; a namespace given with -n settles that.
+    let pod_namespace = match (first, namespace) {
+        (Some(_), Some(_)) => None,
+        _ => namespaces.first().copied(),
+    };
+    if let Some(pod) = pod_namespace.and_then(|namespace| listed(world, namespace, name)) {
+        return Ok(take_out(world, pod));
+    }
+    if let Some(kind) = first.and_then(workload_kind) {
+        let namespace = namespace.unwrap_or("default");
+        return one_more(world, kind, namespace, name);
+    }
+    bail!(not_found(world, wanted, name))
+}
+
+fn listed(world: &mut World, namespace: &str, name: &str) -> Option<Arc<Pod>> {
+    let cluster = world.scheduler.cluster();
+    let (namespace, name) = (cluster.names.get(namespace)?, cluster.names.get(name)?);
+    cluster.listed_pod(namespace, name).cloned()
+}
+
+fn take_out(world: &mut World, pod: Arc<Pod>) -> Found {
+    let Some(node) = pod.node_name else {
+        return Found {
+            pod,
+            state: State::Pending,
+        };
+    };
+    let node = world.scheduler.cluster().names.text(node).to_owned();
+    let gone = Change::Delete {
+        kind: EngineKind::Pod,
+        namespace: pod.namespace,
+        name: pod.name,
+    };
+    world.scheduler.apply(gone, world.now);
+    let pod = Pod {
+        node_name: None,
+        nominated_node_name: None,
+        ..Pod::clone(&pod)
+    };
+    Found {
+        pod: Arc::new(pod),
+        state: State::Bound(node),
+    }
+}
+
+/// Kinds as people and kubectl write them.
+fn workload_kind(text: &str) -> Option<Kind> {
+    match text.to_ascii_lowercase().as_str() {
+        "deployment" | "deployments" | "deploy" => Some(Kind::Deployment),
+        "replicaset" | "replicasets" | "rs" => Some(Kind::ReplicaSet),
+        "statefulset" | "statefulsets" | "sts" => Some(Kind::StatefulSet),
+        "daemonset" | "daemonsets" | "ds" => Some(Kind::DaemonSet),
+        "job" | "jobs" => Some(Kind::Job),
+        "replicationcontroller" | "replicationcontrollers" | "rc" => {
+            Some(Kind::ReplicationController)
+        }
+        _ => None,
+    }
+}
+
+fn one_more(world: &mut World, kind: Kind, namespace: &str, name: &str) -> Result<Found> {
+    let is_wanted = |loaded: &&Loaded| {
+        let object = &loaded.object;
+        object.kind() == kind && object.namespace() == namespace && object.name() == name
+    };
+    let Some(workload) = world.prepared.objects.iter().find(is_wanted) else {
+        bail!("no {} {namespace}/{name} in the input", kind.as_str());
+    };
+    let title = workload.object.title();
+    let Some(made) = world.prepared.one_more(workload) else {
+        bail!("{title} makes its pods by node: name one of them, for example {name}-NODE");
+    };
+    let converted = api_object(&mut door(world.scheduler.cluster_mut()), &made.object)?;
+    match converted {
+        Some(Object::Pod(pod)) => Ok(Found {
+            pod,
+            state: State::Hypothetical(title),
+        }),
+        _ => bail!("{title} makes no pods"),
+    }
+}
+
+/// Where else pods of this name are.
+fn not_found(world: &World, wanted: &str, name: &str) -> String {
+    let pods = world.prepared.objects.iter().filter(|loaded| {
+        matches!(loaded.object, ApiObject::Pod(_)) && loaded.object.name() == name
+    });
+    let elsewhere: Vec<String> = pods
+        .map(|loaded| format!("{}/{name}", loaded.object.namespace()))
+        .take(5)
+        .collect();
+    match elsewhere.as_slice() {
+        [] => format!("no pod {wanted:?} in the input"),
+        elsewhere => format!(
+            "no pod {wanted:?} in the input, but there is {}",
+            elsewhere.join(", ")
+        ),
+    }
+}

@@ -1,0 +1,132 @@
+//! The outcome for machines.
+
+use super::outcome::{Outcome, PodName};
+use crate::output;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// `-o json` and `-o yaml`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Document {
+    api_version: &'static str,
+    kind: &'static str,
+    seed: u64,
+    summary: Summary,
+    placements: Vec<Placement>,
+    pending: Vec<Pending>,
+    preemptions: Vec<Preemption>,
+    nodes: Vec<Node>,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    placed: usize,
+    pending: usize,
+    preempted: usize,
+    nodes: usize,
+}
+
+#[derive(Serialize)]
+struct Pod {
+    namespace: String,
+    name: String,
+    priority: i32,
+}
+
+#[derive(Serialize)]
+struct Placement {
+    pod: Pod,
+    node: String,
+    attempts: u32,
+}
+
+#[derive(Serialize)]
+struct Pending {
+    pod: Pod,
+    reason: &'static str,
+    message: String,
+    attempts: u32,
+}
+
+#[derive(Serialize)]
+struct Preemption {
+    pod: Pod,
+    node: String,
+    victims: Vec<Pod>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Node {
+    name: String,
+    allocatable: BTreeMap<String, String>,
+    requested_before: BTreeMap<String, String>,
+    requested: BTreeMap<String, String>,
+}
+
+fn pod(name: &PodName) -> Pod {
+    Pod {
+        namespace: name.namespace.clone(),
+        name: name.name.clone(),
+        priority: name.priority,
+    }
+}
+
+impl Document {
+    pub(super) fn of(outcome: &Outcome, seed: u64) -> Self {
+        let placements = outcome.placed.iter().map(|placed| Placement {
+            pod: pod(&placed.pod),
+            node: placed.node.clone(),
+            attempts: placed.attempts,
+        });
+        let pending = outcome.pending.iter().map(|pending| Pending {
+            pod: pod(&pending.pod),
+            reason: pending.reason,
+            message: pending.message.clone(),
+            attempts: pending.attempts,
+        });
+        let preemptions = outcome.preemptions.iter().map(|preemption| Preemption {
+            pod: pod(&preemption.preemptor),
+            node: preemption.node.clone(),
+            victims: preemption.victims.iter().map(pod).collect(),
+        });
+        Self {
+            api_version: "stowplan.dev/v1",
+            kind: "Simulation",
+            seed,
+            summary: Summary {
+                placed: outcome.placed.len(),
+                pending: outcome.pending.len(),
+                preempted: outcome.preemptions.iter().map(|p| p.victims.len()).sum(),
+                nodes: outcome.nodes.len(),
+            },
+            placements: placements.collect(),
+            pending: pending.collect(),
+            preemptions: preemptions.collect(),
+            nodes: nodes(outcome),
+        }
+    }
+}
+
+fn nodes(outcome: &Outcome) -> Vec<Node> {
+    let nodes = outcome.nodes.iter();
+    nodes
+        .map(|node| {
+            let uses = || outcome.resources.iter().zip(&node.uses);
+            let amounts = |of: fn(&super::outcome::Use) -> i64| {
+                let shown = uses().filter(|(_, used)| used.allocatable > 0 || used.now > 0);
+                let exact = |(name, used): (&String, &super::outcome::Use)| {
+                    (name.clone(), output::exact(name, of(used)))
+                };
+                shown.map(exact).collect::<BTreeMap<_, _>>()
+            };
+            Node {
+                name: node.name.clone(),
+                allocatable: amounts(|used| used.allocatable),
+                requested_before: amounts(|used| used.before),
+                requested: amounts(|used| used.now),
+            }
+        })
+        .collect()
+}

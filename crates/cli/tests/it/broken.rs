@@ -1,0 +1,163 @@
+//! Broken input: a clear message with file and document, never a panic.
+
+use crate::{stowplan, stowplan_on};
+use expect_test::{Expect, expect};
+
+/// Input on which `simulate` gives up.
+fn check(input: impl AsRef<[u8]>, expected: Expect) {
+    let run = stowplan_on("simulate -f -", input);
+    expected.assert_eq(&run.stderr);
+    assert_eq!((run.stdout.as_str(), run.status), ("", 1));
+}
+
+#[test]
+fn broken_yaml() {
+    check(
+        "apiVersion: v1\nkind: Node\n---\nkind: [Pod\nmetadata: {}\n",
+        expect![[r#"
+            error: stdin: document 1: Node (without a name): metadata.name: Required value: name or generateName is required
+            error: stdin: document 2: did not find expected ',' or ']' at line 5 column 9, while parsing a flow sequence at line 4 column 7
+        "#]],
+    );
+}
+
+#[test]
+fn broken_json() {
+    check(
+        "{\"apiVersion\": \"v1\", \"kind\": \"Pod\", }",
+        expect![[r#"
+            error: stdin: document 1: Pod default/(without a name): metadata.name: Required value: name or generateName is required
+            error: stdin: document 1: Pod default/(without a name): spec.containers: Required value
+        "#]],
+    );
+    check(
+        b"\xff\xfe{",
+        expect![[r#"
+        error: stdin: line 1: not UTF-8 text
+    "#]],
+    );
+}
+
+#[test]
+fn unknown_kinds() {
+    check(
+        "{apiVersion: v1, kind: Pods}\n---\n{kind: Pod}\n---\n{apiVersion: apps/v1, kind: Pod}",
+        expect![[r#"
+            error: stdin: document 1: kind: unknown kind "Pods" in apiVersion "v1", did you mean Pod (v1)?
+            error: stdin: document 2: apiVersion: missing, expected for example "v1"
+            error: stdin: document 3: kind: unknown kind "Pod" in apiVersion "apps/v1", expected apiVersion "v1" for it
+        "#]],
+    );
+}
+
+#[test]
+fn malformed_quantities() {
+    check(
+        "
+{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a, resources: {requests: {cpu: -1, memory: 1GB}}}]}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n}, status: {allocatable: {cpu: many}}}
+",
+        expect![[r#"
+            error: stdin: document 1: Pod default/p: spec.containers[0].resources.requests[cpu]: Invalid value: "-1": must be greater than or equal to 0
+            error: stdin: document 1: Pod default/p: spec.containers[0].resources.requests[memory]: Invalid value: "1GB": unable to parse quantity's suffix
+            error: stdin: document 2: Node n: status.allocatable[cpu]: Invalid value: "many": quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'
+        "#]],
+    );
+}
+
+#[test]
+fn duplicate_names() {
+    let pod = "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop}, spec: {containers: [{name: a}]}}";
+    check(
+        format!("{pod}\n---\n{pod}\n"),
+        expect![[r#"
+        error: stdin: document 2: Pod shop/p: already defined in stdin: document 1
+    "#]],
+    );
+}
+
+#[test]
+fn empty_input() {
+    check(
+        "",
+        expect![[r#"
+        error: no Kubernetes objects in stdin
+    "#]],
+    );
+    check(
+        "---\n# nothing\n---\n",
+        expect![[r#"
+        error: no Kubernetes objects in stdin
+    "#]],
+    );
+}
+
+#[test]
+fn missing_files() {
+    let run = stowplan("simulate -f does-not-exist.yaml");
+    expect![[r#"
+        error: does-not-exist.yaml: No such file or directory (os error 2)
+        exit status 1
+    "#]]
+    .assert_eq(&run.all());
+    let run = stowplan("simulate -f examples/cluster --config does-not-exist.yaml");
+    expect![[r#"
+        error: does-not-exist.yaml: No such file or directory (os error 2)
+        exit status 1
+    "#]]
+    .assert_eq(&run.all());
+}
+
+#[test]
+fn many_errors_are_cut_short() {
+    let pods: Vec<String> = (0..50)
+        .map(|i| format!("{{apiVersion: v1, kind: Pod, metadata: {{name: p{i}}}}}"))
+        .collect();
+    let run = stowplan_on("simulate -f -", pods.join("\n---\n"));
+    assert_eq!(run.stderr.lines().count(), 21);
+    assert!(
+        run.stderr.ends_with("error: and 30 more\n"),
+        "{}",
+        run.stderr
+    );
+}
+
+#[test]
+fn a_scheduler_configuration_is_no_cluster() {
+    check(
+        "{apiVersion: kubescheduler.config.k8s.io/v1, kind: KubeSchedulerConfiguration}",
+        expect![[r#"
+            error: stdin: document 1: kind: KubeSchedulerConfiguration is no cluster object, give it with --config
+        "#]],
+    );
+}
+
+#[test]
+fn pods_on_missing_nodes_and_no_nodes_at_all() {
+    let input = "
+{apiVersion: v1, kind: Pod, metadata: {name: bound}, spec: {nodeName: gone, containers: [{name: a}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: pending}, spec: {containers: [{name: a}]}}
+";
+    expect![[r#"
+        warning: 1 pod is bound to a node that is not there, and left out: Pod default/bound on gone (stdin: document 1)
+        warning: there are no nodes in the input, so nothing can be placed
+        PENDING
+        default/pending
+          no nodes available to schedule pods
+
+        0 pods placed, 1 pending on 0 nodes
+        exit status 3
+    "#]].assert_eq(&stowplan_on("simulate -f -", input).all());
+    expect![[r#"
+        warning: 1 pod is bound to a node that is not there, and left out: Pod default/bound on gone (stdin: document 1)
+        warning: there are no nodes in the input, so nothing can be placed
+        default/pending  pending
+        priority 0, asks for nothing
+
+        fits nowhere
+          no nodes available to schedule pods
+        exit status 3
+    "#]].assert_eq(&stowplan_on("explain pending -f -", input).all());
+}
