@@ -204,6 +204,24 @@ impl Registration {
         }
     }
 
+    /// Always try again, whatever happens to whatever.
+    pub fn everything() -> Vec<Self> {
+        [
+            EventResource::Pod,
+            EventResource::Node,
+            EventResource::PersistentVolume,
+            EventResource::PersistentVolumeClaim,
+            EventResource::CSINode,
+            EventResource::CSIDriver,
+            EventResource::CSIStorageCapacity,
+            EventResource::StorageClass,
+            EventResource::ResourceClaim,
+            EventResource::DeviceClass,
+        ]
+        .map(|resource| Self::always(resource, Action::ALL))
+        .into()
+    }
+
     /// Always try again.
     pub const fn always(resource: EventResource, action: Action) -> Self {
         Self {

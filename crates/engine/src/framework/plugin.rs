@@ -313,9 +313,10 @@ pub trait Plugin: 'static {
         Vec::new()
     }
 
-    /// The events that could make a pod schedulable that this plugin rejected.
+    /// The events that could make a pod schedulable that this plugin rejected; all, if it does not
+    /// say.
     fn events(&self) -> Vec<Registration> {
-        Vec::new()
+        Registration::everything()
     }
 
     /// Could this event make `pod` schedulable? Asked only for registrations with a hint.

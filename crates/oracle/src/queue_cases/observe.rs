@@ -213,9 +213,13 @@ fn everywhere(scheduler: &Scheduler) -> Vec<(&QueuedPod, &'static str)> {
         };
         entries.push((pod, place));
     }
-    // A pod that is deleted on its way to a node can be popped again; recordings show it once.
-    let is_bound = |pod: &QueuedPod| scheduler.bindings().any(|b| b.pod.uid == pod.pod.uid);
-    for pod in scheduler.attempts().filter(|pod| !is_bound(pod)) {
+    // A pod that is deleted on its way to a node can be popped again; recordings show it once, and
+    // only as long as it is in flight.
+    let is_shown = |pod: &QueuedPod| {
+        let uid = &pod.pod.uid;
+        queue.is_in_flight(uid) && scheduler.bindings().all(|b| b.pod.uid != *uid)
+    };
+    for pod in scheduler.attempts().filter(|pod| is_shown(pod)) {
         entries.push((pod, "in_flight"));
     }
     for binding in scheduler.bindings() {

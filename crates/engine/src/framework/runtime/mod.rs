@@ -93,10 +93,23 @@ impl Framework {
             .map_or(Ordering::Equal, |(_, plugin)| plugin.order(a, b))
     }
 
-    /// Every plugin with the events it listens to, whatever the points it is enabled at.
+    /// Every plugin that can reject a pod, with the events it listens to, whatever the points it is
+    /// enabled at.
     pub fn registrations(&self) -> Vec<(&'static str, Vec<Registration>)> {
+        const REJECTING: [Point; 5] = [
+            Point::PreEnqueue,
+            Point::PreFilter,
+            Point::Filter,
+            Point::Reserve,
+            Point::Permit,
+        ];
+        let rejects = |plugin: &dyn AnyPlugin| {
+            let points = plugin.points();
+            points.iter().any(|point| REJECTING.contains(point))
+        };
         self.plugins
             .iter()
+            .filter(|plugin| rejects(&***plugin))
             .map(|plugin| (plugin.name(), plugin.events()))
             .collect()
     }

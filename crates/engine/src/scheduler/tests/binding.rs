@@ -80,6 +80,18 @@ fn a_held_pod_is_given_back_when_it_waited_for_too_long() {
 }
 
 #[test]
+fn a_plugin_that_names_no_events_listens_to_all() {
+    let mut rig = held();
+    rig.scheduler
+        .reject("default/p", "Holder", "not today", rig.now);
+    assert_eq!(rig.place("p"), "unschedulable");
+    rig.node("n", |world, node| {
+        node.annotations = world.labels(&[("a", "b")]);
+    });
+    assert_eq!(rig.place("p"), "backoff");
+}
+
+#[test]
 fn a_held_pod_that_is_deleted_frees_its_place() {
     let mut rig = held();
     rig.delete_pod("p");
