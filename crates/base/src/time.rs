@@ -1,5 +1,6 @@
 //! Points in time and spans, as data.
 
+use std::fmt;
 use std::ops::{Add, Sub};
 
 /// A point in time, in nanoseconds since the Unix epoch. Clocks live outside; this is a value.
@@ -24,12 +25,12 @@ impl Time {
 
     /// From milliseconds since the epoch.
     pub const fn from_millis(millis: i64) -> Self {
-        Self(millis * NANOS_PER_MILLI)
+        Self(millis.saturating_mul(NANOS_PER_MILLI))
     }
 
     /// From whole seconds since the epoch.
     pub const fn from_secs(secs: i64) -> Self {
-        Self(secs * NANOS_PER_SECOND)
+        Self(secs.saturating_mul(NANOS_PER_SECOND))
     }
 
     /// Nanoseconds since the epoch.
@@ -73,6 +74,43 @@ impl Duration {
     }
 }
 
+impl fmt::Display for Duration {
+    /// As Go writes it: `1h2m3s`, `1.5s`, `250ms`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let nanos = self.0.unsigned_abs();
+        let second = NANOS_PER_SECOND.unsigned_abs();
+        let decimal = |whole: u64, rest: u64, width: usize| {
+            let fraction = format!("{rest:0width$}");
+            match fraction.trim_end_matches('0') {
+                "" => whole.to_string(),
+                fraction => format!("{whole}.{fraction}"),
+            }
+        };
+        match nanos {
+            0 => f.write_str("0s"),
+            1..1_000 => write!(f, "{sign}{nanos}ns"),
+            1_000..1_000_000 => write!(f, "{sign}{}µs", decimal(nanos / 1_000, nanos % 1_000, 3)),
+            1_000_000..1_000_000_000 => {
+                write!(
+                    f,
+                    "{sign}{}ms",
+                    decimal(nanos / 1_000_000, nanos % 1_000_000, 6)
+                )
+            }
+            _ => {
+                let (minutes, rest) = (nanos / (60 * second), nanos % (60 * second));
+                let seconds = decimal(rest / second, rest % second, 9);
+                match (minutes / 60, minutes % 60) {
+                    (0, 0) => write!(f, "{sign}{seconds}s"),
+                    (0, minutes) => write!(f, "{sign}{minutes}m{seconds}s"),
+                    (hours, minutes) => write!(f, "{sign}{hours}h{minutes}m{seconds}s"),
+                }
+            }
+        }
+    }
+}
+
 impl Add<Duration> for Time {
     type Output = Self;
     fn add(self, span: Duration) -> Self {
@@ -102,5 +140,23 @@ mod tests {
             Time::from_secs(-1)
         );
         assert_eq!(Time::from_secs(3).truncate_to_second(), Time::from_secs(3));
+    }
+
+    #[test]
+    fn durations_read_as_in_go() {
+        for (nanos, text) in [
+            (0, "0s"),
+            (15, "15ns"),
+            (1_500, "1.5µs"),
+            (250_000_000, "250ms"),
+            (10_000_000_000, "10s"),
+            (1_500_000_000, "1.5s"),
+            (60_000_000_000, "1m0s"),
+            (900_000_000_000, "15m0s"),
+            (3_723_000_000_000, "1h2m3s"),
+            (-1_000_000_000, "-1s"),
+        ] {
+            assert_eq!(Duration(nanos).to_string(), text);
+        }
     }
 }

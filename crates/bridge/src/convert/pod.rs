@@ -146,11 +146,13 @@ pub fn controller(door: &mut Door<'_>, meta: &meta::ObjectMeta) -> Option<OwnerR
 }
 
 fn preempted_by_scheduler(status: &core::PodStatus) -> bool {
-    status.conditions.iter().flatten().any(|condition| {
-        condition.type_ == "DisruptionTarget"
-            && condition.status == "True"
-            && condition.reason.as_deref() == Some("PreemptionByScheduler")
-    })
+    let mut conditions = status.conditions.iter().flatten();
+    conditions
+        .find(|condition| condition.type_ == "DisruptionTarget")
+        .is_some_and(|condition| {
+            condition.status == "True"
+                && condition.reason.as_deref() == Some("PreemptionByScheduler")
+        })
 }
 
 /// A taint's or toleration's effect; `None` if absent or unknown.

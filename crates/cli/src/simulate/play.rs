@@ -75,6 +75,11 @@ fn settle(world: &mut World, events: &mut Events) {
                 events.failures.remove(&pod.uid);
                 events.bound.push((pod, node));
             }
+            Effect::PostBind { pod, steps } => {
+                for step in steps {
+                    take(world, &pod, step);
+                }
+            }
             Effect::Preempt { pod, preemption } => preempt(world, events, pod, preemption),
             Effect::Failed {
                 pod,

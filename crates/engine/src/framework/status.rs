@@ -134,3 +134,22 @@ pub struct PluginStatus {
     /// The verdict.
     pub status: Status,
 }
+
+impl PluginStatus {
+    /// The verdict of a plugin at an extension point. As upstream, an error says where it happened.
+    pub(crate) fn at(
+        point: &str,
+        plugin: &'static str,
+        status: Status,
+        cluster: &Snapshot,
+    ) -> Self {
+        let status = match status.code {
+            Code::Error => {
+                let error = status.message(cluster);
+                Status::error(format!("running {point} plugin {plugin:?}: {error}"))
+            }
+            _ => status,
+        };
+        Self { plugin, status }
+    }
+}

@@ -51,7 +51,7 @@ impl Plugin for ImageLocality {
             .filter_map(|image| Some((*image, cx.cluster.image(*image)?)))
             .filter(|(image, _)| holds(&node.node, *image))
             .map(|(_, state)| scaled_size(state, nodes))
-            .sum();
+            .fold(0, i64::wrapping_add);
         Some(priority(sum, pod.container_count))
     }
 }

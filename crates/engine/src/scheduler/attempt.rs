@@ -130,9 +130,8 @@ impl Scheduler {
 
     /// Puts a popped pod on a node for the time being, until the API says so too.
     ///
-    /// `reserved` are objects that change with it. Returns the pod as it will be on its node;
-    /// `None` if it is not popped, or on a node already.
-    pub fn assume(&mut self, uid: &str, node: Sym, reserved: Vec<Object>) -> Option<Arc<Pod>> {
+    /// Returns the pod as it will be on its node; `None` if it is not popped, or on a node already.
+    pub fn assume(&mut self, uid: &str, node: Sym) -> Option<Arc<Pod>> {
         if self.cluster.pod(uid).is_some() {
             return None;
         }
@@ -145,17 +144,45 @@ impl Scheduler {
         self.cluster.upsert(Object::Pod(pod.clone()));
         self.assumed.insert(pod.uid.clone(), ());
         self.nominator.remove(uid);
-        let reserve = |object: Object| {
-            let before = self.cluster.upsert(object.clone());
-            (object, before)
-        };
         let binding = Binding {
             queued,
             pod: pod.clone(),
-            reserved: reserved.into_iter().map(reserve).collect(),
+            reserved: Vec::new(),
         };
         self.bindings.insert(pod.uid.clone(), binding);
         Some(pod)
+    }
+
+    /// Assumes objects that change with an assumed pod's placement, for as long as its binding
+    /// lasts.
+    pub(super) fn reserve(&mut self, uid: &str, objects: Vec<Object>) {
+        for object in objects {
+            let before = self.cluster.upsert(object.clone());
+            let before = self.before_assumptions(before);
+            if let Some(binding) = self.bindings.get_mut(uid) {
+                binding.reserved.push((object, before));
+            }
+        }
+    }
+
+    /// What the API said of an object that may be another pod's assumption: that is what has to
+    /// come back when all of them fail.
+    fn before_assumptions(&self, object: Option<Object>) -> Option<Object> {
+        let current = object?;
+        let mut assumptions = self.bindings.values().flat_map(|binding| &binding.reserved);
+        match assumptions.find(|(assumed, _)| assumed.is_same(&current)) {
+            Some((_, before)) => before.clone(),
+            None => Some(current),
+        }
+    }
+
+    /// An assumed pod cannot stay where it is: what was kept for it is free again, and it goes
+    /// back to the queue. Nobody else saw it there, so nobody is told.
+    pub(super) fn give_up(&mut self, uid: &str, failure: Failure, now: Time) {
+        if let Some(binding) = self.bindings.remove(uid) {
+            self.forget(&binding);
+            self.requeue_failed(binding.queued, failure, Nomination::Set(None), now);
+        }
     }
 
     /// The queue need not remember events for this pod any more: its attempt is over without
@@ -165,10 +192,18 @@ impl Scheduler {
         self.queue.done(uid);
     }
 
-    /// The pod is bound.
+    /// The pod is bound. What PostBind asks for is among the [effects](Self::take_effects).
     pub fn bound(&mut self, uid: &str) {
-        self.bindings.remove(uid);
         self.queue.done(uid);
+        let Some(Binding { pod, .. }) = self.bindings.remove(uid) else {
+            return;
+        };
+        if let (Some(framework), Some(node)) = (self.profiles.of(&pod), pod.node_name) {
+            let steps = framework.run_post_bind(self.cx(), &pod, node);
+            if !steps.is_empty() {
+                self.effects.push(Effect::PostBind { pod, steps });
+            }
+        }
     }
 
     /// The binding of an assumed pod failed: what was kept for it is free again, and it goes back

@@ -6,14 +6,14 @@ use crate::model::Pod;
 use crate::schedule::{Attempt, Placement, schedule_pod};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use stowplan_base::{Rng, Sym, Time};
+use stowplan_base::{Duration, Rng, Sym, Time};
 
 /// A pod that waits at Permit.
 pub(super) struct Waiting {
     node: Sym,
     cycle: CycleState,
-    /// Until when it may wait, by the plugin that holds it.
-    holders: BTreeMap<&'static str, Time>,
+    /// Until when it may wait, and how long that was, by the plugin that holds it.
+    holders: BTreeMap<&'static str, (Time, Duration)>,
 }
 
 impl Scheduler {
@@ -59,33 +59,45 @@ impl Scheduler {
         }
     }
 
-    /// Reserve, Permit, and on to binding.
+    /// Assume, Reserve, Permit, and on to binding.
     fn place(&mut self, pod: &Arc<Pod>, placement: Placement, now: Time, rng: &mut Rng) {
         let at = placement.best[rng.below(placement.best.len())];
         let node = self.cluster.nodes()[at].node.name;
         let cycle = placement.cycle;
-        let framework = self.framework_of(pod);
-        let reserved = framework
-            .run_reserve(self.cx(), &cycle, pod, node)
-            .and_then(|reserved| Ok((reserved, framework.run_permit(self.cx(), pod, node)?)));
-        let (reserved, waits) = match reserved {
-            Ok(reserved) => reserved,
-            Err(status) => {
-                let failure = self.failure_of(&status);
-                return self.fail(&pod.uid, failure, Nomination::Set(None), now);
-            }
-        };
-        if self.assume(&pod.uid, node, reserved).is_none() {
+        let Some(pod) = self.assume(&pod.uid, node) else {
             let failure = Failure::Error(format!("pod {} is on a node already", pod.key));
             return self.fail(&pod.uid, failure, Nomination::Set(None), now);
-        }
-        let holders = waits.into_iter().map(|(plugin, span)| (plugin, now + span));
+        };
+        let waits = match self.reserve_and_permit(&pod, &cycle, node) {
+            Ok(waits) => waits,
+            Err(status) => {
+                let failure = self.failure_of(&status);
+                return self.give_up(&pod.uid, failure, now);
+            }
+        };
+        let holders = waits
+            .into_iter()
+            .map(|(plugin, span)| (plugin, (now + span, span)));
         let waiting = Waiting {
             node,
             cycle,
             holders: holders.collect(),
         };
         self.bind_unless_held(pod.uid.clone(), waiting, now);
+    }
+
+    /// Who holds the assumed pod at Permit and for how long, or who objects.
+    fn reserve_and_permit(
+        &mut self,
+        pod: &Pod,
+        cycle: &CycleState,
+        node: Sym,
+    ) -> Result<Vec<(&'static str, Duration)>, PluginStatus> {
+        let objects = self
+            .framework_of(pod)
+            .run_reserve(self.cx(), cycle, pod, node)?;
+        self.reserve(&pod.uid, objects);
+        self.framework_of(pod).run_permit(self.cx(), pod, node)
     }
 
     /// A plugin lets a pod go on that it held at Permit.
@@ -113,17 +125,18 @@ impl Scheduler {
         let overdue = |waiting: &Waiting| {
             let holders = waiting.holders.iter();
             holders
-                .min_by_key(|(_, until)| **until)
-                .map(|(p, u)| (*p, *u))
+                .min_by_key(|(_, (until, _))| *until)
+                .map(|(plugin, wait)| (*plugin, *wait))
         };
         let overdue: Vec<_> = self
             .waiting
             .iter()
             .filter_map(|(uid, waiting)| Some((uid.clone(), overdue(waiting)?)))
-            .filter(|(_, (_, until))| *until <= now)
+            .filter(|(_, (_, (until, _)))| *until <= now)
             .collect();
-        for (uid, (plugin, until)) in overdue {
-            let message = format!("rejected due to timeout at plugin {plugin}");
+        for (uid, (plugin, (until, span))) in overdue {
+            let message =
+                format!("rejected due to timeout after waiting {span} at plugin {plugin}");
             self.reject(&uid, plugin, &message, until);
         }
     }
@@ -133,8 +146,8 @@ impl Scheduler {
         let waiting = self.waiting.values();
         waiting
             .flat_map(|waiting| waiting.holders.values())
+            .map(|(until, _)| *until)
             .min()
-            .copied()
     }
 
     fn bind_unless_held(&mut self, uid: Arc<str>, waiting: Waiting, now: Time) {

@@ -20,6 +20,13 @@ pub enum Effect {
         /// What PreBind and Bind ask for.
         steps: Vec<PluginEffect>,
     },
+    /// After a binding: take these steps. Nobody waits for an answer.
+    PostBind {
+        /// The pod on its node.
+        pod: Arc<Pod>,
+        /// What PostBind asks for.
+        steps: Vec<PluginEffect>,
+    },
     /// Make room for a pod: take other pods' nominations away, evict all victims but the last
     /// ([`preemption_at_last_victim`](super::Scheduler::preemption_at_last_victim)), then the last.
     /// Answered by [`preemption_ended`](super::Scheduler::preemption_ended).

@@ -163,6 +163,7 @@ impl Scheduler {
     fn delete_pending_pod(&mut self, pod: Arc<Pod>, now: Time) {
         let (queue, mut env) = self.queue_env(now);
         queue.delete(&mut env, &pod);
+        self.preempting.end(&pod.uid);
         if self.assumed.contains(&pod.uid) {
             self.assumed_pod_deleted(&pod.uid, now);
         } else if pod.nominated_node_name.is_some() {

@@ -8,6 +8,7 @@ mod events;
 mod gates;
 mod hints;
 mod in_flight;
+mod joined;
 mod nominations;
 mod time;
 
@@ -194,7 +195,7 @@ impl Rig {
     fn assume(&mut self, name: &str, node: &str) {
         let node = self.sym(node);
         let uid = format!("default/{name}");
-        let assumed = self.scheduler.assume(&uid, node, Vec::new());
+        let assumed = self.scheduler.assume(&uid, node);
         assert!(assumed.is_some(), "{name} can be assumed");
     }
 

@@ -140,7 +140,8 @@ impl Snapshot {
 
     /// Adds or replaces an object; returns what it replaced.
     ///
-    /// A pod must be assigned: pending pods belong to the queue. Finished pods are taken out.
+    /// Pods count while they are on a node: pending ones belong to the queue, and finished ones are
+    /// taken out.
     pub fn upsert(&mut self, object: Object) -> Option<Object> {
         match object {
             Object::Pod(pod) => self.upsert_pod(pod).map(Object::Pod),
@@ -287,12 +288,9 @@ impl Snapshot {
 
     fn upsert_pod(&mut self, pod: Arc<Pod>) -> Option<Arc<Pod>> {
         let old = self.remove_pod(&pod.uid);
-        let node = pod
-            .node_name
-            .expect("only assigned pods enter the snapshot");
-        if pod.finished {
+        let (Some(node), false) = (pod.node_name, pod.finished) else {
             return old;
-        }
+        };
         self.pods.insert(pod.uid.clone(), pod.clone());
         match self.node_position(node) {
             Some(at) => self.nodes[at].add_pod(pod),

@@ -112,7 +112,7 @@ impl Script {
             }
             "assume" => {
                 let node = self.sym(text(step, "node")?);
-                let assumed = self.scheduler.assume(text(step, "uid")?, node, Vec::new());
+                let assumed = self.scheduler.assume(text(step, "uid")?, node);
                 assumed.context("the pod cannot be assumed")?;
             }
             "done" => self.scheduler.done(text(step, "uid")?),

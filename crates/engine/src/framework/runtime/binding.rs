@@ -4,7 +4,10 @@ use super::Framework;
 use crate::framework::{Cx, CycleState, Effect, Permit, PluginStatus, Point, Status};
 use crate::model::{Object, Pod};
 use std::sync::Arc;
-use stowplan_base::Sym;
+use stowplan_base::{Duration, Sym};
+
+/// The longest that Permit may hold a pod.
+const PERMIT_WAIT_MAX: Duration = Duration::from_secs(15 * 60);
 
 impl Framework {
     /// Runs Reserve: the objects that change with the placement, or who objects.
@@ -20,10 +23,12 @@ impl Framework {
             match plugin.reserve(cx, &cycle.filter[i], pod, node) {
                 Ok(more) => objects.extend(more),
                 Err(status) => {
-                    return Err(PluginStatus {
-                        plugin: plugin.name(),
+                    return Err(PluginStatus::at(
+                        "Reserve",
+                        plugin.name(),
                         status,
-                    });
+                        cx.cluster,
+                    ));
                 }
             }
         }
@@ -36,17 +41,19 @@ impl Framework {
         cx: Cx<'_>,
         pod: &Pod,
         node: Sym,
-    ) -> Result<Vec<(&'static str, stowplan_base::Duration)>, PluginStatus> {
+    ) -> Result<Vec<(&'static str, Duration)>, PluginStatus> {
         let mut waits = Vec::new();
         for (_, plugin) in self.at(Point::Permit) {
             match plugin.permit(cx, pod, node) {
                 Permit::Allow => {}
-                Permit::Wait(at_most) => waits.push((plugin.name(), at_most)),
+                Permit::Wait(at_most) => waits.push((plugin.name(), at_most.min(PERMIT_WAIT_MAX))),
                 Permit::Reject(status) => {
-                    return Err(PluginStatus {
-                        plugin: plugin.name(),
+                    return Err(PluginStatus::at(
+                        "Permit",
+                        plugin.name(),
                         status,
-                    });
+                        cx.cluster,
+                    ));
                 }
             }
         }
@@ -66,10 +73,12 @@ impl Framework {
             match plugin.pre_bind(cx, &cycle.filter[i], pod, node) {
                 Ok(more) => effects.extend(more),
                 Err(status) => {
-                    return Err(PluginStatus {
-                        plugin: plugin.name(),
+                    return Err(PluginStatus::at(
+                        "PreBind",
+                        plugin.name(),
                         status,
-                    });
+                        cx.cluster,
+                    ));
                 }
             }
         }

@@ -49,7 +49,14 @@ impl Framework {
                             outcome.narrowed_by.clear();
                             return Ok(outcome);
                         }
-                        Code::Error | Code::Pending => return Err(status),
+                        // Only Permit may leave a pod pending.
+                        Code::Error | Code::Pending => {
+                            let status = Status {
+                                code: Code::Error,
+                                ..status.status
+                            };
+                            return Err(PluginStatus::at("PreFilter", name, status, cx.cluster));
+                        }
                     }
                     continue;
                 }

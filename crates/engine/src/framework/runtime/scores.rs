@@ -34,8 +34,7 @@ pub struct ScoreTable {
 }
 
 impl Framework {
-    /// Whether any plugin scores.
-    pub fn has_scores(&self) -> bool {
+    fn has_scores(&self) -> bool {
         !self.enabled[Point::Score as usize].is_empty()
     }
 
@@ -52,10 +51,7 @@ impl Framework {
             ..ScoreTable::default()
         };
         for (i, plugin) in self.at(Point::Score) {
-            let blame = |status| PluginStatus {
-                plugin: plugin.name(),
-                status,
-            };
+            let blame = |status| PluginStatus::at("Score", plugin.name(), status, cx.cluster);
             let state = match &cycle.score[i] {
                 Slot::Skipped => continue,
                 Slot::Broken(status) => return Err(blame(status.clone())),
@@ -82,7 +78,7 @@ impl Framework {
             .collect()
     }
 
-    /// Runs PreScore over the feasible nodes.
+    /// Runs PreScore over the feasible nodes; for nothing, if no plugin scores.
     pub fn run_pre_score(
         &self,
         cx: Cx<'_>,
@@ -90,15 +86,20 @@ impl Framework {
         pod: &Pod,
         feasible: &[&NodeInfo],
     ) -> Result<(), PluginStatus> {
+        if !self.has_scores() {
+            return Ok(());
+        }
         for (i, plugin) in self.at(Point::PreScore) {
             cycle.score[i] = match plugin.pre_score(cx, pod, feasible) {
                 PreScore::Skip => Slot::Skipped,
                 PreScore::Ready(state) => Slot::Ready(state),
                 PreScore::Failed(status) => {
-                    return Err(PluginStatus {
-                        plugin: plugin.name(),
+                    return Err(PluginStatus::at(
+                        "PreScore",
+                        plugin.name(),
                         status,
-                    });
+                        cx.cluster,
+                    ));
                 }
             };
         }

@@ -49,7 +49,8 @@ const RULES: [(DecidedBy, Badness); 5] = [
     }),
     (DecidedBy::SumPriorities, sum_of_priorities),
     (DecidedBy::NumVictims, |c| c.victims.len() as i64),
-    (DecidedBy::LatestStart, |c| -earliest_start_nanos(c)),
+    // The complement turns the order round without overflow.
+    (DecidedBy::LatestStart, |c| !earliest_start_nanos(c)),
 ];
 
 /// The best candidates, in the order of node names, and the rule that decided. `None` if there are

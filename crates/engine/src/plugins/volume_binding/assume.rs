@@ -5,6 +5,7 @@ use super::find::{PodVolumes, find_pod_volumes};
 use super::matching::refers_to;
 use super::pod_claims::PodClaims;
 use crate::Snapshot;
+use crate::framework::Status;
 use crate::model::{ClaimRef, Labels, Object, PersistentVolume, PersistentVolumeClaim};
 use std::sync::Arc;
 use stowplan_base::{Sym, sym};
@@ -19,15 +20,23 @@ pub(super) struct Change {
 
 /// The volumes and claims that change when the pod goes to `node`.
 ///
-/// Nothing changes if all claims are bound already, or if Filter would not let the pod go there.
-pub(super) fn changes(cluster: &Snapshot, claims: Option<&PodClaims>, node: Sym) -> Vec<Change> {
+/// Nothing changes if all claims are bound already. It is an error if the node cannot have the pod's
+/// volumes (any more).
+pub(super) fn changes(
+    cluster: &Snapshot,
+    claims: Option<&PodClaims>,
+    node: Sym,
+) -> Result<Vec<Change>, Status> {
     let Some(claims) = claims.filter(|claims| !claims.all_bound()) else {
-        return Vec::new();
+        return Ok(Vec::new());
     };
     let volumes = cluster
         .node(node)
         .and_then(|node| find_pod_volumes(cluster, claims, &node.node).ok())
-        .unwrap_or_default();
+        .ok_or_else(|| {
+            let node = cluster.names.text(node);
+            Status::error(format!("no pod volume found for node {node}"))
+        })?;
     let PodVolumes {
         bindings,
         provisions,
@@ -36,7 +45,7 @@ pub(super) fn changes(cluster: &Snapshot, claims: Option<&PodClaims>, node: Sym)
         .iter()
         .map(|(volume, claim)| bind_volume(volume, claim));
     let promised = provisions.iter().map(|claim| promise_claim(claim, node));
-    bound.chain(promised).collect()
+    Ok(bound.chain(promised).collect())
 }
 
 /// The volume with a complete reference to the claim.

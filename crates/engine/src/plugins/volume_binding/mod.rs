@@ -96,7 +96,7 @@ impl Plugin for VolumeBinding {
         _pod: &Pod,
         node: Sym,
     ) -> Result<Vec<Object>, Status> {
-        let changes = assume::changes(cx.cluster, prepared(state)?, node);
+        let changes = assume::changes(cx.cluster, prepared(state)?, node)?;
         Ok(changes
             .into_iter()
             .filter(|change| change.dirty)
@@ -111,7 +111,7 @@ impl Plugin for VolumeBinding {
         _pod: &Pod,
         node: Sym,
     ) -> Result<Vec<Effect>, Status> {
-        let changes = assume::changes(cx.cluster, prepared(state)?, node);
+        let changes = assume::changes(cx.cluster, prepared(state)?, node)?;
         Ok(changes
             .into_iter()
             .map(|change| Effect::Write(change.object))
