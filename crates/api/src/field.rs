@@ -1,186 +1,137 @@
-//! Errors of single fields, worded as the API server words them.
+//! Errors that name the field they are about, worded as the API server words them.
 //!
 //! Upstream: `k8s.io/apimachinery/pkg/util/validation/field`.
 
+use serde::Serialize;
 use std::fmt;
 
-/// The way to a field, outermost step first: `spec.containers[0].resources.requests[cpu]`.
-///
-/// Paths borrow their parents, so that walking an object costs nothing until something is wrong.
-#[derive(Clone, Copy, Debug)]
-pub struct Path<'a> {
-    parent: Option<&'a Path<'a>>,
-    step: Step<'a>,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Step<'a> {
-    Field(&'a str),
-    Index(usize),
-    Key(&'a str),
-}
-
-impl<'a> Path<'a> {
-    /// A field of the object itself, or several: `spec`, `spec.template.spec`.
-    pub fn new(field: &'a str) -> Self {
-        Self {
-            parent: None,
-            step: Step::Field(field),
-        }
-    }
-
-    /// A field below this one.
-    pub fn child(&'a self, field: &'a str) -> Self {
-        Self {
-            parent: Some(self),
-            step: Step::Field(field),
-        }
-    }
-
-    /// An element of this list.
-    pub fn index(&'a self, index: usize) -> Self {
-        Self {
-            parent: Some(self),
-            step: Step::Index(index),
-        }
-    }
-
-    /// An entry of this map.
-    pub fn key(&'a self, key: &'a str) -> Self {
-        Self {
-            parent: Some(self),
-            step: Step::Key(key),
-        }
-    }
-}
-
-impl fmt::Display for Path<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(parent) = self.parent {
-            parent.fmt(f)?;
-        }
-        match (self.step, self.parent) {
-            (Step::Field(field), None) => f.write_str(field),
-            (Step::Field(field), Some(_)) => write!(f, ".{field}"),
-            (Step::Index(index), _) => write!(f, "[{index}]"),
-            (Step::Key(key), _) => write!(f, "[{key}]"),
-        }
-    }
-}
-
-/// What is wrong with one field.
+/// Something wrong with one field.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{field}: {message}")]
 pub struct FieldError {
-    /// The field's path.
-    pub field: String,
-    /// What is wrong, as the API server words it.
+    /// The field, as a path: `profiles[0].plugins.score.enabled[2].name`. Empty for the whole file.
+    pub path: String,
+    /// What is wrong with it.
     pub message: String,
 }
 
-/// The errors found so far.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+/// Everything wrong with an object or file.
+#[derive(Clone, PartialEq, Eq, Debug, Default, thiserror::Error)]
 pub struct FieldErrors(pub Vec<FieldError>);
 
-impl FieldErrors {
-    fn push(
-        &mut self,
-        path: &Path<'_>,
-        what: &str,
-        value: Option<&dyn fmt::Display>,
-        detail: &str,
-    ) {
-        let value = value.map(|value| format!(": {value}")).unwrap_or_default();
-        let detail = if detail.is_empty() {
-            String::new()
+/// The place of a field.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Path(String);
+
+impl Path {
+    /// A field of the object or file itself.
+    pub fn new(name: &str) -> Self {
+        Self(name.to_owned())
+    }
+
+    /// A field of what is here.
+    #[must_use]
+    pub fn child(&self, name: &str) -> Self {
+        if self.0.is_empty() {
+            Self::new(name)
         } else {
-            format!(": {detail}")
-        };
-        self.0.push(FieldError {
-            field: path.to_string(),
-            message: format!("{what}{value}{detail}"),
-        });
+            Self(format!("{}.{name}", self.0))
+        }
     }
 
-    /// A text that cannot be right.
-    pub fn invalid(&mut self, path: &Path<'_>, value: &str, detail: impl AsRef<str>) {
-        self.push(
-            path,
-            "Invalid value",
-            Some(&format_args!("{value:?}")),
-            detail.as_ref(),
-        );
+    /// An element of the list that is here.
+    #[must_use]
+    pub fn index(&self, index: usize) -> Self {
+        Self(format!("{}[{index}]", self.0))
     }
 
-    /// A number that cannot be right.
-    pub fn invalid_number(&mut self, path: &Path<'_>, value: impl Into<i64>, detail: &str) {
-        self.push(path, "Invalid value", Some(&value.into()), detail);
+    /// An entry of the map that is here.
+    #[must_use]
+    pub fn key(&self, key: &str) -> Self {
+        Self(format!("{}[{key}]", self.0))
     }
 
-    /// An object that cannot be right as a whole.
-    pub fn invalid_object(&mut self, path: &Path<'_>, detail: &str) {
-        self.push(path, "Invalid value", None, detail);
+    /// An error in this place.
+    pub fn error(&self, message: impl Into<String>) -> FieldError {
+        FieldError {
+            path: self.0.clone(),
+            message: message.into(),
+        }
     }
 
-    /// A field that must be set.
-    pub fn required(&mut self, path: &Path<'_>, detail: &str) {
-        self.push(path, "Required value", None, detail);
+    /// The value is not a possible one.
+    pub fn invalid(&self, value: impl Serialize, detail: impl fmt::Display) -> FieldError {
+        self.error(format!("Invalid value: {}: {detail}", json(value)))
     }
 
-    /// A field that must not be set so.
-    pub fn forbidden(&mut self, path: &Path<'_>, detail: impl AsRef<str>) {
-        self.push(path, "Forbidden", None, detail.as_ref());
+    /// The value was there before.
+    pub fn duplicate(&self, value: impl Serialize) -> FieldError {
+        self.error(format!("Duplicate value: {}", json(value)))
     }
 
-    /// A text that is none of the few that are possible.
-    pub fn unsupported(&mut self, path: &Path<'_>, value: &str, supported: &[&str]) {
-        let supported: Vec<String> = supported.iter().map(|value| format!("{value:?}")).collect();
-        let detail = format!("supported values: {}", supported.join(", "));
-        self.push(
-            path,
-            "Unsupported value",
-            Some(&format_args!("{value:?}")),
-            &detail,
-        );
+    /// The value is none of those that there are.
+    pub fn not_supported(&self, value: &str, supported: &[&str]) -> FieldError {
+        let supported: Vec<_> = supported.iter().map(json).collect();
+        self.error(format!(
+            "Unsupported value: {}: supported values: {}",
+            json(value),
+            supported.join(", ")
+        ))
     }
 
-    /// A text that may occur only once.
-    pub fn duplicate(&mut self, path: &Path<'_>, value: &str, detail: &str) {
-        self.push(
-            path,
-            "Duplicate value",
-            Some(&format_args!("{value:?}")),
-            detail,
-        );
+    /// There must be a value.
+    pub fn required(&self, detail: &str) -> FieldError {
+        self.error(with_detail("Required value", detail))
+    }
+
+    /// There must not be a value.
+    pub fn forbidden(&self, detail: impl AsRef<str>) -> FieldError {
+        self.error(with_detail("Forbidden", detail.as_ref()))
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+fn json(value: impl Serialize) -> String {
+    serde_json::to_string(&value).unwrap_or_default()
+}
 
-    #[test]
-    fn errors_read_as_the_api_servers() {
-        let mut errors = FieldErrors::default();
-        let spec = Path::new("spec");
-        let containers = spec.child("containers");
-        let first = containers.index(0);
-        let requests = first.child("resources.requests");
-        errors.invalid(
-            &requests.key("cpu"),
-            "-1",
-            "must be greater than or equal to 0",
-        );
-        errors.required(&containers, "");
-        errors.unsupported(&spec.child("restartPolicy"), "X", &["Always", "Never"]);
-        let texts: Vec<String> = errors.0.iter().map(ToString::to_string).collect();
-        assert_eq!(
-            texts,
-            [
-                r#"spec.containers[0].resources.requests[cpu]: Invalid value: "-1": must be greater than or equal to 0"#,
-                "spec.containers: Required value",
-                r#"spec.restartPolicy: Unsupported value: "X": supported values: "Always", "Never""#,
-            ]
-        );
+fn with_detail(what: &str, detail: &str) -> String {
+    if detail.is_empty() {
+        what.to_owned()
+    } else {
+        format!("{what}: {detail}")
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() {
+            f.write_str(&self.message)
+        } else {
+            write!(f, "{}: {}", self.path, self.message)
+        }
+    }
+}
+
+/// One error per line.
+impl fmt::Display for FieldErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, error) in self.0.iter().enumerate() {
+            if i > 0 {
+                f.write_str("\n")?;
+            }
+            write!(f, "{error}")?;
+        }
+        Ok(())
+    }
+}
+
+impl From<FieldError> for FieldErrors {
+    fn from(error: FieldError) -> Self {
+        Self(vec![error])
     }
 }

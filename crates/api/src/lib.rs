@@ -6,6 +6,7 @@ pub mod decode;
 pub mod defaults;
 pub mod field;
 pub mod load;
+mod names;
 pub mod prepare;
 pub mod resource_names;
 pub mod resources;

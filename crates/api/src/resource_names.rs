@@ -15,14 +15,11 @@ pub fn is_native(name: &str) -> bool {
     !name.contains('/') || name.contains("kubernetes.io/")
 }
 
-/// What device plugins offer: `nvidia.com/gpu`.
+/// What device plugins offer: `nvidia.com/gpu`. A quota must be able to name it, with a prefix.
 pub fn is_extended(name: &str) -> bool {
-    // Names that would not fit a quota, which prefixes them, are no extended resources.
     !is_native(name)
         && !name.starts_with("requests.")
-        && name
-            .rsplit_once('/')
-            .is_some_and(|(domain, _)| domain.len() + "requests.".len() <= 253)
+        && crate::names::label_key(&format!("requests.{name}")).is_empty()
 }
 
 /// Resources that come only in whole units.

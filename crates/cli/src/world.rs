@@ -156,3 +156,15 @@ fn latest_time(objects: &[Loaded]) -> Time {
     });
     times.flatten().max().unwrap_or_default() + Duration::from_secs(1)
 }
+
+/// What a pod asks for, by resource: cpu in thousandths, the rest in whole units.
+pub(crate) fn requests(cluster: &Snapshot, pod: &Pod) -> Vec<(String, i64)> {
+    let name = |id| {
+        cluster
+            .names
+            .text(cluster.resource_names.name(id))
+            .to_owned()
+    };
+    let columns = pod.requests.total_columns.iter();
+    columns.map(|(id, amount)| (name(id), amount)).collect()
+}

@@ -9,12 +9,11 @@ mod args;
 mod decode;
 mod defaults;
 mod duration;
-mod error;
 mod extender;
-mod names;
 mod types;
 mod validation;
 
+pub use crate::field::{FieldError as ConfigError, FieldErrors as ConfigErrors, Path};
 pub use args::{
     DefaultPreemptionArgs, DynamicResourcesArgs, InterPodAffinityArgs, NodeAffinityArgs,
     NodeResourcesBalancedAllocationArgs, NodeResourcesFitArgs, PluginArgs, PodTopologySpreadArgs,
@@ -22,7 +21,6 @@ pub use args::{
     VolumeBindingArgs,
 };
 pub use duration::Duration;
-pub use error::{ConfigError, ConfigErrors, Path};
 pub use extender::{Extender, ExtenderManagedResource, ExtenderTlsConfig};
 pub use types::{
     ClientConnection, KubeSchedulerConfiguration, LeaderElection, Plugin, PluginConfig, PluginSet,

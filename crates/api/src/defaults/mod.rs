@@ -12,7 +12,7 @@ mod tests;
 pub use priority::{PriorityClasses, SYSTEM_PRIORITY_CLASSES};
 pub use storage::default_storage_class;
 
-use crate::field::{FieldErrors, Path};
+use crate::field::{FieldError, Path};
 use crate::load::{Loaded, Object};
 use k8s_openapi::api::core::v1::{Namespace, Node, PersistentVolumeClaim, Pod};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -49,7 +49,7 @@ impl Defaults {
     }
 
     /// Fills in one object; what cannot be filled in is reported.
-    pub fn fill(&self, object: &mut Object, errors: &mut FieldErrors) {
+    pub fn fill(&self, object: &mut Object, errors: &mut Vec<FieldError>) {
         match object {
             Object::Pod(pod) => self.pod(pod, errors),
             Object::PersistentVolumeClaim(claim) => self.claim(claim),
@@ -62,7 +62,7 @@ impl Defaults {
     }
 
     /// Fills in a pod.
-    pub fn pod(&self, pod: &mut Pod, errors: &mut FieldErrors) {
+    pub fn pod(&self, pod: &mut Pod, errors: &mut Vec<FieldError>) {
         let new = !is_stored(&pod.metadata);
         pod::pod(pod);
         if new {

@@ -7,7 +7,7 @@ use crate::resource_names::{allows_overcommit, is_huge_page, text_of};
 use crate::resources::{PodResources, RequestOptions, is_supported_pod_level_resource};
 use k8s_openapi::api::core::v1::{
     Container, Pod, PodAffinityTerm, PodSpec, PodStatus, ResourceRequirements, Toleration,
-    TopologySpreadConstraint,
+    TopologySpreadConstraint, WeightedPodAffinityTerm,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use std::collections::BTreeMap;
@@ -168,45 +168,39 @@ pub(super) fn merge_label_keys(pod: &mut Pod) {
             mismatch_label_keys,
             ..
         } = term;
+        let selector = label_selector;
         merge(
-            label_selector.as_mut(),
+            selector.as_mut(),
             match_label_keys.as_deref(),
             "In",
             &labels,
         );
         merge(
-            label_selector.as_mut(),
+            selector.as_mut(),
             mismatch_label_keys.as_deref(),
             "NotIn",
             &labels,
         );
     };
-    if let Some(terms) = &mut affinity.pod_affinity {
-        let required = terms
-            .required_during_scheduling_ignored_during_execution
-            .iter_mut()
-            .flatten();
-        let preferred = terms
-            .preferred_during_scheduling_ignored_during_execution
-            .iter_mut()
-            .flatten();
-        required
-            .chain(preferred.map(|term| &mut term.pod_affinity_term))
-            .for_each(merge_term);
+    if let Some(given) = &mut affinity.pod_affinity {
+        let required = &mut given.required_during_scheduling_ignored_during_execution;
+        let preferred = &mut given.preferred_during_scheduling_ignored_during_execution;
+        terms(required, preferred).for_each(merge_term);
     }
-    if let Some(terms) = &mut affinity.pod_anti_affinity {
-        let required = terms
-            .required_during_scheduling_ignored_during_execution
-            .iter_mut()
-            .flatten();
-        let preferred = terms
-            .preferred_during_scheduling_ignored_during_execution
-            .iter_mut()
-            .flatten();
-        required
-            .chain(preferred.map(|term| &mut term.pod_affinity_term))
-            .for_each(merge_term);
+    if let Some(given) = &mut affinity.pod_anti_affinity {
+        let required = &mut given.required_during_scheduling_ignored_during_execution;
+        let preferred = &mut given.preferred_during_scheduling_ignored_during_execution;
+        terms(required, preferred).for_each(merge_term);
     }
+}
+
+fn terms<'a>(
+    required: &'a mut Option<Vec<PodAffinityTerm>>,
+    preferred: &'a mut Option<Vec<WeightedPodAffinityTerm>>,
+) -> impl Iterator<Item = &'a mut PodAffinityTerm> {
+    let preferred = preferred.iter_mut().flatten();
+    let preferred = preferred.map(|term| &mut term.pod_affinity_term);
+    required.iter_mut().flatten().chain(preferred)
 }
 
 /// Adds a requirement per key that the pod has a label for. Without a selector nothing is selected,

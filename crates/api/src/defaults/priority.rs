@@ -2,7 +2,7 @@
 //!
 //! Upstream: the admission plugin Priority, `plugin/pkg/admission/priority/admission.go`.
 
-use crate::field::{FieldErrors, Path};
+use crate::field::{FieldError, Path};
 use k8s_openapi::api::core::v1::PodSpec;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use std::collections::BTreeMap;
@@ -76,8 +76,8 @@ impl PriorityClasses {
         &self,
         spec: &mut PodSpec,
         new: bool,
-        at: &Path<'_>,
-        errors: &mut FieldErrors,
+        at: &Path,
+        errors: &mut Vec<FieldError>,
     ) {
         let class = spec.priority_class_name.as_deref().unwrap_or_default();
         let granted = match (class, spec.priority) {
@@ -86,7 +86,7 @@ impl PriorityClasses {
             (class, None) => match self.classes.get(class) {
                 None => {
                     let detail = format!("no PriorityClass with name {class} was found");
-                    return errors.forbidden(&at.child("priorityClassName"), detail);
+                    return errors.push(at.child("priorityClassName").forbidden(detail));
                 }
                 found => found,
             },
@@ -100,7 +100,7 @@ impl PriorityClasses {
                     "the integer value of priority ({priority}) must not be provided in pod spec; priority admission controller computed {} from the given PriorityClass name",
                     granted.value
                 );
-                return errors.forbidden(&at.child("priority"), detail);
+                return errors.push(at.child("priority").forbidden(detail));
             }
             if let Some(policy) = spec.preemption_policy.as_deref()
                 && policy != granted.policy
@@ -109,7 +109,7 @@ impl PriorityClasses {
                     "the string value of PreemptionPolicy ({policy}) must not be provided in pod spec; priority admission controller computed {} from the given PriorityClass name",
                     granted.policy
                 );
-                return errors.forbidden(&at.child("preemptionPolicy"), detail);
+                return errors.push(at.child("preemptionPolicy").forbidden(detail));
             }
             spec.priority = Some(granted.value);
             spec.preemption_policy = Some(granted.policy.clone());

@@ -9,9 +9,9 @@ fn filled(text: &str) -> (Object, Vec<String>) {
     assert!(input.errors.is_empty(), "{:?}", input.errors);
     let defaults = Defaults::of(&input.objects);
     let mut last = input.objects.pop().expect("an object").object;
-    let mut errors = FieldErrors::default();
+    let mut errors = Vec::new();
     defaults.fill(&mut last, &mut errors);
-    (last, errors.0.iter().map(ToString::to_string).collect())
+    (last, errors.iter().map(ToString::to_string).collect())
 }
 
 fn check(text: &str, expected: Expect) {

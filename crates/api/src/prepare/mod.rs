@@ -14,7 +14,6 @@ mod warnings;
 pub use names::made_up_uid;
 
 use crate::defaults::Defaults;
-use crate::field::FieldErrors;
 use crate::load::{Input, LoadError, Loaded, Object};
 use crate::{validation, workloads};
 
@@ -35,7 +34,7 @@ impl Prepared {
     pub fn one_more(&self, workload: &Loaded) -> Option<Loaded> {
         let mut pod = workloads::one_more(&self.objects, workload)?;
         // Templates were validated, and so were the classes they name.
-        self.defaults.pod(&mut pod, &mut FieldErrors::default());
+        self.defaults.pod(&mut pod, &mut Vec::new());
         let mut object = Object::from(pod);
         names::ensure_uid(&mut object);
         Some(Loaded {
@@ -91,11 +90,11 @@ pub fn prepare(input: Input) -> Result<Prepared, Vec<LoadError>> {
 
 fn fill_and_validate(objects: &mut [Loaded], defaults: &Defaults, errors: &mut Vec<LoadError>) {
     for loaded in objects {
-        let mut wrong = FieldErrors::default();
+        let mut wrong = Vec::new();
         defaults.fill(&mut loaded.object, &mut wrong);
-        wrong.0.extend(validation::validate(&loaded.object).0);
+        wrong.extend(validation::validate(&loaded.object));
         let title = loaded.object.title();
-        for error in wrong.0 {
+        for error in wrong {
             errors.push(LoadError::object(
                 &loaded.source,
                 format_args!("{title}: {error}"),

@@ -1,7 +1,8 @@
 //! Requests, limits, capacities.
 
-use super::names;
-use crate::field::{FieldErrors, Path};
+use super::Errors;
+use crate::field::Path;
+use crate::names;
 use crate::resource_names as resources;
 use crate::resources::{PodResources, RequestOptions, is_supported_pod_level_resource};
 use k8s_openapi::api::core::v1::{Pod, PodSpec, ResourceRequirements};
@@ -12,41 +13,41 @@ use stowplan_base::Quantity;
 type ResourceList = BTreeMap<String, Text>;
 
 /// Parses a quantity, or says what is wrong with it.
-pub(super) fn quantity(text: &Text, path: &Path<'_>, errors: &mut FieldErrors) -> Option<Quantity> {
+pub(super) fn quantity(text: &Text, path: &Path, errors: &mut Errors) -> Option<Quantity> {
     match text.0.parse() {
         Ok(quantity) => Some(quantity),
         Err(error) => {
-            errors.invalid(path, &text.0, error.to_string());
+            errors.push(path.invalid(&text.0, error.to_string()));
             None
         }
     }
 }
 
 /// Upstream's `ValidateResourceQuantityValue`.
-fn amount(name: &str, text: &Text, path: &Path<'_>, errors: &mut FieldErrors) -> Option<Quantity> {
+fn amount(name: &str, text: &Text, path: &Path, errors: &mut Errors) -> Option<Quantity> {
     let quantity = quantity(text, path, errors)?;
     if quantity.is_negative() {
-        errors.invalid(path, &text.0, "must be greater than or equal to 0");
+        errors.push(path.invalid(&text.0, "must be greater than or equal to 0"));
     }
     if resources::is_integer(name) && quantity.milli_value() % 1000 != 0 {
-        errors.invalid(path, &text.0, "must be an integer");
+        errors.push(path.invalid(&text.0, "must be an integer"));
     }
     Some(quantity)
 }
 
 /// A list of amounts: a node's capacity, a pod's overhead.
-pub(super) fn amounts(list: Option<&ResourceList>, path: &Path<'_>, errors: &mut FieldErrors) {
+pub(super) fn amounts(list: Option<&ResourceList>, path: &Path, errors: &mut Errors) {
     for (name, text) in list.into_iter().flatten() {
         amount(name, text, &path.key(name), errors);
     }
 }
 
 /// An amount that must be more than nothing.
-pub(super) fn positive(text: &Text, path: &Path<'_>, errors: &mut FieldErrors) {
+pub(super) fn positive(text: &Text, path: &Path, errors: &mut Errors) {
     if let Some(quantity) = quantity(text, path, errors)
         && quantity <= Quantity::ZERO
     {
-        errors.invalid(path, &text.0, "must be greater than zero");
+        errors.push(path.invalid(&text.0, "must be greater than zero"));
     }
 }
 
@@ -57,27 +58,27 @@ pub(super) enum Level {
     Pod,
 }
 
-fn resource_name(name: &str, level: Level, path: &Path<'_>, errors: &mut FieldErrors) {
+fn resource_name(name: &str, level: Level, path: &Path, errors: &mut Errors) {
     let wrong = names::label_key(name);
     if !wrong.is_empty() {
         return wrong
             .iter()
-            .for_each(|detail| errors.invalid(path, name, detail));
+            .for_each(|detail| errors.push(path.invalid(name, detail)));
     }
     match level {
         Level::Container if !name.contains('/') => {
             if !resources::is_standard_for_containers(name) {
-                errors.invalid(path, name, "must be a standard resource for containers");
+                errors.push(path.invalid(name, "must be a standard resource for containers"));
             }
         }
         Level::Container => {
             if !resources::is_native(name) && !resources::is_extended(name) {
-                errors.invalid(path, name, "doesn't follow extended resource name standard");
+                errors.push(path.invalid(name, "doesn't follow extended resource name standard"));
             }
         }
         Level::Pod => {
             if !is_supported_pod_level_resource(name) {
-                errors.unsupported(path, name, &["cpu", "hugepages-", "memory"]);
+                errors.push(path.not_supported(name, &["cpu", "hugepages-", "memory"]));
             }
         }
     }
@@ -87,8 +88,8 @@ fn resource_name(name: &str, level: Level, path: &Path<'_>, errors: &mut FieldEr
 pub(super) fn requirements(
     given: &ResourceRequirements,
     level: Level,
-    path: &Path<'_>,
-    errors: &mut FieldErrors,
+    path: &Path,
+    errors: &mut Errors,
 ) {
     let (limits_path, requests_path) = (path.child("limits"), path.child("requests"));
     let empty = BTreeMap::new();
@@ -101,7 +102,7 @@ pub(super) fn requirements(
             let quantity = amount(name, text, &path, errors);
             if quantity.is_some_and(|quantity| !resources::is_divisible(name, quantity)) {
                 let detail = format!("{} is not positive integer multiple of {name}", text.0);
-                errors.invalid(&path, &text.0, detail);
+                errors.push(path.invalid(&text.0, detail));
             }
         }
     }
@@ -109,9 +110,8 @@ pub(super) fn requirements(
         let overcommit = resources::allows_overcommit(name);
         let Some(limit) = limits.get(name) else {
             if !overcommit {
-                errors.required(
-                    &limits_path,
-                    "Limit must be set for non overcommitable resources",
+                errors.push(
+                    limits_path.required("Limit must be set for non overcommitable resources"),
                 );
             }
             continue;
@@ -121,10 +121,10 @@ pub(super) fn requirements(
         };
         if request != limit_amount && !overcommit {
             let detail = format!("must be equal to {name} limit of {}", limit.0);
-            errors.invalid(&requests_path, &text.0, detail);
+            errors.push(requests_path.invalid(&text.0, detail));
         } else if request > limit_amount {
             let detail = format!("must be less than or equal to {name} limit of {}", limit.0);
-            errors.invalid(&requests_path, &text.0, detail);
+            errors.push(requests_path.invalid(&text.0, detail));
         }
     }
     let named = |wanted: fn(&str) -> bool| {
@@ -134,23 +134,23 @@ pub(super) fn requirements(
             .any(|name| wanted(name))
     };
     if named(resources::is_huge_page) && !named(|name| name == "cpu" || name == "memory") {
-        errors.forbidden(path, "HugePages require cpu or memory");
+        errors.push(path.forbidden("HugePages require cpu or memory"));
     }
 }
 
 /// Resources of the pod as a whole: on their own, and against those of its containers.
-pub(super) fn pod_level(spec: &PodSpec, path: &Path<'_>, errors: &mut FieldErrors) {
+pub(super) fn pod_level(spec: &PodSpec, path: &Path, errors: &mut Errors) {
     let Some(given) = &spec.resources else { return };
     let path = path.child("resources");
     if given.claims.is_some() {
-        errors.forbidden(
-            &path.child("claims"),
-            "claims may not be set for Resources at pod-level",
+        errors.push(
+            path.child("claims")
+                .forbidden("claims may not be set for Resources at pod-level"),
         );
     }
-    let before = errors.0.len();
+    let before = errors.len();
     requirements(given, Level::Pod, &path, errors);
-    if errors.0.len() > before {
+    if errors.len() > before {
         return;
     }
     let pod = Pod {
@@ -170,7 +170,7 @@ pub(super) fn pod_level(spec: &PodSpec, path: &Path<'_>, errors: &mut FieldError
                 "must be greater than or equal to aggregate container requests of {}",
                 resources::text_of(sum).0
             );
-            errors.invalid(&requests_path.key(name), &text.0, detail);
+            errors.push(requests_path.key(name).invalid(&text.0, detail));
         }
     }
 }

@@ -8,7 +8,7 @@ fn check(text: &str, expected: Expect) {
     assert!(input.errors.is_empty(), "{:?}", input.errors);
     let mut shown = String::new();
     for loaded in &input.objects {
-        for error in validate(&loaded.object).0 {
+        for error in validate(&loaded.object) {
             shown += &format!("{error}\n");
         }
     }

@@ -2,7 +2,7 @@
 
 use super::report::{NodeReport, Report};
 use super::tables::{conclusion, head, rule};
-use crate::output::{Align, BAD, Cell, FAINT, GOOD, HEAD, Table, styled};
+use crate::output::{Align, BAD, Cell, FAINT, GOOD, HEAD, Table, join_sections, styled};
 use std::fmt::Write;
 
 /// Every filter, every score and what preemption tried on the one node of the report.
@@ -10,18 +10,13 @@ pub(super) fn render(report: &Report, width: Option<usize>) -> String {
     let Some(node) = report.nodes.first() else {
         return String::new();
     };
-    let sections = [
+    join_sections([
         head(report, width),
         filters(report, node, width),
         scores(report, node),
         preemption(report, node),
         conclusion(report, width),
-    ];
-    let sections: Vec<String> = sections
-        .into_iter()
-        .filter(|section| !section.is_empty())
-        .collect();
-    sections.join("\n")
+    ])
 }
 
 fn filters(report: &Report, node: &NodeReport, width: Option<usize>) -> String {

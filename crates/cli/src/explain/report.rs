@@ -2,6 +2,7 @@
 
 use super::find::{Found, State};
 use crate::output;
+use crate::world::requests;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use stowplan_engine::Snapshot;
@@ -250,7 +251,6 @@ fn pod_report(cluster: &Snapshot, found: &Found) -> PodReport {
         State::Bound(node) => ("Bound", Some(node.clone()), None),
         State::Hypothetical(workload) => ("Hypothetical", None, Some(workload.clone())),
     };
-    let requests = pod.requests.total_columns.iter();
     PodReport {
         namespace: pod.key.namespace.to_string(),
         name: pod.key.name.to_string(),
@@ -259,17 +259,7 @@ fn pod_report(cluster: &Snapshot, found: &Found) -> PodReport {
         state,
         node,
         workload,
-        requests: requests
-            .map(|(id, amount)| {
-                (
-                    cluster
-                        .names
-                        .text(cluster.resource_names.name(id))
-                        .to_owned(),
-                    amount,
-                )
-            })
-            .collect(),
+        requests: requests(cluster, pod).into_iter().collect(),
     }
 }
 

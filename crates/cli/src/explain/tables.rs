@@ -2,25 +2,20 @@
 
 use super::report::{NodeReport, Outcome, Report, Verdict, is_hopeless};
 use crate::output::{
-    Align, BAD, Cell, FAINT, GOOD, HEAD, NOTE, Table, amount, count, styled, wrap,
+    Align, BAD, Cell, FAINT, GOOD, HEAD, NOTE, Table, amount, count, join_sections, styled, wrap,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The whole tournament.
 pub(super) fn render(report: &Report, wide: bool, width: Option<usize>) -> String {
-    let sections = [
+    join_sections([
         head(report, width),
         scores(report, wide, width),
         rejections(report, wide, width),
         preemption(report, wide, width),
         conclusion(report, width),
-    ];
-    let sections: Vec<String> = sections
-        .into_iter()
-        .filter(|section| !section.is_empty())
-        .collect();
-    sections.join("\n")
+    ])
 }
 
 /// Who the pod is.

@@ -91,6 +91,15 @@ pub(crate) fn error(text: impl std::fmt::Display) {
     anstream::eprintln!("{} {text}", styled(BAD, "error:"));
 }
 
+/// Puts a blank line between the sections that say something.
+pub(crate) fn join_sections(sections: impl IntoIterator<Item = String>) -> String {
+    let sections: Vec<String> = sections
+        .into_iter()
+        .filter(|section| !section.is_empty())
+        .collect();
+    sections.join("\n")
+}
+
 /// `1 pod`, `2 pods`.
 pub(crate) fn count(number: usize, thing: &str) -> String {
     match number {

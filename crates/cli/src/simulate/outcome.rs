@@ -1,7 +1,7 @@
 //! What a simulation came to.
 
 use super::play::{Events, play};
-use crate::world::World;
+use crate::world::{World, requests};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use stowplan_base::Sym;
@@ -111,21 +111,6 @@ fn placed(world: &World, events: &Events) -> Vec<Placed> {
             node: cluster.names.text(*node).to_owned(),
             attempts: events.attempts.get(&pod.uid).copied().unwrap_or(0),
             requests: requests(cluster, pod),
-        })
-        .collect()
-}
-
-fn requests(cluster: &Snapshot, pod: &Pod) -> Vec<(String, i64)> {
-    let columns = pod.requests.total_columns.iter();
-    columns
-        .map(|(id, amount)| {
-            (
-                cluster
-                    .names
-                    .text(cluster.resource_names.name(id))
-                    .to_owned(),
-                amount,
-            )
         })
         .collect()
 }

@@ -2,25 +2,21 @@
 
 use super::outcome::{Outcome, PodName};
 use crate::output::{
-    Align, BAD, Cell, FAINT, GOOD, HEAD, NOTE, Table, amount, bar, count, styled, wrap,
+    Align, BAD, Cell, FAINT, GOOD, HEAD, NOTE, Table, amount, bar, count, join_sections, styled,
+    wrap,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The whole outcome: placements, preemptions, what stays pending, nodes, and a last line.
 pub(super) fn render(outcome: &Outcome, wide: bool, width: Option<usize>) -> String {
-    let sections = [
+    join_sections([
         placements(outcome, wide, width),
         preemptions(outcome, width),
         pending(outcome, wide, width),
         nodes(outcome, wide, width),
         summary(outcome),
-    ];
-    let sections: Vec<String> = sections
-        .into_iter()
-        .filter(|section| !section.is_empty())
-        .collect();
-    sections.join("\n")
+    ])
 }
 
 fn full_name(pod: &PodName) -> String {

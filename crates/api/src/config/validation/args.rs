@@ -1,12 +1,13 @@
 //! What the arguments of plugins must satisfy. Upstream's `validation_pluginargs.go`.
 
-use super::super::{ConfigError, Duration, Path, names};
+use super::super::{ConfigError, Duration, Path};
 use super::super::{
     DefaultPreemptionArgs, DynamicResourcesArgs, InterPodAffinityArgs,
     NodeResourcesBalancedAllocationArgs, NodeResourcesFitArgs, PluginArgs, PodTopologySpreadArgs,
     ResourceSpec, ScoringStrategy, UtilizationShapePoint, VolumeBindingArgs,
 };
 use super::selector;
+use crate::names;
 use k8s_openapi::api::core::v1::TopologySpreadConstraint;
 use std::collections::BTreeSet;
 

@@ -6,8 +6,9 @@ mod selector;
 
 use super::{
     API_VERSION, ConfigError, Extender, KubeSchedulerConfiguration, LeaderElection, Path, Plugin,
-    PluginSet, Profile, names,
+    PluginSet, Profile,
 };
+use crate::{names, resource_names};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -224,7 +225,7 @@ fn extenders(extenders: &[Extender], errors: &mut Vec<ConfigError>) {
 
 fn extended_resource(name: &str, path: &Path, errors: &mut Vec<ConfigError>) {
     let wrong = names::label_key(name);
-    if wrong.is_empty() && !names::is_extended_resource(name) {
+    if wrong.is_empty() && !resource_names::is_extended(name) {
         errors.push(path.invalid(name, "is an invalid extended resource name"));
     }
     errors.extend(wrong.iter().map(|detail| path.invalid(name, detail)));

@@ -1,7 +1,8 @@
 //! Node affinity that the scheduler can parse. Upstream's
 //! `component-helpers/scheduling/corev1/nodeaffinity` and `labels.NewRequirement`.
 
-use super::super::{ConfigError, Path, names};
+use super::super::{ConfigError, Path};
+use crate::names;
 use k8s_openapi::api::core::v1::{NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm};
 
 type Errors = Vec<ConfigError>;

@@ -15,7 +15,7 @@ const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower ca
     '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
 /// A label's key, or a "qualified name".
-pub(super) fn label_key(key: &str) -> Vec<String> {
+pub(crate) fn label_key(key: &str) -> Vec<String> {
     let mut errors = Vec::new();
     let parts: Vec<_> = key.split('/').collect();
     let name = match parts[..] {
@@ -48,7 +48,7 @@ pub(super) fn label_key(key: &str) -> Vec<String> {
 }
 
 /// A label's value.
-pub(super) fn label_value(value: &str) -> Vec<String> {
+pub(crate) fn label_value(value: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if value.len() > 63 {
         errors.push("must be no more than 63 bytes".to_owned());
@@ -59,7 +59,8 @@ pub(super) fn label_value(value: &str) -> Vec<String> {
     errors
 }
 
-fn dns1123_subdomain(name: &str) -> Vec<String> {
+/// The name of an object.
+pub(crate) fn dns1123_subdomain(name: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if name.len() > 253 {
         errors.push("must be no more than 253 bytes".to_owned());
@@ -86,10 +87,33 @@ fn is_framed(text: &str, edge: impl Fn(&u8) -> bool, inner: impl Fn(&u8) -> bool
         && bytes.iter().all(|b| edge(b) || inner(b))
 }
 
-/// A resource that is not Kubernetes' own. Upstream's `IsExtendedResourceName`.
-pub(super) fn is_extended_resource(name: &str) -> bool {
-    name.contains('/')
-        && !name.contains("kubernetes.io/")
-        && !name.starts_with("requests.")
-        && label_key(&format!("requests.{name}")).is_empty()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn good_names_pass() {
+        for name in ["a", "a-b", "a.b-c.d", "0"] {
+            assert_eq!(dns1123_subdomain(name), Vec::<String>::new(), "{name}");
+        }
+        for key in ["a", "example.com/My_Name", "a.b"] {
+            assert!(label_key(key).is_empty(), "{key}");
+        }
+        for value in ["", "A", "a_b.c-d"] {
+            assert_eq!(label_value(value), Vec::<String>::new(), "{value}");
+        }
+    }
+
+    #[test]
+    fn bad_names_are_told() {
+        for name in ["", "A", "-a", "a-", "a..b", "a_b", "ä"] {
+            assert!(!dns1123_subdomain(name).is_empty(), "{name}");
+        }
+        for key in ["", "/a", "a/", "a/b/c", "A/b", "-a", "a b"] {
+            assert!(!label_key(key).is_empty(), "{key}");
+        }
+        for value in ["-", "a b", "a/b"] {
+            assert!(!label_value(value).is_empty(), "{value}");
+        }
+    }
 }
