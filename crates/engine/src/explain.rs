@@ -96,7 +96,10 @@ pub fn explain(framework: &Framework, cx: Cx<'_>, pod: &Pod, all_filters: bool) 
     explanation.nominated = found.nominated;
     match (found.feasible.is_empty(), explanation.nominated) {
         (true, Some(at)) => explanation.best = vec![at],
-        (true, None) => fits_nowhere(framework, cx, pod, found, &mut explanation),
+        (true, None) => {
+            explanation.post_filter = schedule::run_post_filters(framework, cx, &mut found, pod);
+            explanation.message = Some(found.diagnosis.message(cx.cluster));
+        }
         (false, _) => pick_best(framework, cx, pod, &mut found, &mut explanation),
     }
     explanation
@@ -159,22 +162,4 @@ fn pick_best(
     } else if let Some(error) = &explanation.score_error {
         explanation.error = Some(error.clone());
     }
-}
-
-fn fits_nowhere(
-    framework: &Framework,
-    cx: Cx<'_>,
-    pod: &Pod,
-    found: Feasibility,
-    explanation: &mut Explanation,
-) {
-    let mut diagnosis = found.diagnosis;
-    if framework.has_post_filters() {
-        let result = framework.run_post_filters(cx, &found.cycle, pod, &diagnosis.statuses);
-        if let Err(status) = &result.status {
-            diagnosis.post_filter_message = status.message(cx.cluster);
-        }
-        explanation.post_filter = Some(result);
-    }
-    explanation.message = Some(diagnosis.message(cx.cluster));
 }

@@ -2,7 +2,8 @@
 
 use crate::NodeInfo;
 use crate::framework::{
-    Code, Cx, CycleState, Diagnosis, Framework, Nomination, PluginStatus, ScoreTable, Status,
+    Code, Cx, CycleState, Diagnosis, Framework, Nomination, PluginStatus, PostFilterResult,
+    ScoreTable, Status,
 };
 use crate::model::Pod;
 use crate::plugins::default_preemption::PreemptionReport;
@@ -201,23 +202,35 @@ pub fn schedule_pod(framework: &Framework, cx: Cx<'_>, pod: &Pod) -> Attempt {
     }
 }
 
-fn fits_nowhere(framework: &Framework, cx: Cx<'_>, found: Feasibility, pod: &Pod) -> Attempt {
-    let mut diagnosis = found.diagnosis;
-    let mut nomination = Nomination::Set(None);
-    let mut preemption = None;
-    if framework.has_post_filters() {
-        let result = framework.run_post_filters(cx, &found.cycle, pod, &diagnosis.statuses);
-        if let Err(status) = &result.status {
-            diagnosis.post_filter_message = status.message(cx.cluster);
-        }
-        nomination = result.nomination;
-        preemption = result.preemption;
-    }
+fn fits_nowhere(framework: &Framework, cx: Cx<'_>, mut found: Feasibility, pod: &Pod) -> Attempt {
+    let result = run_post_filters(framework, cx, &mut found, pod);
+    let (nomination, preemption) = match result {
+        Some(result) => (result.nomination, result.preemption),
+        None => (Nomination::Set(None), None),
+    };
     Attempt::Unschedulable {
-        diagnosis,
+        diagnosis: found.diagnosis,
         nomination,
         preemption,
     }
+}
+
+/// Runs PostFilter, if the profile has any, and keeps its message in the diagnosis.
+pub(crate) fn run_post_filters(
+    framework: &Framework,
+    cx: Cx<'_>,
+    found: &mut Feasibility,
+    pod: &Pod,
+) -> Option<PostFilterResult> {
+    if !framework.has_post_filters() {
+        return None;
+    }
+    let diagnosis = &mut found.diagnosis;
+    let result = framework.run_post_filters(cx, &found.cycle, pod, &diagnosis.statuses);
+    if let Err(status) = &result.status {
+        diagnosis.post_filter_message = status.message(cx.cluster);
+    }
+    Some(result)
 }
 
 #[cfg(test)]
