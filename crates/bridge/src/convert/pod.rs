@@ -21,7 +21,8 @@ pub fn pod(door: &mut Door<'_>, pod: &core::Pod) -> Result<Pod, ConvertError> {
     let key = pod_key(meta);
     let namespace = door.sym(&key.namespace);
     let affinity = spec.affinity.as_ref();
-    let mut affinity_error = None;
+    let (pod_affinity, pod_anti_affinity, affinity_error) =
+        pod_affinities(door, namespace, affinity);
     let (images, container_count) = super::images::pod_images(door, pod);
     Ok(Pod {
         namespace,
@@ -58,34 +59,8 @@ pub fn pod(door: &mut Door<'_>, pod: &core::Pod) -> Result<Pod, ConvertError> {
             .collect(),
         node_selector: labels(door, spec.node_selector.as_ref()),
         node_affinity: node_affinity(door, affinity.and_then(|a| a.node_affinity.as_ref())),
-        pod_affinity: affinity.and_then(|a| a.pod_affinity.as_ref()).map(|terms| {
-            pod_affinity(
-                door,
-                namespace,
-                terms
-                    .required_during_scheduling_ignored_during_execution
-                    .as_deref(),
-                terms
-                    .preferred_during_scheduling_ignored_during_execution
-                    .as_deref(),
-                &mut affinity_error,
-            )
-        }),
-        pod_anti_affinity: affinity
-            .and_then(|a| a.pod_anti_affinity.as_ref())
-            .map(|terms| {
-                pod_affinity(
-                    door,
-                    namespace,
-                    terms
-                        .required_during_scheduling_ignored_during_execution
-                        .as_deref(),
-                    terms
-                        .preferred_during_scheduling_ignored_during_execution
-                        .as_deref(),
-                    &mut affinity_error,
-                )
-            }),
+        pod_affinity,
+        pod_anti_affinity,
         spread_constraints: spread_constraints(
             door,
             spec.topology_spread_constraints
@@ -176,6 +151,40 @@ fn toleration(door: &mut Door<'_>, toleration: &core::Toleration) -> Toleration 
         value: door.sym(toleration.value.as_deref().unwrap_or_default()),
         effect: effect(toleration.effect.as_deref()),
     }
+}
+
+/// `podAffinity`, `podAntiAffinity`, and the first thing in them that cannot be parsed.
+fn pod_affinities(
+    door: &mut Door<'_>,
+    namespace: Sym,
+    affinity: Option<&core::Affinity>,
+) -> (Option<PodAffinity>, Option<PodAffinity>, Option<Box<str>>) {
+    let mut error = None;
+    let near = affinity.and_then(|a| a.pod_affinity.as_ref()).map(|terms| {
+        let required = &terms.required_during_scheduling_ignored_during_execution;
+        let preferred = &terms.preferred_during_scheduling_ignored_during_execution;
+        pod_affinity(
+            door,
+            namespace,
+            required.as_deref(),
+            preferred.as_deref(),
+            &mut error,
+        )
+    });
+    let apart = affinity
+        .and_then(|a| a.pod_anti_affinity.as_ref())
+        .map(|terms| {
+            let required = &terms.required_during_scheduling_ignored_during_execution;
+            let preferred = &terms.preferred_during_scheduling_ignored_during_execution;
+            pod_affinity(
+                door,
+                namespace,
+                required.as_deref(),
+                preferred.as_deref(),
+                &mut error,
+            )
+        });
+    (near, apart, error)
 }
 
 /// `podAffinity` or `podAntiAffinity`. As upstream, one broken term empties its whole list.
