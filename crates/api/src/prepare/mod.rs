@@ -65,6 +65,7 @@ pub fn prepare(input: Input) -> Result<Prepared, Vec<LoadError>> {
     }
     names::check_uids(&objects, &mut errors);
     let read = objects.len();
+    workloads::limits::check(&objects).map_err(|error| vec![error])?;
     let mut made = workloads::expand(&objects);
     fill_and_validate(&mut made, &defaults, &mut errors);
     if !errors.is_empty() {

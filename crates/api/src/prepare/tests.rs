@@ -238,3 +238,19 @@ fn budgets_without_a_status_get_one() {
         assert_eq!(status.expected_pods, Some(4));
     }
 }
+
+#[test]
+fn a_workload_of_too_many_pods_is_refused_before_it_fills_the_memory() {
+    let workload = |kind: &str, count: &str| {
+        format!(
+            "{{apiVersion: apps/v1, kind: {kind}, metadata: {{name: web}}, spec: {{{count}, selector: \
+             {{matchLabels: {{a: b}}}}, template: {{metadata: {{labels: {{a: b}}}}, spec: {{containers: [{{name: c, image: i}}]}}}}}}}}"
+        )
+    };
+    check(
+        &workload("Deployment", "replicas: 2147483647"),
+        expect![[r#"
+            error: a.yaml: document 1: Deployment default/web: spec.replicas: Invalid value: 2147483647: the workloads of one input may have 300000 pods at most
+        "#]],
+    );
+}

@@ -11,6 +11,7 @@
 mod daemon_set;
 mod deployment;
 mod job;
+pub mod limits;
 mod stateful_set;
 mod template;
 #[cfg(test)]
