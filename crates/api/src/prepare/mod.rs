@@ -14,7 +14,7 @@ mod warnings;
 pub use names::made_up_uid;
 
 use crate::defaults::Defaults;
-use crate::load::{Input, LoadError, Loaded, Object};
+use crate::load::{Input, LoadError, Loaded};
 use crate::{validation, workloads};
 
 /// A cluster that could exist.
@@ -30,17 +30,16 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// One more pod of a workload, ready to be placed; `None` if it makes no pods by number.
-    pub fn one_more(&self, workload: &Loaded) -> Option<Loaded> {
-        let mut pod = workloads::one_more(&self.objects, workload)?;
-        // Templates were validated, and so were the classes they name.
-        self.defaults.pod(&mut pod, &mut Vec::new());
-        let mut object = Object::from(pod);
-        names::ensure_uid(&mut object);
-        Some(Loaded {
-            source: workload.source.clone(),
-            object,
-        })
+    /// One more pod of a workload, ready to be placed, then the claims that come with it; `None` if
+    /// it makes no more pods by number.
+    pub fn one_more(&self, workload: &Loaded) -> Option<Vec<Loaded>> {
+        let mut made = workloads::one_more(&self.objects, workload)?;
+        for loaded in &mut made {
+            // Templates were validated, and so were the classes they name.
+            self.defaults.fill(&mut loaded.object, &mut Vec::new());
+            names::ensure_uid(&mut loaded.object);
+        }
+        Some(made)
     }
 }
 

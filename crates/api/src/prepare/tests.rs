@@ -1,5 +1,5 @@
 use super::*;
-use crate::load::Kind;
+use crate::load::{Kind, Object};
 use expect_test::{Expect, expect};
 
 fn read(text: &str) -> Result<Prepared, Vec<LoadError>> {

@@ -52,8 +52,9 @@ pub fn expand(objects: &[Loaded]) -> Vec<Loaded> {
 
 /// One more pod of a workload, on top of all that it should have: what would become of it?
 ///
-/// `None` if the object is no workload, or if it makes no pods by number (a DaemonSet).
-pub fn one_more(objects: &[Loaded], workload: &Loaded) -> Option<Pod> {
+/// The pod comes first, then the claims that come with it. `None` if the object is no workload, if
+/// it makes no pods by number (a DaemonSet), or if all its numbers are taken (an Indexed Job).
+pub fn one_more(objects: &[Loaded], workload: &Loaded) -> Option<Vec<Loaded>> {
     let mut world = World::new(objects);
     let at = &workload.source;
     match &workload.object {
@@ -103,14 +104,14 @@ pub fn one_more(objects: &[Loaded], workload: &Loaded) -> Option<Pod> {
         }
         _ => return None,
     }
-    world
-        .made
-        .into_iter()
-        .rev()
-        .find_map(|made| match made.object {
-            Object::Pod(pod) => Some(*pod),
-            _ => None,
-        })
+    let mut made = world.made;
+    let last = made
+        .iter()
+        .rposition(|made| matches!(made.object, Object::Pod(_)))?;
+    let pod = made.swap_remove(last);
+    made.retain(|made| matches!(made.object, Object::PersistentVolumeClaim(_)));
+    made.insert(0, pod);
+    Some(made)
 }
 
 /// A workload's namespace and name.

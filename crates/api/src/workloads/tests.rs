@@ -244,7 +244,9 @@ fn one_more_pod_of_a_template() {
             "{{apiVersion: {api_version}, kind: {kind}, metadata: {{name: web}}, spec: {{{spec}{TEMPLATE}}}}}"
         ));
         let one_more = prepared.one_more(&prepared.objects[0]);
-        let title = one_more.map(|made| made.object.title()).unwrap_or_default();
+        let title = one_more
+            .map(|made| made[0].object.title())
+            .unwrap_or_default();
         assert_eq!(title, expected, "{kind}");
     };
     check(
@@ -264,4 +266,22 @@ fn one_more_pod_of_a_template() {
     );
     check("Job", "", "Pod default/web-1");
     check("DaemonSet", &format!("{SELECTOR}, "), "");
+}
+
+#[test]
+fn one_more_pod_of_a_stateful_set_brings_its_claims() {
+    let prepared = prepared(&format!(
+        "{{apiVersion: apps/v1, kind: StatefulSet, metadata: {{name: db}}, spec: {{serviceName: db, {SELECTOR}, {TEMPLATE}, \
+         volumeClaimTemplates: [{{metadata: {{name: data}}, spec: {{accessModes: [ReadWriteOnce], \
+         resources: {{requests: {{storage: 1Gi}}}}}}}}]}}}}"
+    ));
+    let made = prepared.one_more(&prepared.objects[0]).unwrap_or_default();
+    let titles: Vec<_> = made.iter().map(|made| made.object.title()).collect();
+    assert_eq!(
+        titles,
+        [
+            "Pod default/db-1",
+            "PersistentVolumeClaim default/data-db-1"
+        ]
+    );
 }

@@ -40,6 +40,11 @@ pub(super) fn find(world: &mut World, wanted: &str, namespace: Option<&str>) -> 
         .collect();
     // A first part may also be a workload's kind; a namespace given with -n settles that.
     let pod_namespace = match (first, namespace) {
+        (Some("pod" | "pods" | "po"), _) => Some(namespace.unwrap_or("default")),
+        (Some(first), Some(given)) if first != given && workload_kind(first).is_none() => {
+            bail!("{wanted:?} names the namespace {first:?}, but -n says {given:?}")
+        }
+        (Some(first), Some(given)) if first == given => Some(given),
         (Some(_), Some(_)) => None,
         _ => namespaces.first().copied(),
     };
@@ -50,7 +55,7 @@ pub(super) fn find(world: &mut World, wanted: &str, namespace: Option<&str>) -> 
         let namespace = namespace.unwrap_or("default");
         return one_more(world, kind, namespace, name);
     }
-    bail!(not_found(world, wanted, name))
+    bail!(not_found(world, wanted, pod_namespace, name))
 }
 
 fn listed(world: &mut World, namespace: &str, name: &str) -> Option<Arc<Pod>> {
@@ -109,20 +114,32 @@ fn one_more(world: &mut World, kind: Kind, namespace: &str, name: &str) -> Resul
     };
     let title = workload.object.title();
     let Some(made) = world.prepared.one_more(workload) else {
-        bail!("{title} makes its pods by node: name one of them, for example {name}-NODE");
+        match kind {
+            Kind::DaemonSet => {
+                bail!("{title} makes its pods by node: name one of them, for example {name}-NODE")
+            }
+            _ => bail!("{title} makes no more pods: name one of those that it has"),
+        }
     };
-    let converted = api_object(&mut door(world.scheduler.cluster_mut()), &made.object)?;
-    match converted {
-        Some(Object::Pod(pod)) => Ok(Found {
+    let mut found = None;
+    for loaded in &made {
+        match api_object(&mut door(world.scheduler.cluster_mut()), &loaded.object)? {
+            Some(Object::Pod(pod)) => found = Some(pod),
+            Some(object) => world.scheduler.apply(Change::Upsert(object), world.now),
+            None => {}
+        }
+    }
+    match found {
+        Some(pod) => Ok(Found {
             pod,
             state: State::Hypothetical(title),
         }),
-        _ => bail!("{title} makes no pods"),
+        None => bail!("{title} makes no pods"),
     }
 }
 
-/// Where else pods of this name are.
-fn not_found(world: &World, wanted: &str, name: &str) -> String {
+/// Where else pods of this name are, or why this one cannot be asked about.
+fn not_found(world: &World, wanted: &str, namespace: Option<&str>, name: &str) -> String {
     let pods = world.prepared.objects.iter().filter(|loaded| {
         matches!(loaded.object, ApiObject::Pod(_)) && loaded.object.name() == name
     });
@@ -130,8 +147,18 @@ fn not_found(world: &World, wanted: &str, name: &str) -> String {
         .map(|loaded| format!("{}/{name}", loaded.object.namespace()))
         .take(5)
         .collect();
+    let wanted_pod = namespace.map(|namespace| format!("{namespace}/{name}"));
     match elsewhere.as_slice() {
         [] => format!("no pod {wanted:?} in the input"),
+        elsewhere
+            if wanted_pod
+                .as_ref()
+                .is_some_and(|pod| elsewhere.contains(pod)) =>
+        {
+            format!(
+                "pod {wanted:?} is not in the cluster any more: it has finished or was preempted"
+            )
+        }
         elsewhere => format!(
             "no pod {wanted:?} in the input, but there is {}",
             elsewhere.join(", ")

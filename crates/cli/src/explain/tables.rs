@@ -341,9 +341,18 @@ pub(super) fn conclusion(report: &Report, width: Option<usize>) -> String {
     out
 }
 
+/// How many of the best nodes are named in a sentence.
+const NAMED_MAX: usize = 8;
+
 fn where_to(report: &Report) -> String {
     let best = match report.best.as_slice() {
         [one] => format!("best is {one}"),
+        many if many.len() > NAMED_MAX => format!(
+            "{} are equally good: {} and {} more",
+            many.len(),
+            many[..NAMED_MAX].join(", "),
+            many.len() - NAMED_MAX
+        ),
         many => format!("{} are equally good: {}", many.len(), many.join(", ")),
     };
     let mut text = format!(

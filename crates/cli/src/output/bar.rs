@@ -17,7 +17,11 @@ pub(crate) fn bar(kept: i64, now: i64, total: i64, columns: usize) -> String {
     } else if now < total && filled == columns {
         filled = columns - 1;
     }
-    let kept = cells(kept).min(filled);
+    let kept = match cells(kept) {
+        // A bar of one cell is old if most of it is.
+        0 if 2 * kept > now => filled,
+        kept => kept.min(filled),
+    };
     let percent = (share(now) * 100.0).round();
     let style = match percent {
         p if p > 100.0 => BAD,
@@ -39,6 +43,8 @@ mod tests {
             |kept, now, total| anstream::adapter::strip_str(&bar(kept, now, total, 10)).to_string();
         assert_eq!(plain(0, 0, 100), "░░░░░░░░░░   0%");
         assert_eq!(plain(0, 1, 100), "▓░░░░░░░░░   1%");
+        assert_eq!(plain(1, 1, 100), "█░░░░░░░░░   1%");
+        assert_eq!(plain(1, 3, 100), "▓░░░░░░░░░   3%");
         assert_eq!(plain(30, 50, 100), "███▓▓░░░░░  50%");
         assert_eq!(plain(50, 30, 100), "███░░░░░░░  30%");
         assert_eq!(plain(0, 99, 100), "▓▓▓▓▓▓▓▓▓░  99%");
