@@ -157,7 +157,22 @@ pub(crate) fn is_extended_name(name: &str) -> bool {
 #[derive(Clone, Debug, Default)]
 pub struct Resources(Vec<i64>);
 
+impl PartialEq for Resources {
+    fn eq(&self, other: &Self) -> bool {
+        let shared = self.0.len().min(other.0.len());
+        let (mine, theirs) = (self.0.split_at(shared), other.0.split_at(shared));
+        mine.0 == theirs.0 && mine.1.iter().chain(theirs.1).all(|amount| *amount == 0)
+    }
+}
+
+impl Eq for Resources {}
+
 impl Resources {
+    /// Nothing of anything, with room for the columns of `other`.
+    pub fn zeros(other: &Self) -> Self {
+        Self(vec![0; other.0.len()])
+    }
+
     /// The amount in a column.
     pub fn get(&self, id: ResourceId) -> i64 {
         self.0.get(id.index()).copied().unwrap_or(0)
@@ -201,7 +216,7 @@ impl Resources {
 }
 
 /// What a pod asks for, in the forms that upstream computes (`component-helpers/resource`).
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct PodRequests {
     /// With pod-level resources, and with what the kubelet gave where that is more: what the pod
     /// takes up on its node, and what BalancedAllocation scores by.

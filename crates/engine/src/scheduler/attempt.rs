@@ -130,23 +130,20 @@ impl Scheduler {
 
     /// Puts a popped pod on a node for the time being, until the API says so too.
     ///
-    /// Returns the pod as it will be on its node; `None` if it is not popped, or on a node already.
+    /// Returns the pod as it was popped; `None` if it is not popped, or on a node already.
     pub fn assume(&mut self, uid: &str, node: Sym) -> Option<Arc<Pod>> {
         if self.cluster.pod(uid).is_some() {
             return None;
         }
         let mut queued = self.attempts.remove(uid)?;
         queued.flushed = false;
-        let pod = Arc::new(Pod {
-            node_name: Some(node),
-            ..(*queued.pod).clone()
-        });
-        self.cluster.upsert(Object::Pod(pod.clone()));
+        let pod = queued.pod.clone();
+        self.cluster.place_pod(pod.clone(), node);
         self.assumed.insert(pod.uid.clone(), ());
         self.nominator.remove(uid);
         let binding = Binding {
             queued,
-            pod: pod.clone(),
+            node,
             reserved: Vec::new(),
         };
         self.bindings.insert(pod.uid.clone(), binding);
@@ -195,10 +192,11 @@ impl Scheduler {
     /// The pod is bound. What PostBind asks for is among the [effects](Self::take_effects).
     pub fn bound(&mut self, uid: &str) {
         self.queue.done(uid);
-        let Some(Binding { pod, .. }) = self.bindings.remove(uid) else {
+        let Some(Binding { queued, node, .. }) = self.bindings.remove(uid) else {
             return;
         };
-        if let (Some(framework), Some(node)) = (self.profiles.of(&pod), pod.node_name) {
+        let pod = queued.pod;
+        if let Some(framework) = self.profiles.of(&pod) {
             let steps = framework.run_post_bind(self.cx(), &pod, node);
             if !steps.is_empty() {
                 self.effects.push(Effect::PostBind { pod, steps });
@@ -213,7 +211,7 @@ impl Scheduler {
             return;
         };
         let is_free = self.forget(&binding);
-        let freed = Some(Object::Pod(binding.pod));
+        let freed = Some(Object::Pod(on_node(&binding.queued.pod, binding.node)));
         let event = ClusterEvent::ASSIGNED_POD_DELETE;
         let nomination = Nomination::Set(None);
         if failure.is_rejection() {
@@ -236,7 +234,7 @@ impl Scheduler {
         for (assumed, before) in binding.reserved.iter().rev() {
             self.unreserve(assumed, before.as_ref());
         }
-        let uid = &binding.pod.uid;
+        let uid = &binding.queued.pod.uid;
         if self.assumed.remove(uid).is_some() {
             self.cluster.remove_pod(uid);
             return true;
@@ -262,4 +260,12 @@ impl Scheduler {
             }
         }
     }
+}
+
+/// An assumed pod as it would be on its node.
+pub(super) fn on_node(pod: &Pod, node: Sym) -> Arc<Pod> {
+    Arc::new(Pod {
+        node_name: Some(node),
+        ..pod.clone()
+    })
 }

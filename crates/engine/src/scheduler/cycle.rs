@@ -158,7 +158,7 @@ impl Scheduler {
         let Some(binding) = self.bindings.get(&uid) else {
             return;
         };
-        let pod = binding.pod.clone();
+        let pod = binding.queued.pod.clone();
         // From here on the pod cannot be rejected any more, it can only fail.
         self.queue.done(&uid);
         let framework = self.framework_of(&pod);

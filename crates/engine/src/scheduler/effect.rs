@@ -13,7 +13,7 @@ pub enum Effect {
     /// Bind a pod: take these steps in this order. Answered by
     /// [`bound`](super::Scheduler::bound) or [`bind_failed`](super::Scheduler::bind_failed).
     Bind {
-        /// The pod, as it will be on its node.
+        /// The pod, as it was popped.
         pod: Arc<Pod>,
         /// The node.
         node: Sym,
@@ -22,7 +22,7 @@ pub enum Effect {
     },
     /// After a binding: take these steps. Nobody waits for an answer.
     PostBind {
-        /// The pod on its node.
+        /// The pod, as it was popped.
         pod: Arc<Pod>,
         /// What PostBind asks for.
         steps: Vec<PluginEffect>,

@@ -1,5 +1,6 @@
 //! Changes of objects. Upstream's `pkg/scheduler/eventhandlers.go`.
 
+use super::attempt::on_node;
 use super::{Scheduler, node_events, pod_events};
 use crate::framework::{Action, ClusterEvent, EventResource};
 use crate::model::{Kind, Node, Object, Pod};
@@ -180,9 +181,10 @@ impl Scheduler {
     /// A pod is deleted on its way to a node: the binding will fail, but what was kept for the pod
     /// is free at once.
     fn assumed_pod_deleted(&mut self, uid: &str, now: Time) {
-        let Some(pod) = self.cluster.pod(uid).cloned() else {
+        let (Some(pod), Some(node)) = (self.cluster.pod(uid), self.cluster.node_of_pod(uid)) else {
             return;
         };
+        let pod = on_node(pod, node);
         let is_waiting = self.waiting.contains_key(uid);
         if !is_waiting {
             self.assumed.remove(uid);

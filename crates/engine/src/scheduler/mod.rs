@@ -23,7 +23,7 @@ pub use handlers::Change;
 
 use crate::Snapshot;
 use crate::framework::{Cx, Nomination};
-use crate::model::{Object, Pod};
+use crate::model::Object;
 use crate::plugins::default_preemption::Preempting;
 use crate::queue::{Env, Nominator, Profiles, QueueConfig, QueuedPod, SchedulingQueue};
 use cycle::Waiting;
@@ -56,8 +56,8 @@ pub struct Scheduler {
 pub struct Binding {
     /// The pod as the queue knew it.
     pub queued: QueuedPod,
-    /// The pod as it will be on its node.
-    pub pod: Arc<Pod>,
+    /// Its node.
+    pub node: Sym,
     /// Objects that Reserve changed, as they are assumed to be, with what they were.
     reserved: Vec<(Object, Option<Object>)>,
 }

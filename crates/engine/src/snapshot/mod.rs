@@ -3,6 +3,7 @@
 mod device_classes;
 mod node_info;
 mod objects;
+mod pods;
 
 pub use node_info::NodeInfo;
 pub use objects::Objects;
@@ -12,6 +13,7 @@ use crate::model::{
     PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget, PodSelectorOwner,
     ResourceClaim, ResourceNames, ResourceSlice, StorageClass, VolumeAttachment,
 };
+use pods::Placed;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stowplan_base::{Lookup, Names, Sym};
@@ -39,9 +41,10 @@ pub struct Snapshot {
     node_index: Lookup<Sym, usize>,
     /// Pods on nodes that do not exist (yet): they count once their node appears.
     orphans: BTreeMap<Sym, Vec<Arc<Pod>>>,
-    pods: Lookup<Arc<str>, Arc<Pod>>,
-    /// Every pod as the API has it, pending ones included.
-    listed_pods: Objects<Pod>,
+    /// The pods on nodes, by uid.
+    pods: Lookup<Arc<str>, Placed>,
+    /// Every pod as the API has it, pending ones included, by (namespace, name).
+    listed_pods: Lookup<(Sym, Sym), Arc<Pod>>,
     images: Lookup<Sym, ImageState>,
     extended_resources: device_classes::ExtendedResources,
     no_labels: Labels,
@@ -98,26 +101,6 @@ impl Snapshot {
     /// Where in [`nodes`](Self::nodes) the node of this name stands.
     pub fn node_position(&self, name: Sym) -> Option<usize> {
         self.node_index.get(&name).copied()
-    }
-
-    /// The assigned or assumed pod of this uid.
-    pub fn pod(&self, uid: &str) -> Option<&Arc<Pod>> {
-        self.pods.get(uid)
-    }
-
-    /// The pod of this name as the API has it, pending or assigned.
-    pub fn listed_pod(&self, namespace: Sym, name: Sym) -> Option<&Arc<Pod>> {
-        self.listed_pods.get(namespace, name)
-    }
-
-    /// Keeps what the API says of a pod, without putting it on a node; returns what it replaced.
-    pub fn list_pod(&mut self, pod: Arc<Pod>) -> Option<Arc<Pod>> {
-        self.listed_pods.insert(pod.namespace, pod.name, pod)
-    }
-
-    /// The API has no pod of this name any more; returns what it was.
-    pub fn unlist_pod(&mut self, namespace: Sym, name: Sym) -> Option<Arc<Pod>> {
-        self.listed_pods.remove(namespace, name)
     }
 
     /// How the image of this name is spread.
@@ -284,41 +267,6 @@ impl Snapshot {
         self.extended_resources
             .update(&class, old.as_deref(), &self.names);
         old
-    }
-
-    fn upsert_pod(&mut self, pod: Arc<Pod>) -> Option<Arc<Pod>> {
-        let old = self.remove_pod(&pod.uid);
-        let (Some(node), false) = (pod.node_name, pod.finished) else {
-            return old;
-        };
-        self.pods.insert(pod.uid.clone(), pod.clone());
-        match self.node_position(node) {
-            Some(at) => self.nodes[at].add_pod(pod),
-            None => self.orphans.entry(node).or_default().push(pod),
-        }
-        old
-    }
-
-    /// Takes an assigned or assumed pod out; returns it.
-    pub fn remove_pod(&mut self, uid: &str) -> Option<Arc<Pod>> {
-        let pod = self.pods.remove(uid)?;
-        let node = pod
-            .node_name
-            .expect("only assigned pods enter the snapshot");
-        match self.node_position(node) {
-            Some(at) => {
-                self.nodes[at].remove_pod(uid);
-            }
-            None => {
-                if let Some(pods) = self.orphans.get_mut(&node) {
-                    pods.retain(|p| *p.uid != *uid);
-                    if pods.is_empty() {
-                        self.orphans.remove(&node);
-                    }
-                }
-            }
-        }
-        Some(pod)
     }
 
     fn upsert_node(&mut self, node: Arc<Node>) -> Option<Arc<Node>> {

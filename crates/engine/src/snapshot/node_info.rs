@@ -1,8 +1,13 @@
 //! A node with what is on it.
 
+use super::pods::swap;
 use crate::model::{Node, Pod, Resources, UsedPorts, VolumeSource};
 use std::sync::Arc;
 use stowplan_base::Sym;
+
+/// How many pods a node has room for from the start, so that placing the first few need not
+/// allocate. Small: there may be a million nodes.
+const FEW_PODS: usize = 8;
 
 /// A node, the pods on it, and their sums. Upstream's `NodeInfo`.
 ///
@@ -33,15 +38,15 @@ impl NodeInfo {
     /// A node without pods.
     pub fn new(node: Arc<Node>) -> Self {
         Self {
-            node,
-            pods: Vec::new(),
+            pods: Vec::with_capacity(FEW_PODS),
             pods_with_affinity: Vec::new(),
             pods_with_required_anti_affinity: Vec::new(),
-            requested: Resources::default(),
+            requested: Resources::zeros(&node.allocatable),
             non_zero_cpu_milli: 0,
             non_zero_memory: 0,
             used_ports: UsedPorts::default(),
             claim_users: Vec::new(),
+            node,
         }
     }
 
@@ -82,10 +87,32 @@ impl NodeInfo {
     /// Takes a pod off the node; returns it.
     pub fn remove_pod(&mut self, uid: &str) -> Option<Arc<Pod>> {
         let at = self.pods.iter().position(|pod| *pod.uid == *uid)?;
+        Some(self.remove_pod_at(at))
+    }
+
+    /// Takes this very pod off the node.
+    pub(super) fn remove_this_pod(&mut self, pod: &Arc<Pod>) {
+        if let Some(at) = self.pods.iter().position(|p| Arc::ptr_eq(p, pod)) {
+            self.remove_pod_at(at);
+        }
+    }
+
+    /// Replaces a pod by a version of it that looks the same.
+    pub(super) fn swap_pod(&mut self, old: &Arc<Pod>, new: &Arc<Pod>) {
+        swap(&mut self.pods, old, new);
+        if new.has_pod_affinity() {
+            swap(&mut self.pods_with_affinity, old, new);
+            swap(&mut self.pods_with_required_anti_affinity, old, new);
+        }
+    }
+
+    fn remove_pod_at(&mut self, at: usize) -> Arc<Pod> {
         let pod = self.pods.swap_remove(at);
-        self.pods_with_affinity.retain(|p| *p.uid != *uid);
-        self.pods_with_required_anti_affinity
-            .retain(|p| *p.uid != *uid);
+        if pod.has_pod_affinity() {
+            let stays = |p: &Arc<Pod>| !Arc::ptr_eq(p, &pod);
+            self.pods_with_affinity.retain(stays);
+            self.pods_with_required_anti_affinity.retain(stays);
+        }
         self.requested.sub(&pod.requests.total_columns);
         let requests = &pod.requests;
         self.non_zero_cpu_milli = self
@@ -103,7 +130,7 @@ impl NodeInfo {
                 }
             }
         }
-        Some(pod)
+        pod
     }
 }
 

@@ -217,7 +217,7 @@ fn everywhere(scheduler: &Scheduler) -> Vec<(&QueuedPod, &'static str)> {
     // only as long as it is in flight.
     let is_shown = |pod: &QueuedPod| {
         let uid = &pod.pod.uid;
-        queue.is_in_flight(uid) && scheduler.bindings().all(|b| b.pod.uid != *uid)
+        queue.is_in_flight(uid) && scheduler.bindings().all(|b| b.queued.pod.uid != *uid)
     };
     for pod in scheduler.attempts().filter(|pod| is_shown(pod)) {
         entries.push((pod, "in_flight"));

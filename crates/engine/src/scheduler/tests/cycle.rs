@@ -3,6 +3,7 @@
 use super::Rig;
 use crate::framework::{Effect as PluginEffect, Nomination};
 use crate::model::Object;
+use crate::scheduler::attempt::on_node;
 use crate::scheduler::{Effect, Failure};
 use std::sync::Arc;
 use stowplan_base::Rng;
@@ -31,7 +32,7 @@ fn a_pod_that_fits_is_assumed_and_bound() {
     let [Effect::Bind { pod, node, steps }] = &effects[..] else {
         panic!("{effects:?}");
     };
-    assert_eq!(pod.node_name, Some(*node));
+    assert_eq!(rig.scheduler.cluster.node_of_pod(&pod.uid), Some(*node));
     assert!(matches!(steps[..], [PluginEffect::Bind { .. }]));
     assert!(rig.in_flight().is_empty(), "past Permit");
     assert_eq!(rig.place("p"), "assumed");
@@ -44,7 +45,7 @@ fn a_pod_that_fits_is_assumed_and_bound() {
         "{effects:?}"
     );
 
-    let bound = pod.clone();
+    let bound = on_node(pod, *node);
     rig.upsert(Object::Pod(bound.clone()));
     rig.scheduler.bound(&bound.uid);
     assert_eq!(rig.place("p"), "nowhere");
