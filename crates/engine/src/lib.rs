@@ -6,6 +6,7 @@
 //! - [`model`]: the objects, as the door (`stowplan-bridge`) hands them in.
 //! - [`Snapshot`]: the cluster's present state.
 //! - [`framework`]: the extension points, and how a profile of plugins is run.
+//! - [`packing`]: bin packing in the place of scores, and how well it does.
 //! - [`plugins`]: one file or folder per in-tree plugin.
 //! - [`queue`]: the scheduling queue, a state machine over time.
 //! - [`explain`]: the same attempt with everything kept.
@@ -15,6 +16,7 @@
 pub mod explain;
 pub mod framework;
 pub mod model;
+pub mod packing;
 pub mod plugins;
 pub mod queue;
 pub mod schedule;

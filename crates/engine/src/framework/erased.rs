@@ -8,6 +8,7 @@ use super::{
 };
 use crate::NodeInfo;
 use crate::model::{Object, Pod};
+use crate::packing::Packing;
 use std::cmp::Ordering;
 use std::sync::Arc;
 use stowplan_base::{Sym, Time};
@@ -56,6 +57,7 @@ pub trait AnyPlugin {
         nodes: &[&NodeInfo],
     ) -> Vec<Option<i64>>;
     fn normalize(&self, state: &dyn State, raw: i64, over: Range) -> i64;
+    fn packing(&self) -> Option<Packing>;
     fn reserve(
         &self,
         cx: Cx<'_>,
@@ -214,6 +216,10 @@ impl<P: Plugin> AnyPlugin for P {
 
     fn normalize(&self, state: &dyn State, raw: i64, over: Range) -> i64 {
         Plugin::normalize(self, typed(state), raw, over)
+    }
+
+    fn packing(&self) -> Option<Packing> {
+        Plugin::packing(self)
     }
 
     fn reserve(

@@ -2,6 +2,7 @@
 
 use super::{ClusterEvent, CycleState, Fit, Framework, NodeStatuses, Registration, Slot, Status};
 use crate::model::{Object, Pod};
+use crate::packing::Packing;
 use crate::plugins::default_preemption::{Preempting, PreemptionReport};
 use crate::queue::Nominator;
 use crate::{NodeInfo, Snapshot};
@@ -273,6 +274,11 @@ pub trait Plugin: 'static {
     /// Brings a raw score into 0..=100. Upstream's NormalizeScore.
     fn normalize(&self, _state: &Self::Score, raw: i64, _over: Range) -> i64 {
         raw
+    }
+
+    /// A policy that takes the place of all scores in the profiles that enable this plugin at Score.
+    fn packing(&self) -> Option<Packing> {
+        None
     }
 
     /// The objects that change when the pod goes to the node, as they will be. They are assumed at

@@ -1,5 +1,6 @@
 //! The in-tree plugins, one file or folder each, filter and score side by side.
 
+pub mod bin_packing;
 mod change;
 mod claims;
 mod csi_migration;
@@ -8,6 +9,7 @@ pub mod default_preemption;
 pub mod dynamic_resources;
 pub mod image_locality;
 pub mod inter_pod_affinity;
+pub mod largest_first;
 pub mod node_affinity;
 pub mod node_declared_features;
 pub mod node_name;

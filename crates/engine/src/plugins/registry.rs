@@ -1,10 +1,13 @@
-//! All in-tree plugins by name. Upstream's `pkg/scheduler/framework/plugins/registry.go`.
+//! All in-tree plugins by name. Upstream's `pkg/scheduler/framework/plugins/registry.go`, with two
+//! of our own for bin packing.
 
+use super::bin_packing::{BinPacking, BinPackingArgs};
 use super::default_binder::DefaultBinder;
 use super::default_preemption::{DefaultPreemption, DefaultPreemptionArgs};
 use super::dynamic_resources::{DynamicResources, DynamicResourcesArgs};
 use super::image_locality::ImageLocality;
 use super::inter_pod_affinity::{InterPodAffinity, InterPodAffinityArgs};
+use super::largest_first::{LargestFirst, LargestFirstArgs};
 use super::node_affinity::{NodeAffinity, NodeAffinityArgs};
 use super::node_declared_features::NodeDeclaredFeatures;
 use super::node_name::NodeName;
@@ -28,12 +31,16 @@ use crate::framework::{AnyPlugin, Framework, Plugin, Plugins, expand};
 /// unless set.
 #[derive(Clone, Debug, Default)]
 pub struct PluginArgs {
+    /// `BinPackingArgs`.
+    pub bin_packing: BinPackingArgs,
     /// `DefaultPreemptionArgs`.
     pub default_preemption: DefaultPreemptionArgs,
     /// `DynamicResourcesArgs`.
     pub dynamic_resources: DynamicResourcesArgs,
     /// `InterPodAffinityArgs`.
     pub inter_pod_affinity: InterPodAffinityArgs,
+    /// `LargestFirstArgs`.
+    pub largest_first: LargestFirstArgs,
     /// `NodeAffinityArgs`.
     pub node_affinity: NodeAffinityArgs,
     /// `NodeResourcesBalancedAllocationArgs`.
@@ -87,6 +94,8 @@ impl Registry {
         .with(|_| ImageLocality)
         .with(|_| DefaultBinder)
         .with(|_| NodeDeclaredFeatures)
+        .with(|args| BinPacking::new(&args.bin_packing))
+        .with(|args| LargestFirst::new(args.largest_first.clone()))
     }
 
     /// The registry with one plugin more; a plugin of the same name is replaced.

@@ -13,6 +13,7 @@ pub use scores::{PluginScores, ScoreTable};
 
 use super::{AnyPlugin, ClusterEvent, Cx, Hint, PluginStatus, Point, Registration};
 use crate::model::{Object, Pod};
+use crate::packing::Packing;
 use std::cmp::Ordering;
 use stowplan_base::Time;
 
@@ -25,6 +26,8 @@ pub struct Framework {
     enabled: [Vec<usize>; Point::ALL.len()],
     /// Per plugin, what its score is multiplied by.
     weights: Vec<i64>,
+    /// What takes the place of the scores.
+    packing: Option<Packing>,
 }
 
 impl Framework {
@@ -38,11 +41,14 @@ impl Framework {
         weights: Vec<i64>,
     ) -> Self {
         assert_eq!(plugins.len(), weights.len(), "one weight per plugin");
+        let mut scoring = enabled[Point::Score as usize].iter();
+        let packing = scoring.find_map(|&i| plugins[i].packing());
         Self {
             profile_name,
             plugins,
             enabled,
             weights,
+            packing,
         }
     }
 
@@ -62,6 +68,11 @@ impl Framework {
         self.at(Point::Score)
             .map(|(i, plugin)| (plugin.name(), self.weights[i]))
             .collect()
+    }
+
+    /// The packing policy that takes the place of the scores, if the profile has one.
+    pub fn packing(&self) -> Option<Packing> {
+        self.packing
     }
 
     /// The first PreEnqueue plugin that holds the pod back; `gated_by`, which held it back before,

@@ -7,6 +7,8 @@ use crate::framework::{
     AnyPlugin, Cx, CycleState, PluginStatus, Point, PreScore, Range, Slot, Status,
 };
 use crate::model::Pod;
+use crate::packing::Packing;
+use crate::plugins::bin_packing::BinPacking;
 
 /// The greatest score of one plugin for one node.
 pub(crate) const MAX_NODE_SCORE: i64 = 100;
@@ -35,7 +37,7 @@ pub struct ScoreTable {
 
 impl Framework {
     fn has_scores(&self) -> bool {
-        !self.enabled[Point::Score as usize].is_empty()
+        !self.enabled[Point::Score as usize].is_empty() && self.packing.is_none()
     }
 
     /// Runs Score and NormalizeScore over the feasible nodes, after PreScore.
@@ -46,6 +48,9 @@ impl Framework {
         pod: &Pod,
         feasible: &[&NodeInfo],
     ) -> Result<ScoreTable, PluginStatus> {
+        if let Some(packing) = self.packing {
+            return Ok(packing_keys(packing, cx, pod, feasible));
+        }
         let mut table = ScoreTable {
             totals: vec![0; feasible.len()],
             ..ScoreTable::default()
@@ -78,7 +83,8 @@ impl Framework {
             .collect()
     }
 
-    /// Runs PreScore over the feasible nodes; for nothing, if no plugin scores.
+    /// Runs PreScore over the feasible nodes; for nothing, if no plugin scores or a packing policy
+    /// decides.
     pub fn run_pre_score(
         &self,
         cx: Cx<'_>,
@@ -112,6 +118,24 @@ impl Framework {
             }
         }
         Ok(())
+    }
+}
+
+/// The keys of a packing policy, as if they were the scores of one plugin.
+fn packing_keys(packing: Packing, cx: Cx<'_>, pod: &Pod, feasible: &[&NodeInfo]) -> ScoreTable {
+    let key = |node: &&NodeInfo| {
+        let position = cx.cluster.node_position(node.node.name);
+        packing.key(pod, node, position.unwrap_or(usize::MAX))
+    };
+    let keys: Vec<i64> = feasible.iter().map(key).collect();
+    ScoreTable {
+        plugins: vec![PluginScores {
+            plugin: BinPacking::NAME,
+            weight: 1,
+            raw: keys.iter().copied().map(Some).collect(),
+            normalized: keys.clone(),
+        }],
+        totals: keys,
     }
 }
 

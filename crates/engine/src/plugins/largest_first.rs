@@ -1,0 +1,93 @@
+//! LargestFirst. An extension: kube-scheduler has no such plugin.
+
+use crate::framework::{Plugin, Point};
+use crate::model::{Pod, ResourceId};
+use std::cmp::Ordering;
+use stowplan_base::Time;
+
+/// `LargestFirstArgs`.
+#[derive(Clone, Debug)]
+pub struct LargestFirstArgs {
+    /// `reference`: what pods are measured by. Amounts are greater than 0; resources that are not
+    /// named do not count.
+    pub reference: Vec<(ResourceId, i64)>,
+}
+
+impl Default for LargestFirstArgs {
+    fn default() -> Self {
+        Self {
+            reference: vec![(ResourceId::CPU, 1000), (ResourceId::MEMORY, 4 << 30)],
+        }
+    }
+}
+
+/// The plugin: higher priority first, then the larger pod, then whoever has waited longer.
+#[derive(Clone, Debug, Default)]
+pub struct LargestFirst {
+    args: LargestFirstArgs,
+}
+
+impl LargestFirst {
+    /// The plugin with its arguments.
+    pub fn new(args: LargestFirstArgs) -> Self {
+        Self { args }
+    }
+
+    /// The pod's largest request as a share of the reference, in millionths.
+    fn size(&self, pod: &Pod) -> i128 {
+        let requests = &pod.requests.total_columns;
+        let share = |(id, unit): &(ResourceId, i64)| {
+            i128::from(requests.get(*id)) * 1_000_000 / i128::from((*unit).max(1))
+        };
+        self.args.reference.iter().map(share).max().unwrap_or(0)
+    }
+}
+
+impl Plugin for LargestFirst {
+    const NAME: &'static str = "LargestFirst";
+    const POINTS: &'static [Point] = &[Point::QueueSort];
+    type Filter = ();
+    type Score = ();
+
+    fn order(&self, a: (&Pod, Time), b: (&Pod, Time)) -> Ordering {
+        let by_priority = b.0.priority.cmp(&a.0.priority);
+        let by_size = || self.size(b.0).cmp(&self.size(a.0));
+        by_priority.then_with(by_size).then(a.1.cmp(&b.1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::World;
+
+    #[test]
+    fn priority_then_size_then_arrival() {
+        let mut world = World::default();
+        let mut pod = |name: &str, requests: &[(&str, &str)]| {
+            let mut pod = world.pod(&format!("ns/{name}"), &[]);
+            world.set_requests(&mut pod, requests);
+            pod
+        };
+        let mut urgent = pod("urgent", &[]);
+        urgent.priority = 1;
+        let in_order = [
+            urgent,
+            pod("memory", &[("cpu", "1"), ("memory", "16Gi")]),
+            pod("cpu", &[("cpu", "3"), ("memory", "1Gi")]),
+            pod("small", &[("cpu", "100m"), ("x.com/gpu", "8")]),
+            pod("nothing", &[]),
+        ];
+        let sort = LargestFirst::default();
+        let [early, late] = [1, 2].map(Time::from_secs);
+        for (i, first) in in_order.iter().enumerate() {
+            for second in &in_order[i + 1..] {
+                let order = sort.order((first, late), (second, early));
+                assert_eq!(order, Ordering::Less, "{} {}", first.key, second.key);
+            }
+            let same = |a, b| sort.order((first, a), (first, b));
+            assert_eq!(same(early, late), Ordering::Less);
+            assert_eq!(same(late, late), Ordering::Equal);
+        }
+    }
+}
