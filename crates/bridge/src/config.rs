@@ -7,10 +7,12 @@ use serde_json::Value;
 use stowplan_api::config::{
     self as api, ConfigError, ConfigErrors, KubeSchedulerConfiguration, Path,
 };
-use stowplan_base::Duration;
+use stowplan_base::{Duration, ParseQuantityError, Quantity};
 use stowplan_engine::framework::{
     EnabledPlugin, Framework, PluginSet, Plugins, Point, ProfileError, expand,
 };
+use stowplan_engine::model::{ResourceId, ResourceList};
+use stowplan_engine::packing::Packing;
 use stowplan_engine::plugins::node_resources::fit::{
     ResourceSpec, ScoringStrategy, ScoringStrategyKind,
 };
@@ -215,6 +217,9 @@ fn set_args(
     path: &Path,
 ) -> Result<(), ConfigError> {
     match args {
+        api::PluginArgs::BinPacking(args) => {
+            to.bin_packing.policy = Packing::from_name(&args.policy).unwrap_or_default();
+        }
         api::PluginArgs::DefaultPreemption(args) => {
             to.default_preemption.min_candidate_nodes_percentage =
                 args.min_candidate_nodes_percentage;
@@ -228,6 +233,9 @@ fn set_args(
             to.inter_pod_affinity
                 .ignore_preferred_terms_of_existing_pods =
                 args.ignore_preferred_terms_of_existing_pods;
+        }
+        api::PluginArgs::LargestFirst(args) => {
+            to.largest_first.reference = reference(args, door, path)?;
         }
         api::PluginArgs::NodeAffinity(args) => {
             to.node_affinity.added_affinity = node_affinity(door, args.added_affinity.as_ref());
@@ -250,6 +258,26 @@ fn set_args(
         api::PluginArgs::Other(_) => {}
     }
     Ok(())
+}
+
+/// What pods are measured by, column by column.
+fn reference(
+    args: &api::LargestFirstArgs,
+    door: &mut Door<'_>,
+    path: &Path,
+) -> Result<Vec<(ResourceId, i64)>, ConfigError> {
+    let path = path.child("reference");
+    let mut amounts = Vec::new();
+    for (name, amount) in &args.reference {
+        let amount: Quantity = amount.0.parse().map_err(|error| {
+            let error: ParseQuantityError = error;
+            path.key(name).error(error.to_string())
+        })?;
+        amounts.push((door.sym(name), amount));
+    }
+    let list = ResourceList::new(amounts);
+    let columns = door.resource_names.resources(&list, door.names);
+    Ok(columns.iter().collect())
 }
 
 fn resources(resources: &[api::ResourceSpec]) -> Vec<ResourceSpec> {

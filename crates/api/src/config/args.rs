@@ -2,7 +2,7 @@
 //!
 //! `Default` is what upstream's defaulting makes of absent fields.
 
-use super::Duration;
+use super::{BinPackingArgs, Duration, LargestFirstArgs};
 use k8s_openapi::api::core::v1::{NodeAffinity, TopologySpreadConstraint};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -11,9 +11,11 @@ use serde_json::Value;
 #[derive(Clone, PartialEq, Debug)]
 #[allow(missing_docs)] // The plugins' own names.
 pub enum PluginArgs {
+    BinPacking(BinPackingArgs),
     DefaultPreemption(DefaultPreemptionArgs),
     DynamicResources(DynamicResourcesArgs),
     InterPodAffinity(InterPodAffinityArgs),
+    LargestFirst(LargestFirstArgs),
     NodeAffinity(NodeAffinityArgs),
     NodeResourcesBalancedAllocation(NodeResourcesBalancedAllocationArgs),
     NodeResourcesFit(NodeResourcesFitArgs),

@@ -64,7 +64,7 @@ fn plugin_args(
         };
     }
     typed_args! {
-        DefaultPreemption DynamicResources InterPodAffinity NodeAffinity
+        BinPacking DefaultPreemption DynamicResources InterPodAffinity LargestFirst NodeAffinity
         NodeResourcesBalancedAllocation NodeResourcesFit PodTopologySpread VolumeBinding
     }
 }

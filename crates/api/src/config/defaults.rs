@@ -17,8 +17,11 @@ impl KubeSchedulerConfiguration {
                 .scheduler_name
                 .get_or_insert_with(|| "default-scheduler".to_owned());
         }
-        for config in self.profiles.iter_mut().flat_map(|p| &mut p.plugin_config) {
-            config.args.set_defaults();
+        for profile in &mut self.profiles {
+            for config in &mut profile.plugin_config {
+                config.args.set_defaults();
+            }
+            profile.set_queue_sort();
         }
         self.leader_election.set_defaults();
         self.client_connection.set_defaults();
@@ -58,7 +61,7 @@ impl ClientConnection {
 }
 
 impl PluginArgs {
-    fn set_defaults(&mut self) {
+    pub(super) fn set_defaults(&mut self) {
         match self {
             Self::NodeResourcesFit(args) => fill_resources(&mut args.scoring_strategy.resources),
             Self::NodeResourcesBalancedAllocation(args) => fill_resources(&mut args.resources),

@@ -3,13 +3,14 @@
 //!
 //! Follows upstream's `pkg/scheduler/apis/config` (v1 types, defaults, validation) with the feature
 //! gates of v1.36 at their defaults. What it does not do is merge a profile's plugins with the
-//! default ones: that is the engine's.
+//! default ones: that is the engine's. What is ours alone is in `packing.rs`.
 
 mod args;
 mod decode;
 mod defaults;
 mod duration;
 mod extender;
+mod packing;
 mod types;
 mod validation;
 
@@ -22,6 +23,7 @@ pub use args::{
 };
 pub use duration::Duration;
 pub use extender::{Extender, ExtenderManagedResource, ExtenderTlsConfig};
+pub use packing::{BinPackingArgs, LargestFirstArgs};
 pub use types::{
     ClientConnection, KubeSchedulerConfiguration, LeaderElection, Plugin, PluginConfig, PluginSet,
     Plugins, Profile,

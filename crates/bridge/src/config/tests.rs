@@ -141,9 +141,11 @@ fn args(text: &str) -> PluginArgs {
 #[test]
 fn defaults_are_the_same_on_both_sides() {
     let plugins = [
+        "BinPacking",
         "DefaultPreemption",
         "DynamicResources",
         "InterPodAffinity",
+        "LargestFirst",
         "NodeAffinity",
         "NodeResourcesBalancedAllocation",
         "NodeResourcesFit",
@@ -225,4 +227,43 @@ fn backoff_comes_from_the_configuration() {
     assert_eq!(queue.initial_backoff, Duration::from_secs(3));
     assert_eq!(queue.max_backoff, Duration::from_secs(30));
     assert_eq!(queue.max_in_unschedulable_pods, Duration::from_secs(300));
+}
+
+#[test]
+fn packing_policies_have_the_same_names_on_both_sides() {
+    let names = Packing::ALL.map(Packing::name);
+    assert_eq!(names, api::BinPackingArgs::POLICIES);
+}
+
+#[test]
+fn a_profile_can_pack() {
+    let profile = |policy: &str| {
+        framework(json!({
+            "plugins": {"multiPoint": {"enabled": [{"name": "BinPacking"}]}},
+            "pluginConfig": [{"name": "BinPacking", "args": {"policy": policy}}],
+        }))
+    };
+    for policy in Packing::ALL {
+        let framework = profile(policy.name());
+        assert_eq!(framework.packing(), Some(policy));
+        let decreasing = policy == Packing::FirstFitDecreasing;
+        let sort = if decreasing {
+            "LargestFirst"
+        } else {
+            "PrioritySort"
+        };
+        assert_eq!(framework.enabled_at(Point::QueueSort), [sort]);
+    }
+    let scoring = json!({"pluginConfig": [{"name": "BinPacking", "args": {"policy": "FirstFit"}}]});
+    assert_eq!(framework(scoring).packing(), None, "it is not enabled");
+}
+
+#[test]
+fn sizes_are_measured_by_the_reference() {
+    let args = args(
+        "profiles: [{pluginConfig: [
+          {name: LargestFirst, args: {reference: {cpu: 16, memory: 1Ki, x.com/gpu: 4}}}]}]",
+    );
+    let amounts: Vec<i64> = args.largest_first.reference.iter().map(|r| r.1).collect();
+    assert_eq!(amounts, [16_000, 1024, 4]);
 }

@@ -7,6 +7,7 @@ use super::super::{
     ResourceSpec, ScoringStrategy, UtilizationShapePoint, VolumeBindingArgs,
 };
 use super::selector;
+use crate::config::packing;
 use crate::names;
 use k8s_openapi::api::core::v1::TopologySpreadConstraint;
 use std::collections::BTreeSet;
@@ -15,9 +16,11 @@ type Errors = Vec<ConfigError>;
 
 pub(super) fn validate(args: &PluginArgs, path: &Path, errors: &mut Errors) {
     match args {
+        PluginArgs::BinPacking(args) => packing::validate_policy(args, path, errors),
         PluginArgs::DefaultPreemption(args) => default_preemption(args, path, errors),
         PluginArgs::DynamicResources(args) => dynamic_resources(args, path, errors),
         PluginArgs::InterPodAffinity(args) => inter_pod_affinity(args, path, errors),
+        PluginArgs::LargestFirst(args) => packing::validate_reference(args, path, errors),
         PluginArgs::NodeAffinity(args) => {
             if let Some(affinity) = &args.added_affinity {
                 selector::node_affinity(affinity, &path.child("addedAffinity"), errors);

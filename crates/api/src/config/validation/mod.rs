@@ -6,7 +6,7 @@ mod selector;
 
 use super::{
     API_VERSION, ConfigError, Extender, KubeSchedulerConfiguration, LeaderElection, Path, Plugin,
-    PluginSet, Profile,
+    PluginSet, Profile, packing,
 };
 use crate::{names, resource_names};
 use serde_json::{Value, json};
@@ -130,6 +130,8 @@ fn profile(profile: &Profile, path: &Path, errors: &mut Vec<ConfigError>) {
             args::validate(&config.args, &path.child("args"), errors);
         }
     }
+    let path = path.child("plugins").child("queueSort").child("enabled");
+    packing::validate_queue_sort(profile, &path, errors);
 }
 
 fn removed(plugin: &str, path: &Path) -> ConfigError {
