@@ -71,6 +71,11 @@ impl Names {
     pub fn text(&self, sym: Sym) -> &str {
         &self.texts[sym.index()]
     }
+
+    /// Every text, by [`Sym::index`].
+    pub fn texts(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.texts.iter().map(|text| &**text)
+    }
 }
 
 macro_rules! well_known {
@@ -148,5 +153,6 @@ mod tests {
         assert_ne!(names.intern("b"), a);
         assert_eq!(names.get("a"), Some(a));
         assert_eq!(names.get("c"), None);
+        assert_eq!(names.texts().nth(a.index()), Some("a"));
     }
 }
