@@ -192,17 +192,22 @@ impl Author {
         }
     }
 
+    /// The pod is assumed on the node, and most often the API confirms it, sooner or later.
     fn bind(&mut self, mut pod: Pod, node: Sym) -> Vec<Event> {
-        pod.node_name = Some(node);
-        if self.dice.chance(80) {
-            pod.start_time = Some(Time::from_secs(self.dice.between(1, 5)));
-        }
         self.pending.retain(|waiting| waiting.uid != pod.uid);
         self.placed.push(pod.uid.clone());
-        vec![
+        let mut events = vec![
             Event::Denominate(pod.uid.clone()),
-            Event::Put(Object::Pod(Arc::new(pod))),
-        ]
+            Event::Assume(Arc::new(pod.clone()), node),
+        ];
+        if self.dice.chance(60) {
+            pod.node_name = Some(node);
+            if self.dice.chance(70) {
+                pod.start_time = Some(Time::from_secs(self.dice.between(1, 5)));
+            }
+            events.push(Event::Put(Object::Pod(Arc::new(pod))));
+        }
+        events
     }
 
     /// The pod waits for another attempt; if too many do, one gives up.
@@ -306,6 +311,8 @@ impl Author {
         let Some(pod) = self.some_placed(world) else {
             return Vec::new();
         };
+        let mut pod = Pod::clone(&pod);
+        pod.node_name = world.snapshot.node_of_pod(&pod.uid);
         let mut maker = Maker {
             dice: &mut self.dice,
             names: &mut world.snapshot.names,

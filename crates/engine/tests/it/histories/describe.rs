@@ -33,6 +33,12 @@ pub(super) fn describe(event: &Event, world: &World) -> String {
             )
         }
         Event::RemovePod(uid) => format!("remove Pod {uid}"),
+        Event::Assume(pod, node) => format!(
+            "assume Pod {} on {}: {}",
+            pod.uid,
+            text(*node),
+            pod_text(pod, &[], names)
+        ),
         Event::Nominate(pod, node) => format!(
             "nominate Pod {} to {}: {}",
             pod.uid,

@@ -18,6 +18,8 @@ pub(super) enum Event {
     Remove(Kind, Sym, Sym),
     /// The pod of this uid leaves its node, if it is on one.
     RemovePod(Arc<str>),
+    /// A pending pod counts on a node from now on, though the API does not say so yet.
+    Assume(Arc<Pod>, Sym),
     /// A pending pod is promised a node.
     Nominate(Arc<Pod>, Sym),
     /// The pod of this uid is promised nothing any more.
@@ -71,6 +73,10 @@ impl World {
             }
             Event::RemovePod(uid) => {
                 self.snapshot.remove_pod(uid);
+            }
+            Event::Assume(pod, node) => {
+                let pod = self.with_columns(pod);
+                self.snapshot.place_pod(pod, *node);
             }
             Event::Nominate(pod, node) => {
                 let pod = self.with_columns(pod);

@@ -54,6 +54,9 @@ pub(super) const HOSTNAME: &str = "kubernetes.io/hostname";
 pub(super) const RACK: &str = "rack";
 pub(super) const DISK: &str = "disk";
 pub(super) const SIZE: &str = "size";
+/// Labels that differ between the pods of one template.
+pub(super) const SHARD: &str = "shard";
+pub(super) const POD_NAME: &str = "pod-name";
 /// Keys by which terms and constraints make domains.
 pub(super) const TOPOLOGY_KEYS: [&str; 5] = [ZONE, HOSTNAME, RACK, ZONE, DISK];
 pub(super) const RESOURCES: [&str; 4] = [
@@ -97,10 +100,13 @@ impl Maker<'_> {
 
     /// A label that pods bear, at random.
     pub(super) fn pod_label(&mut self) -> (Sym, Sym) {
-        let (key, values): (_, &[_]) = match self.dice.below(4) {
-            0 | 1 => ("app", &["web", "db", "cache"]),
-            2 => ("tier", &["front", "back"]),
-            _ => ("version", &["v1", "v2"]),
+        let (key, values): (_, &[_]) = match self.dice.below(40) {
+            0..20 => ("app", &["web", "db", "cache"]),
+            20..30 => ("tier", &["front", "back"]),
+            30..38 => ("version", &["v1", "v2"]),
+            // Every pod of some templates bears another value, and hardly anybody asks.
+            38 => (SHARD, &["0", "1"]),
+            _ => (POD_NAME, &["p1", "p5", "p30"]),
         };
         (self.sym(key), self.one_of(values))
     }

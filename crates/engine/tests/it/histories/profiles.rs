@@ -2,10 +2,12 @@
 
 use super::describe::spelled;
 use super::maker::{DISK, Maker};
-use stowplan_engine::framework::{Framework, Plugins, Point, expand};
+use stowplan_engine::framework::{Framework, PluginSet, Plugins, Point, expand};
 use stowplan_engine::model::{
     NodeAffinity, NodeSelector, NodeSelectorTerm, Op, Requirement, SpreadConstraint,
 };
+use stowplan_engine::packing::Packing;
+use stowplan_engine::plugins::bin_packing::BinPacking;
 use stowplan_engine::plugins::node_resources::fit::{
     ResourceSpec, ScoringStrategy, ScoringStrategyKind,
 };
@@ -114,7 +116,7 @@ impl Maker<'_> {
     }
 
     fn profile(&mut self, missing: usize) -> Profile {
-        let args = self.arguments();
+        let mut args = self.arguments();
         let mut plugins = Plugins::default_plugins();
         for plugin in &mut plugins.multi_point.enabled {
             plugin.weight = *self.dice.pick(&[0, 1, 1, 2, 3, 10]);
@@ -126,6 +128,11 @@ impl Maker<'_> {
             let (point, names) = *self.dice.pick(&HARMLESS);
             let name = *self.dice.pick(names);
             plugins.at_mut(point).disabled.push(name.to_owned());
+        }
+        if self.dice.chance(10) {
+            args.bin_packing.policy = *self.dice.pick(&Packing::ALL);
+            let packing = PluginSet::enabling([(BinPacking::NAME, 1)]);
+            plugins.multi_point.enabled.extend(packing.enabled);
         }
         if missing > 0 && self.dice.chance(15) {
             let (point, name) = *self.dice.pick(&HARMFUL);

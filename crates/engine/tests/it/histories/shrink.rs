@@ -132,6 +132,7 @@ fn simpler_pod(event: &Event, simpler: fn(&mut Pod)) -> Event {
     };
     match event {
         Event::Put(Object::Pod(pod)) => Event::Put(Object::Pod(simple(pod))),
+        Event::Assume(pod, node) => Event::Assume(simple(pod), *node),
         Event::Nominate(pod, node) => Event::Nominate(simple(pod), *node),
         Event::Churn(pod, times) => Event::Churn(simple(pod), *times),
         Event::Decide(pod, profile) => Event::Decide(simple(pod), *profile),

@@ -1,6 +1,6 @@
 //! Templates of pods, covering what every plugin reads.
 
-use super::maker::{FEATURES, Maker, RESOURCES, resource_list};
+use super::maker::{FEATURES, Maker, POD_NAME, RESOURCES, SHARD, resource_list};
 use stowplan_base::{Quantity, Sym, Time, sym};
 use stowplan_engine::model::{
     HostPort, Labels, NodeAffinity, OwnerRef, Pod, PodClaim, PodClaimSource, PodKey, PodRequests,
@@ -11,17 +11,17 @@ use stowplan_engine::model::{
 pub(super) struct Template {
     /// A pod without a name.
     pod: Pod,
-    /// Every pod bears its own name as a label, as those of a StatefulSet do.
-    labels_name: bool,
+    /// Every pod bears labels of its own, as those of a StatefulSet do.
+    labels_differ: bool,
 }
 
 impl Maker<'_> {
     pub(super) fn template(&mut self) -> Template {
         let on = self.plan.features;
         let mut pod = self.bare_pod();
-        let labels_name = self.dice.chance(15);
+        let labels_differ = self.dice.chance(25);
         if self.dice.chance(20) {
-            return Template { pod, labels_name };
+            return Template { pod, labels_differ };
         }
         if on.taints && self.dice.chance(40) {
             let count = 1 + self.dice.below(2);
@@ -61,7 +61,7 @@ impl Maker<'_> {
         if self.dice.chance(2) {
             pod.node_name = Some(self.node_name());
         }
-        Template { pod, labels_name }
+        Template { pod, labels_differ }
     }
 
     fn bare_pod(&mut self) -> Pod {
@@ -223,9 +223,12 @@ impl Template {
         pod.name = maker.sym(&text);
         pod.uid = format!("uid-{serial}").into();
         pod.key.name = text.into();
-        if self.labels_name {
-            let own = (maker.sym("pod-name"), pod.name);
-            pod.labels = Labels::new(pod.labels.iter().chain([own]));
+        if self.labels_differ {
+            let own = [
+                (maker.sym(POD_NAME), pod.name),
+                (maker.sym(SHARD), maker.sym(&(serial % 3).to_string())),
+            ];
+            pod.labels = Labels::new(pod.labels.iter().chain(own));
         }
         for volume in &mut pod.volumes {
             if let VolumeSource::Ephemeral { claim } = &mut volume.source {
