@@ -50,6 +50,7 @@ pub(crate) enum Color {
 pub(crate) enum Command {
     Simulate(Simulate),
     Explain(Explain),
+    Bench(Bench),
     Completions(Completions),
 }
 
@@ -168,6 +169,51 @@ impl Explain {
                 "which pod? Expected for example: stowplan explain POD -f PATH",
             )),
         }
+    }
+}
+
+const BENCH_HELP: &str = "\
+Runs the engine alone: there is no API server. A decision is a measured pod that is bound, and all \
+that the engine does counts: taking in the pod, catching up with the cluster, choosing, preempting, \
+taking in the bound pod.
+
+Examples:
+  stowplan bench --list
+  stowplan bench SchedulingBasic
+  stowplan bench 'Topology*' --scale 0.1
+  stowplan bench --json > results.jsonl
+
+Exit status:
+  0  every measured pod has a place
+  1  there is no such workload, or something broke
+  2  the command line is wrong
+  3  some measured pod stays pending";
+
+/// Measure how fast decisions are made, on scheduler_perf's workloads and some more.
+#[derive(Args, Debug)]
+#[command(after_help = BENCH_HELP)]
+pub(crate) struct Bench {
+    /// Workloads: parts of names, or whole names with `*` and `?`. Without any, all are run.
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+
+    /// Only name the workloads.
+    #[arg(long)]
+    pub(crate) list: bool,
+
+    /// Print one JSON object per workload and line.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Run this share of every workload: 0.1 is a tenth of the nodes and of the pods.
+    #[arg(long, default_value_t = 1.0, value_name = "SHARE", value_parser = share)]
+    pub(crate) scale: f64,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(share) if share > 0.0 && share <= 1.0 => Ok(share),
+        _ => Err("expected a number above 0 and up to 1".to_owned()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The `stowplan` binary: arguments, wiring, tables.
 
 mod args;
+mod bench;
 mod explain;
 mod output;
 mod simulate;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Command::Explain(args) => {
             explain::run(&args.complete().unwrap_or_else(|error| error.exit()))
         }
+        Command::Bench(args) => bench::run(&args),
         Command::Completions(args) => {
             let mut script = Vec::new();
             clap_complete::generate(args.shell, &mut Cli::command(), "stowplan", &mut script);

@@ -4,7 +4,7 @@ mod document;
 mod outcome;
 mod play;
 mod tables;
-mod volumes;
+pub(crate) mod volumes;
 
 pub(crate) use play::play;
 

@@ -1,0 +1,127 @@
+//! What goes on in the cluster while pods are measured.
+
+use super::drive::Drive;
+use super::meter::Owner;
+use super::objects::{Maker, service};
+use super::source::{Alike, Pods};
+use super::workloads::{Churn, HIGH, PODS_PER_CHURN, PODS_PER_DELETION, TOO_LARGE};
+use std::sync::Arc;
+use stowplan_base::{Quantity, Sym, sym};
+use stowplan_engine::model::{Kind, Object};
+
+/// Counted by measured pods rather than by the clock.
+#[derive(Default)]
+pub(super) struct Background {
+    churn: Option<Churner>,
+    /// Pods to be deleted one by one, the next one last.
+    doomed: Vec<(Sym, Sym)>,
+    /// How many operations ran.
+    pub(super) operations: usize,
+    /// How many pods were created.
+    pub(super) pods: usize,
+}
+
+struct Churner {
+    kind: Churn,
+    namespace: String,
+    pods: Alike,
+    /// What [`Churn::Mixed`] created and has to delete again.
+    live: Vec<(Kind, Sym, Sym)>,
+    operations: usize,
+}
+
+impl Background {
+    /// From now on there is churn.
+    pub(super) fn churn(
+        &mut self,
+        kind: Churn,
+        namespace: String,
+        maker: &mut Maker,
+        drive: &mut Drive,
+    ) {
+        let template = match kind {
+            Churn::HighPriority => HIGH,
+            Churn::TooLarge | Churn::Mixed => TOO_LARGE,
+        };
+        let cluster = drive.scheduler.cluster_mut();
+        let pods = Alike::new(maker, cluster, template, std::slice::from_ref(&namespace));
+        self.churn = Some(Churner {
+            kind,
+            namespace,
+            pods,
+            live: Vec::new(),
+            operations: 0,
+        });
+    }
+
+    /// From now on these pods are deleted, in this order.
+    pub(super) fn delete(&mut self, mut pods: Vec<(Sym, Sym)>) {
+        pods.reverse();
+        self.doomed = pods;
+    }
+
+    /// Whether pods are created for their own sake.
+    pub(super) fn creates_pods(&self) -> bool {
+        self.churn
+            .as_ref()
+            .is_some_and(|churner| churner.kind != Churn::Mixed)
+    }
+
+    /// Does what is due after so many measured pods.
+    pub(super) fn catch_up(&mut self, scheduled: usize, maker: &mut Maker, drive: &mut Drive) {
+        if let Some(churner) = &mut self.churn {
+            while churner.operations < scheduled / PODS_PER_CHURN {
+                churner.operations += 1;
+                self.operations += 1;
+                self.pods += churner.operate(maker, drive);
+            }
+        }
+        while self.operations < scheduled / PODS_PER_DELETION && self.churn.is_none() {
+            let Some((namespace, name)) = self.doomed.pop() else {
+                return;
+            };
+            self.operations += 1;
+            drive.delete(Owner::Anyone, Kind::Pod, namespace, name);
+        }
+    }
+}
+
+impl Churner {
+    /// One operation; returns how many pods it created.
+    fn operate(&mut self, maker: &mut Maker, drive: &mut Drive) -> usize {
+        if !self.live.is_empty() {
+            for (kind, namespace, name) in self.live.drain(..) {
+                drive.delete(Owner::Anyone, kind, namespace, name);
+            }
+            return 0;
+        }
+        if self.kind == Churn::Mixed {
+            self.create(maker, drive);
+        }
+        let pod = self.pods.next(maker, drive.scheduler.cluster_mut()).pod;
+        if self.kind == Churn::Mixed {
+            self.live.insert(1, (Kind::Pod, pod.namespace, pod.name));
+        }
+        drive.upsert(Owner::Background, Object::Pod(pod));
+        1
+    }
+
+    /// A node that holds no pods, and a service that selects none.
+    fn create(&mut self, maker: &mut Maker, drive: &mut Drive) {
+        let cluster = drive.scheduler.cluster_mut();
+        let serial = maker.serial();
+        let name = cluster.names.intern(&format!("node-churn-{serial}"));
+        let node = maker.bare_node(cluster, name, Vec::new(), vec![(sym::PODS, Quantity::ZERO)]);
+        let service = service(
+            cluster,
+            &self.namespace,
+            &format!("service-churn-{serial}"),
+            ("app", "foo"),
+        );
+        for object in [Object::Node(Arc::new(node)), service] {
+            let (namespace, name) = object.key();
+            self.live.push((object.kind(), namespace, name));
+            drive.upsert(Owner::Anyone, object);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Drives the engine: plays the API server to it, on a virtual clock, and charges what it costs.
+
+use super::meter::{Meter, Owner, cost};
+use crate::simulate::volumes;
+use std::sync::Arc;
+use stowplan_base::{Duration, Rng, Sym, Time};
+use stowplan_bridge::config;
+use stowplan_engine::Snapshot;
+use stowplan_engine::framework::{Effect as Step, Nomination};
+use stowplan_engine::model::{Kind, Object, Pod};
+use stowplan_engine::plugins::default_preemption::Preemption;
+use stowplan_engine::queue::{Profiles, QueueConfig};
+use stowplan_engine::scheduler::{Change, Effect, Scheduler};
+
+/// How long an attempt takes, by the virtual clock.
+const ATTEMPT: Duration = Duration::from_millis(1);
+/// How often the engine is told the time.
+const TICK: Duration = Duration::from_secs(1);
+
+/// An engine and everything around it.
+pub(super) struct Drive {
+    pub(super) scheduler: Scheduler,
+    pub(super) meter: Meter,
+    now: Time,
+    next_tick: Time,
+    rng: Rng,
+    /// Attempts to schedule pods in the background.
+    pub(super) background_attempts: usize,
+    /// How many pods in the background were bound.
+    pub(super) background_bound: usize,
+    /// How many pods were evicted.
+    pub(super) evicted: usize,
+}
+
+impl Drive {
+    /// The default profile over an empty cluster.
+    pub(super) fn new(seed: u64) -> anyhow::Result<Self> {
+        let mut cluster = Snapshot::new();
+        let framework = config::profile_from_json(None, &mut crate::world::door(&mut cluster))?;
+        let profiles = Profiles::new(vec![framework], &mut cluster.names);
+        let now = Time::from_secs(1_000_000);
+        Ok(Self {
+            scheduler: Scheduler::new(cluster, profiles, QueueConfig::default(), now),
+            meter: Meter::default(),
+            now,
+            next_tick: now + TICK,
+            rng: Rng::new(seed),
+            background_attempts: 0,
+            background_bound: 0,
+            evicted: 0,
+        })
+    }
+
+    /// Begins to measure so many pods.
+    pub(super) fn start(&mut self, pods: usize) {
+        self.meter.start(pods);
+        self.background_attempts = 0;
+        self.background_bound = 0;
+        self.evicted = 0;
+    }
+
+    /// An object appears or changes.
+    pub(super) fn upsert(&mut self, owner: Owner, object: Object) {
+        let ((), cost) = cost(|| self.scheduler.apply(Change::Upsert(object), self.now));
+        self.meter.charge(owner, cost);
+    }
+
+    /// An object disappears.
+    pub(super) fn delete(&mut self, owner: Owner, kind: Kind, namespace: Sym, name: Sym) {
+        let gone = Change::Delete {
+            kind,
+            namespace,
+            name,
+        };
+        let ((), cost) = cost(|| self.scheduler.apply(gone, self.now));
+        self.meter.charge(owner, cost);
+    }
+
+    /// Lets the engine try the next pod, and does what it asks for; `false` if it has none for now.
+    pub(super) fn attempt(&mut self) -> bool {
+        if self.now >= self.next_tick {
+            self.tick();
+        }
+        let (tried, cost) = cost(|| {
+            let pod = self.scheduler.schedule_one(self.now, &mut self.rng)?;
+            Some((pod, self.scheduler.take_effects()))
+        });
+        let Some((pod, effects)) = tried else {
+            self.meter.charge(Owner::Anyone, cost);
+            return false;
+        };
+        self.now = self.now + ATTEMPT;
+        let owner = self.meter.owner(pod.name);
+        self.meter.charge(owner, cost);
+        self.background_attempts += usize::from(owner == Owner::Background);
+        for effect in effects {
+            self.carry_out(owner, effect);
+        }
+        true
+    }
+
+    /// Lets time pass until a pod may be tried again; `false` if none waits.
+    pub(super) fn idle(&mut self) -> bool {
+        let Some(next) = self.scheduler.next_tick() else {
+            return false;
+        };
+        self.now = self.now.max(next);
+        self.tick();
+        true
+    }
+
+    /// The time, by the virtual clock.
+    pub(super) fn now(&self) -> Time {
+        self.now
+    }
+
+    fn tick(&mut self) {
+        let ((), cost) = cost(|| self.scheduler.tick(self.now));
+        self.meter.charge(Owner::Anyone, cost);
+        self.next_tick = self.now + TICK;
+    }
+
+    fn carry_out(&mut self, owner: Owner, effect: Effect) {
+        match effect {
+            Effect::Bind { pod, steps, .. } => self.bind(owner, &pod, steps),
+            Effect::PostBind { steps, .. } => {
+                for object in self.written(steps) {
+                    self.upsert(owner, object);
+                }
+            }
+            Effect::Preempt { pod, preemption } => self.preempt(owner, &pod, preemption),
+            Effect::Failed {
+                pod, nomination, ..
+            } => self.nominate(owner, &pod, nomination),
+        }
+    }
+
+    /// Writes what the engine asks for; the API's answer is the changed objects.
+    fn bind(&mut self, owner: Owner, pod: &Arc<Pod>, steps: Vec<Step>) {
+        let echo = self.written(steps);
+        let ((), cost) = cost(|| {
+            for object in echo {
+                self.scheduler.apply(Change::Upsert(object), self.now);
+            }
+            self.scheduler.bound(&pod.uid);
+        });
+        self.meter.charge(owner, cost);
+        self.meter.bound(owner);
+        self.background_bound += usize::from(owner == Owner::Background);
+    }
+
+    /// The objects as the API has them after these steps.
+    fn written(&mut self, steps: Vec<Step>) -> Vec<Object> {
+        let mut objects = Vec::with_capacity(steps.len());
+        for step in steps {
+            match step {
+                Step::Write(object) => {
+                    objects.extend(volumes::follow(self.scheduler.cluster_mut(), object));
+                }
+                Step::Bind { pod, node } => objects.push(Object::Pod(Arc::new(Pod {
+                    node_name: Some(node),
+                    nominated_node_name: None,
+                    ..Pod::clone(&pod)
+                }))),
+            }
+        }
+        objects
+    }
+
+    /// Writes a pod's `status.nominatedNodeName`.
+    fn nominate(&mut self, owner: Owner, pod: &Arc<Pod>, nomination: Nomination) {
+        if let Nomination::Set(node) = nomination
+            && pod.nominated_node_name != node
+        {
+            let nominated = Pod {
+                nominated_node_name: node,
+                ..Pod::clone(pod)
+            };
+            self.upsert(owner, Object::Pod(Arc::new(nominated)));
+        }
+    }
+
+    /// Victims leave at once.
+    fn preempt(&mut self, owner: Owner, pod: &Arc<Pod>, preemption: Preemption) {
+        for other in &preemption.denominate {
+            self.nominate(owner, other, Nomination::Set(None));
+        }
+        self.evicted += preemption.evict.len();
+        let ((), cost) = cost(|| {
+            let (scheduler, now) = (&mut self.scheduler, self.now);
+            let evict = |scheduler: &mut Scheduler, victim: &Arc<Pod>| {
+                let gone = Change::Delete {
+                    kind: Kind::Pod,
+                    namespace: victim.namespace,
+                    name: victim.name,
+                };
+                scheduler.apply(gone, now);
+            };
+            if let Some((last, others)) = preemption.evict.split_last() {
+                others.iter().for_each(|victim| evict(scheduler, victim));
+                scheduler.preemption_at_last_victim(&pod.uid, last.namespace, last.name);
+                evict(scheduler, last);
+            }
+            scheduler.preemption_ended(pod.namespace, pod.name, false, now);
+        });
+        self.meter.charge(owner, cost);
+    }
+}

@@ -1,0 +1,204 @@
+//! What is measured: how long the engine takes, and how often it allocates.
+
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
+use std::alloc::System;
+use std::time::{Duration, Instant};
+use stowplan_base::Sym;
+
+/// Counts allocations, wherever in the binary they happen.
+#[global_allocator]
+static GLOBAL: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+fn allocations() -> usize {
+    let stats = GLOBAL.stats();
+    stats.allocations + stats.reallocations
+}
+
+/// What one call into the engine cost.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Cost {
+    time: Duration,
+    allocations: usize,
+}
+
+/// Calls into the engine, and tells what that cost.
+pub(super) fn cost<T>(call: impl FnOnce() -> T) -> (T, Cost) {
+    let before = allocations();
+    let start = Instant::now();
+    let result = call();
+    let time = start.elapsed();
+    let allocations = allocations() - before;
+    (result, Cost { time, allocations })
+}
+
+/// For whom the engine worked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Owner {
+    /// The measured pod of this number.
+    Measured(usize),
+    /// A pod that is there only to make life harder.
+    Background,
+    /// Nobody in particular: the next measured pod has to wait for it.
+    Anyone,
+}
+
+/// Sums up costs. While measured pods are decided it does not allocate.
+#[derive(Default)]
+pub(super) struct Meter {
+    is_on: bool,
+    /// The names of the measured pods, in the order of creation, which is that of symbols.
+    names: Vec<Sym>,
+    /// What each measured pod cost, and whether it is bound.
+    pods: Vec<(Duration, bool)>,
+    /// What the next measured pod has to wait for.
+    carried: Duration,
+    /// Everything, background included.
+    total: Cost,
+    background: Duration,
+    bound: usize,
+}
+
+impl Meter {
+    /// Begins to measure so many pods.
+    pub(super) fn start(&mut self, pods: usize) {
+        *self = Self {
+            is_on: true,
+            names: Vec::with_capacity(pods),
+            pods: Vec::with_capacity(pods),
+            ..Self::default()
+        };
+    }
+
+    /// A pod will be measured.
+    pub(super) fn expect(&mut self, name: Sym) -> Owner {
+        debug_assert!(self.names.last().is_none_or(|last| *last < name));
+        self.names.push(name);
+        self.pods.push((Duration::ZERO, false));
+        Owner::Measured(self.names.len() - 1)
+    }
+
+    /// Who the pod of this name is.
+    pub(super) fn owner(&self, name: Sym) -> Owner {
+        match self.names.binary_search(&name) {
+            Ok(at) => Owner::Measured(at),
+            Err(_) => Owner::Background,
+        }
+    }
+
+    /// Notes what a call cost.
+    pub(super) fn charge(&mut self, owner: Owner, cost: Cost) {
+        if !self.is_on {
+            return;
+        }
+        self.total.time += cost.time;
+        self.total.allocations += cost.allocations;
+        match owner {
+            Owner::Measured(at) => self.pods[at].0 += cost.time + std::mem::take(&mut self.carried),
+            Owner::Background => self.background += cost.time,
+            Owner::Anyone => self.carried += cost.time,
+        }
+    }
+
+    /// Notes that a pod is bound.
+    pub(super) fn bound(&mut self, owner: Owner) {
+        if let Owner::Measured(at) = owner
+            && !std::mem::replace(&mut self.pods[at].1, true)
+        {
+            self.bound += 1;
+        }
+    }
+
+    /// How many measured pods are bound.
+    pub(super) fn scheduled(&self) -> usize {
+        self.bound
+    }
+
+    /// How long the engine worked.
+    pub(super) fn time(&self) -> Duration {
+        self.total.time
+    }
+
+    /// How long it worked on pods in the background.
+    pub(super) fn background_time(&self) -> Duration {
+        self.background
+    }
+
+    /// Decisions per second, everything counted; `None` if there were none.
+    pub(super) fn decisions_per_s(&self) -> Option<f64> {
+        rate(self.bound, self.total.time)
+    }
+
+    /// Allocations per decision, everything counted.
+    pub(super) fn allocations_per_decision(&self) -> Option<f64> {
+        (self.bound > 0).then(|| self.total.allocations as f64 / self.bound as f64)
+    }
+
+    /// These percentiles of the time per decision.
+    pub(super) fn percentiles<const N: usize>(
+        &self,
+        percents: [usize; N],
+    ) -> [Option<Duration>; N] {
+        let bound = self.pods.iter().filter(|(_, bound)| *bound);
+        let mut times: Vec<Duration> = bound.map(|(time, _)| *time).collect();
+        times.sort_unstable();
+        percents.map(|percent| {
+            // The nearest rank: the smallest time that so many percent do not exceed.
+            let rank = (times.len() * percent).div_ceil(100).max(1);
+            times.get(rank - 1).copied()
+        })
+    }
+}
+
+/// So many per second.
+pub(super) fn rate(count: usize, time: Duration) -> Option<f64> {
+    (count > 0 && !time.is_zero()).then(|| count as f64 / time.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stowplan_base::Names;
+
+    fn millis(millis: u64) -> Cost {
+        Cost {
+            time: Duration::from_millis(millis),
+            allocations: 1,
+        }
+    }
+
+    #[test]
+    fn costs_go_to_their_pods() {
+        let mut names = Names::new();
+        let mut meter = Meter::default();
+        meter.charge(Owner::Background, millis(1));
+        meter.start(100);
+        for i in 0..100 {
+            let name = names.intern(&format!("p{i}"));
+            let owner = meter.expect(name);
+            assert_eq!(meter.owner(name), owner);
+            meter.charge(Owner::Anyone, millis(1));
+            meter.charge(owner, millis(i));
+            if i > 0 {
+                meter.bound(owner);
+                meter.bound(owner);
+            }
+        }
+        let other = names.intern("other");
+        assert_eq!(meter.owner(other), Owner::Background);
+        meter.charge(Owner::Background, millis(50));
+        assert_eq!(meter.scheduled(), 99);
+        assert_eq!(meter.time(), Duration::from_millis(4950 + 100 + 50));
+        assert_eq!(meter.background_time(), Duration::from_millis(50));
+        let [p50, p99] = meter.percentiles([50, 99]);
+        assert_eq!(p50, Some(Duration::from_millis(51)));
+        assert_eq!(p99, Some(Duration::from_millis(100)));
+        assert_eq!(meter.allocations_per_decision(), Some(201.0 / 99.0));
+    }
+
+    #[test]
+    fn allocations_are_counted() {
+        // Other tests allocate at the same time, so there may be more.
+        let (kept, cost) = cost(|| vec![1_u8; 100]);
+        assert!(cost.allocations >= 1 && kept.len() == 100);
+    }
+}

@@ -1,0 +1,309 @@
+//! Runs one workload.
+
+use super::churn::Background;
+use super::drive::Drive;
+use super::machine;
+use super::many_templates::ManyTemplates;
+use super::meter::{Owner, rate};
+use super::objects::{Maker, service};
+use super::one_of_a_kind::OneOfAKind;
+use super::report::Report;
+use super::source::{Alike, Arrival, Pods, namespace_objects, namespaces};
+use super::workloads::{Scale, Source, Step, Where, Workload};
+use anyhow::Result;
+use std::time::Duration;
+use stowplan_base::{Duration as Span, Sym};
+use stowplan_engine::model::Object;
+
+/// Upstream creates all pods of a step at once; here they arrive in bursts of so many.
+const BURST: usize = 1000;
+/// Bursts while the plain path is sampled.
+const SMALL_BURST: usize = 10;
+/// How long the plain path is sampled.
+const SAMPLE: Duration = Duration::from_secs(2);
+/// Pods that could not be placed get so much of the virtual clock's time for another try.
+const PATIENCE: Span = Span::from_secs(660);
+
+/// Told how much of a workload is done, from 0 to 1.
+pub(super) type Progress<'a> = &'a mut dyn FnMut(f64);
+
+/// Runs a workload, and a part of it again on the plain path.
+pub(super) fn run(
+    workload: &Workload,
+    scale: Scale,
+    seed: u64,
+    progress: Progress<'_>,
+) -> Result<Report> {
+    let (mut report, pods) = {
+        let mut stage = Stage::set(workload, scale, seed)?;
+        let pods = scale.pods(workload.measured());
+        stage.drive.start(pods);
+        stage.measure(pods, BURST, None, progress);
+        (stage.report(workload, pods), pods)
+    };
+    // What follows is not the workload's memory.
+    report.peak_rss_mib = machine::peak_rss_mib();
+    let mut stage = Stage::set(workload, scale, seed)?;
+    let half = pods / 2;
+    stage.measure(half, BURST, None, &mut |_| {});
+    stage.drive.start(pods - half);
+    stage.measure(pods - half, SMALL_BURST, Some(SAMPLE), &mut |_| {});
+    report.set_plain(stage.drive.meter.decisions_per_s());
+    Ok(report)
+}
+
+/// A cluster in which everything is ready for the pods to be measured.
+struct Stage {
+    drive: Drive,
+    maker: Maker,
+    background: Background,
+    pods: Box<dyn Pods>,
+}
+
+impl Stage {
+    /// Takes all steps of a workload but the last.
+    fn set(workload: &Workload, scale: Scale, seed: u64) -> Result<Self> {
+        let mut stage = Self {
+            drive: Drive::new(seed)?,
+            maker: Maker::new(seed),
+            background: Background::default(),
+            pods: Box::new(Nothing),
+        };
+        for (i, step) in workload.steps.iter().enumerate() {
+            stage.take(i, step, scale);
+        }
+        Ok(stage)
+    }
+
+    fn take(&mut self, i: usize, step: &Step, scale: Scale) {
+        match *step {
+            Step::Nodes(count, template) => {
+                for i in 0..scale.nodes(count) {
+                    let cluster = self.drive.scheduler.cluster_mut();
+                    let objects = self.maker.node(cluster, &template, i);
+                    self.create(objects);
+                }
+            }
+            Step::MixedNodes(count) => {
+                for i in 0..scale.nodes(count) {
+                    let cluster = self.drive.scheduler.cluster_mut();
+                    let objects = self.maker.mixed_node(cluster, i);
+                    self.create(objects);
+                }
+            }
+            Step::Service(namespace, label) => {
+                let cluster = self.drive.scheduler.cluster_mut();
+                let service = service(cluster, namespace, "service-0", label);
+                self.create([service]);
+            }
+            Step::Pods(count, template, place) => {
+                let mut pods = self.alike(template, i, place, scale);
+                self.place(scale.pods(count), &mut pods);
+            }
+            Step::Gated(count, template, place) => {
+                let mut pods = self.alike(template, i, place, scale);
+                for _ in 0..scale.pods(count) {
+                    let arrival = pods.next(&mut self.maker, self.drive.scheduler.cluster_mut());
+                    self.create([Object::Pod(arrival.pod)]);
+                }
+            }
+            Step::Churn(kind) => {
+                let namespace = format!("namespace-{i}");
+                self.background
+                    .churn(kind, namespace, &mut self.maker, &mut self.drive);
+            }
+            Step::Delete(namespace) => {
+                let pods = self.pods_of(namespace);
+                self.background.delete(pods);
+            }
+            Step::Measure(count, source, place) => {
+                self.pods = self.measured_pods(source, scale.pods(count), i, place, scale);
+            }
+        }
+    }
+
+    fn create(&mut self, objects: impl IntoIterator<Item = Object>) {
+        for object in objects {
+            self.drive.upsert(Owner::Background, object);
+        }
+    }
+
+    /// Pods of one template in the namespaces of a step, which are created.
+    fn alike(
+        &mut self,
+        template: super::workloads::PodTemplate,
+        step: usize,
+        place: Where,
+        scale: Scale,
+    ) -> Alike {
+        let names = namespaces(place, step, scale);
+        let cluster = self.drive.scheduler.cluster_mut();
+        let objects = namespace_objects(cluster, place, &names);
+        let pods = Alike::new(&mut self.maker, cluster, template, &names);
+        self.create(objects);
+        pods
+    }
+
+    /// The pods to be measured; the objects behind them are created.
+    fn measured_pods(
+        &mut self,
+        source: Source,
+        count: usize,
+        step: usize,
+        place: Where,
+        scale: Scale,
+    ) -> Box<dyn Pods> {
+        let namespace = format!("namespace-{step}");
+        let (maker, cluster) = (&mut self.maker, self.drive.scheduler.cluster_mut());
+        match source {
+            Source::Template(template) => Box::new(self.alike(template, step, place, scale)),
+            Source::ManyTemplates { shuffled } => {
+                let (pods, objects) =
+                    ManyTemplates::new(maker, cluster, &namespace, count, shuffled);
+                self.create(objects);
+                Box::new(pods)
+            }
+            Source::OneOfAKind => {
+                let (pods, objects) = OneOfAKind::new(maker, cluster, &namespace, count);
+                self.create(objects);
+                Box::new(pods)
+            }
+        }
+    }
+
+    /// Has pods scheduled that are there before.
+    fn place(&mut self, count: usize, pods: &mut dyn Pods) {
+        for burst in bursts(count, BURST) {
+            for _ in 0..burst {
+                let arrival = pods.next(&mut self.maker, self.drive.scheduler.cluster_mut());
+                self.create(arrival.objects);
+                self.create([Object::Pod(arrival.pod)]);
+            }
+            while self.drive.attempt() {}
+        }
+    }
+
+    /// The pods of a namespace that are on a node, in the order of creation.
+    fn pods_of(&self, namespace: &str) -> Vec<(Sym, Sym)> {
+        let cluster = self.drive.scheduler.cluster();
+        let nodes = cluster.nodes().iter();
+        let mut pods: Vec<_> = nodes
+            .flat_map(|node| &node.pods)
+            .map(|pod| (pod.namespace, pod.name))
+            .filter(|(ns, _)| cluster.names.text(*ns) == namespace)
+            .collect();
+        pods.sort_unstable();
+        pods
+    }
+
+    /// Has so many pods scheduled, until the time is over if there is a limit.
+    fn measure(
+        &mut self,
+        count: usize,
+        burst_max: usize,
+        limit: Option<Duration>,
+        progress: Progress<'_>,
+    ) {
+        let mut arrivals: Vec<Arrival> = Vec::with_capacity(burst_max.min(count));
+        let mut done = 0;
+        for burst in bursts(count, burst_max) {
+            for _ in 0..burst {
+                let cluster = self.drive.scheduler.cluster_mut();
+                arrivals.push(self.pods.next(&mut self.maker, cluster));
+            }
+            for Arrival { objects, pod } in arrivals.drain(..) {
+                let owner = self.drive.meter.expect(pod.name);
+                for object in objects {
+                    self.drive.upsert(owner, object);
+                }
+                self.drive.upsert(owner, Object::Pod(pod));
+            }
+            while self.step() {
+                if self.is_over(limit) {
+                    return;
+                }
+            }
+            done += burst;
+            progress(done as f64 / count as f64);
+        }
+        self.wait_for(count, limit);
+    }
+
+    /// One attempt, and what goes on meanwhile.
+    fn step(&mut self) -> bool {
+        let tried = self.drive.attempt();
+        let scheduled = self.drive.meter.scheduled();
+        self.background
+            .catch_up(scheduled, &mut self.maker, &mut self.drive);
+        tried
+    }
+
+    fn is_over(&self, limit: Option<Duration>) -> bool {
+        limit.is_some_and(|limit| {
+            let meter = &self.drive.meter;
+            meter.time() >= limit && meter.scheduled() > 0
+        })
+    }
+
+    /// Gives pods that could not be placed some more time.
+    fn wait_for(&mut self, count: usize, limit: Option<Duration>) {
+        let mut scheduled = self.drive.meter.scheduled();
+        let mut until = self.drive.now() + PATIENCE;
+        while scheduled < count && self.drive.now() < until && !self.is_over(limit) {
+            if !self.drive.idle() {
+                return;
+            }
+            while self.step() {}
+            let now_scheduled = self.drive.meter.scheduled();
+            if now_scheduled > scheduled {
+                scheduled = now_scheduled;
+                until = self.drive.now() + PATIENCE;
+            }
+        }
+    }
+
+    fn report(&self, workload: &Workload, pods: usize) -> Report {
+        let meter = &self.drive.meter;
+        let [p50, p99] = meter.percentiles([50, 99]).map(|p| p.map(micros));
+        let mut report = Report {
+            workload: workload.name.to_owned(),
+            nodes: self.drive.scheduler.cluster().nodes().len(),
+            pods,
+            decisions_per_s: meter.decisions_per_s(),
+            p50_us: p50,
+            p99_us: p99,
+            allocs_per_decision: meter.allocations_per_decision(),
+            churn_ops: self.background.operations,
+            scheduled: meter.scheduled(),
+            unschedulable: pods - meter.scheduled(),
+            preempted: self.drive.evicted,
+            ..Report::default()
+        };
+        if self.background.creates_pods() {
+            let attempts = self.drive.background_attempts;
+            report.background_pods = Some(self.background.pods);
+            report.background_decisions = Some(attempts);
+            report.background_scheduled = Some(self.drive.background_bound);
+            report.background_decisions_per_s = rate(attempts, meter.background_time());
+        }
+        report
+    }
+}
+
+/// So many pods, in bursts of at most so many.
+fn bursts(count: usize, most: usize) -> impl Iterator<Item = usize> {
+    (0..count).step_by(most).map(move |at| most.min(count - at))
+}
+
+fn micros(time: Duration) -> f64 {
+    time.as_nanos() as f64 / 1000.0
+}
+
+/// Nothing is measured yet.
+struct Nothing;
+
+impl Pods for Nothing {
+    fn next(&mut self, _: &mut Maker, _: &mut stowplan_engine::Snapshot) -> Arrival {
+        unreachable!("the last step says what is measured")
+    }
+}
