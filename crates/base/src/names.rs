@@ -13,6 +13,16 @@ impl Sym {
     /// The symbol of the empty string.
     pub const EMPTY: Self = Self(0);
 
+    /// The symbol as a number, to be packed with others.
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+
+    /// The symbol of a [`number`](Self::number).
+    pub const fn from_number(number: u32) -> Self {
+        Self(number)
+    }
+
     /// Whether this is the empty string.
     pub fn is_empty(self) -> bool {
         self == Self::EMPTY

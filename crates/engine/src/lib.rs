@@ -25,4 +25,6 @@ mod snapshot;
 #[cfg(test)]
 mod testing;
 
-pub use snapshot::{ImageState, NodeInfo, Objects, Snapshot};
+pub use snapshot::{
+    ChangeLog, Delta, Fact, ImageState, NodeInfo, NodeUpdate, Objects, ReadKeys, Snapshot,
+};

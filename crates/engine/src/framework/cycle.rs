@@ -10,12 +10,45 @@ pub enum Slot<S> {
     Absent,
     /// It ran and had nothing to check.
     Skipped,
+    /// As [`Skipped`](Self::Skipped); this is kept for when there is something to check.
+    Resting(S),
     /// It ran and rejected the pod.
     Rejected,
     /// It ran and left this.
     Ready(S),
     /// It is disabled and the plugin cannot do without it.
     Broken(Status),
+}
+
+impl<S> Slot<S> {
+    /// Whether there was nothing to check.
+    pub fn is_skipped(&self) -> bool {
+        matches!(self, Self::Skipped | Self::Resting(_))
+    }
+
+    /// Puts kept state to rest or wakes it; returns whether that is a change.
+    pub(super) fn rest(&mut self, rests: bool) -> bool {
+        if rests == matches!(self, Self::Resting(_)) {
+            return false;
+        }
+        *self = match std::mem::replace(self, Self::Absent) {
+            Self::Ready(state) => Self::Resting(state),
+            Self::Resting(state) => Self::Ready(state),
+            other => {
+                *self = other;
+                return false;
+            }
+        };
+        true
+    }
+
+    /// The state, be it at rest.
+    pub(super) fn kept(&mut self) -> Option<&mut S> {
+        match self {
+            Self::Ready(state) | Self::Resting(state) => Some(state),
+            _ => None,
+        }
+    }
 }
 
 /// A plugin's state, its type erased. The plugin's index says what the type is.

@@ -2,13 +2,13 @@
 
 use super::cycle::State;
 use super::{
-    ClusterEvent, Cx, CycleState, Effect, Fit, Framework, Hint, NodeStatuses, Permit, Plugin,
-    Point, PostFilterCx, PostFilterResult, PreFilter, PreScore, Range, Registration, Slot, Status,
-    Trial,
+    ClusterEvent, Cx, CycleState, Effect, Fit, Framework, Hint, Kept, NodeStatuses, Permit, Plugin,
+    Point, PostFilterCx, PostFilterResult, PreFilter, PreScore, Range, Registration, Sight, Slot,
+    Status, Trial,
 };
-use crate::NodeInfo;
-use crate::model::{Object, Pod};
+use crate::model::{Kind, Object, Pod};
 use crate::packing::Packing;
+use crate::{Delta, NodeInfo};
 use std::cmp::Ordering;
 use std::sync::Arc;
 use stowplan_base::{Sym, Time};
@@ -58,6 +58,30 @@ pub trait AnyPlugin {
     ) -> Vec<Option<i64>>;
     fn normalize(&self, state: &dyn State, raw: i64, over: Range) -> i64;
     fn packing(&self) -> Option<Packing>;
+    fn filter_sight(&self) -> Sight;
+    fn score_sight(&self) -> Sight;
+    fn is_relative(&self) -> bool;
+    fn forgets(&self, pod: &Pod, kind: Kind, namespace: Sym, name: Sym) -> bool;
+    fn keep_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Erased>;
+    fn filter_rests(&self, state: &dyn State) -> bool;
+    /// Every fact of every change, statically dispatched inside.
+    fn observe_filter(
+        &self,
+        cx: Cx<'_>,
+        state: &mut dyn State,
+        pod: &Pod,
+        deltas: &[Delta],
+    ) -> Kept;
+    fn see_filter(&self, state: &dyn State, node: &NodeInfo, seen: &mut Vec<u64>);
+    fn admit(&self, state: &dyn State, seen: &[u64]) -> Fit;
+    fn keep_score(&self, cx: Cx<'_>, pod: &Pod) -> PreScore<Erased>;
+    fn score_rests(&self, state: &dyn State) -> bool;
+    fn observe_score(&self, cx: Cx<'_>, state: &mut dyn State, pod: &Pod, deltas: &[Delta])
+    -> Kept;
+    fn see_score(&self, state: &dyn State, pod: &Pod, node: &NodeInfo, seen: &mut Vec<u64>);
+    fn weigh(&self, state: &mut dyn State, feasible: &mut dyn Iterator<Item = (&[u64], usize)>);
+    fn raw(&self, cx: Cx<'_>, state: &dyn State, pod: &Pod, seen: &[u64]) -> Option<i64>;
+    fn score(&self, cx: Cx<'_>, state: &dyn State, pod: &Pod, node: &NodeInfo) -> Option<i64>;
     fn reserve(
         &self,
         cx: Cx<'_>,
@@ -93,10 +117,34 @@ fn typed<T: 'static>(state: &dyn State) -> &T {
         .expect("a plugin's slot holds its own state")
 }
 
+fn typed_mut<T: 'static>(state: &mut dyn State) -> &mut T {
+    state
+        .as_any_mut()
+        .downcast_mut()
+        .expect("a plugin's slot holds its own state")
+}
+
+fn erase_filter<S: Clone + 'static>(found: PreFilter<S>) -> PreFilter<Erased> {
+    match found {
+        PreFilter::Skip => PreFilter::Skip,
+        PreFilter::Ready(state) => PreFilter::Ready(Box::new(state)),
+        PreFilter::Narrowed(state, nodes) => PreFilter::Narrowed(Box::new(state), nodes),
+        PreFilter::Rejected(status) => PreFilter::Rejected(status),
+    }
+}
+
+fn erase_score<S: Clone + 'static>(found: PreScore<S>) -> PreScore<Erased> {
+    match found {
+        PreScore::Skip => PreScore::Skip,
+        PreScore::Ready(state) => PreScore::Ready(Box::new(state)),
+        PreScore::Failed(status) => PreScore::Failed(status),
+    }
+}
+
 fn typed_slot<T: 'static>(slot: &Slot<Erased>) -> Slot<&T> {
     match slot {
         Slot::Absent => Slot::Absent,
-        Slot::Skipped => Slot::Skipped,
+        Slot::Skipped | Slot::Resting(_) => Slot::Skipped,
         Slot::Rejected => Slot::Rejected,
         Slot::Ready(state) => Slot::Ready(typed(&**state)),
         Slot::Broken(status) => Slot::Broken(status.clone()),
@@ -122,12 +170,7 @@ impl<P: Plugin> AnyPlugin for P {
     }
 
     fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Erased> {
-        match Plugin::pre_filter(self, cx, pod) {
-            PreFilter::Skip => PreFilter::Skip,
-            PreFilter::Ready(state) => PreFilter::Ready(Box::new(state)),
-            PreFilter::Narrowed(state, nodes) => PreFilter::Narrowed(Box::new(state), nodes),
-            PreFilter::Rejected(status) => PreFilter::Rejected(status),
-        }
+        erase_filter(Plugin::pre_filter(self, cx, pod))
     }
 
     fn filter_unprepared(&self, cx: Cx<'_>, pod: &Pod) -> Result<Erased, Status> {
@@ -151,11 +194,7 @@ impl<P: Plugin> AnyPlugin for P {
         node: &NodeInfo,
         op: Trial,
     ) {
-        let state = state
-            .as_any_mut()
-            .downcast_mut()
-            .expect("a plugin's slot holds its own state");
-        Plugin::trial(self, cx, state, pod, other, node, op);
+        Plugin::trial(self, cx, typed_mut(state), pod, other, node, op);
     }
 
     fn post_filter(
@@ -179,11 +218,7 @@ impl<P: Plugin> AnyPlugin for P {
     }
 
     fn pre_score(&self, cx: Cx<'_>, pod: &Pod, feasible: &[&NodeInfo]) -> PreScore<Erased> {
-        match Plugin::pre_score(self, cx, pod, feasible) {
-            PreScore::Skip => PreScore::Skip,
-            PreScore::Ready(state) => PreScore::Ready(Box::new(state)),
-            PreScore::Failed(status) => PreScore::Failed(status),
-        }
+        erase_score(Plugin::pre_score(self, cx, pod, feasible))
     }
 
     fn score_unprepared(
@@ -220,6 +255,96 @@ impl<P: Plugin> AnyPlugin for P {
 
     fn packing(&self) -> Option<Packing> {
         Plugin::packing(self)
+    }
+
+    fn filter_sight(&self) -> Sight {
+        P::FILTER_SIGHT
+    }
+
+    fn score_sight(&self) -> Sight {
+        P::SCORE_SIGHT
+    }
+
+    fn is_relative(&self) -> bool {
+        P::RELATIVE
+    }
+
+    fn forgets(&self, pod: &Pod, kind: Kind, namespace: Sym, name: Sym) -> bool {
+        Plugin::forgets(self, pod, kind, namespace, name)
+    }
+
+    fn keep_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Erased> {
+        erase_filter(Plugin::keep_filter(self, cx, pod))
+    }
+
+    fn filter_rests(&self, state: &dyn State) -> bool {
+        Plugin::filter_rests(self, typed(state))
+    }
+
+    fn observe_filter(
+        &self,
+        cx: Cx<'_>,
+        state: &mut dyn State,
+        pod: &Pod,
+        deltas: &[Delta],
+    ) -> Kept {
+        let state = typed_mut(state);
+        let mut kept = Kept::Same;
+        for delta in deltas {
+            delta.facts(|fact, holds| {
+                kept = kept.max(Plugin::observe_filter(self, cx, state, pod, fact, holds));
+            });
+        }
+        kept
+    }
+
+    fn see_filter(&self, state: &dyn State, node: &NodeInfo, seen: &mut Vec<u64>) {
+        Plugin::see_filter(self, typed(state), node, seen);
+    }
+
+    fn admit(&self, state: &dyn State, seen: &[u64]) -> Fit {
+        Plugin::admit(self, typed(state), seen)
+    }
+
+    fn keep_score(&self, cx: Cx<'_>, pod: &Pod) -> PreScore<Erased> {
+        erase_score(Plugin::keep_score(self, cx, pod))
+    }
+
+    fn score_rests(&self, state: &dyn State) -> bool {
+        Plugin::score_rests(self, typed(state))
+    }
+
+    fn observe_score(
+        &self,
+        cx: Cx<'_>,
+        state: &mut dyn State,
+        pod: &Pod,
+        deltas: &[Delta],
+    ) -> Kept {
+        let state = typed_mut(state);
+        let mut kept = Kept::Same;
+        for delta in deltas {
+            delta.facts(|fact, holds| {
+                kept = kept.max(Plugin::observe_score(self, cx, state, pod, fact, holds));
+            });
+        }
+        kept
+    }
+
+    fn see_score(&self, state: &dyn State, pod: &Pod, node: &NodeInfo, seen: &mut Vec<u64>) {
+        Plugin::see_score(self, typed(state), pod, node, seen);
+    }
+
+    fn weigh(&self, state: &mut dyn State, feasible: &mut dyn Iterator<Item = (&[u64], usize)>) {
+        Plugin::weigh(self, typed_mut(state), feasible);
+    }
+
+    fn raw(&self, cx: Cx<'_>, state: &dyn State, pod: &Pod, seen: &[u64]) -> Option<i64> {
+        Plugin::raw(self, cx, typed(state), pod, seen)
+    }
+
+    fn score(&self, cx: Cx<'_>, state: &dyn State, pod: &Pod, node: &NodeInfo) -> Option<i64> {
+        Plugin::score(self, cx, typed(state), pod, node)
     }
 
     fn reserve(

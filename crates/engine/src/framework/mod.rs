@@ -7,6 +7,7 @@ mod cycle;
 mod diagnosis;
 mod erased;
 mod event;
+mod keep;
 mod plugin;
 mod profile;
 mod runtime;
@@ -16,6 +17,7 @@ pub use cycle::{CycleState, Slot};
 pub use diagnosis::{Diagnosis, NodeStatuses};
 pub use erased::AnyPlugin;
 pub use event::{Action, ClusterEvent, EventResource, Registration};
+pub use keep::{Kept, Sight};
 pub use plugin::{
     Cx, Effect, Hint, Nomination, Permit, Plugin, Point, PostFilterCx, PostFilterResult, PreFilter,
     PreScore, Range, Trial,

@@ -1,11 +1,13 @@
 //! The author's side of a plugin.
 
-use super::{ClusterEvent, CycleState, Fit, Framework, NodeStatuses, Registration, Slot, Status};
-use crate::model::{Object, Pod};
+use super::{
+    ClusterEvent, CycleState, Fit, Framework, Kept, NodeStatuses, Registration, Sight, Slot, Status,
+};
+use crate::model::{Kind, Object, Pod};
 use crate::packing::Packing;
 use crate::plugins::default_preemption::{Preempting, PreemptionReport};
 use crate::queue::Nominator;
-use crate::{NodeInfo, Snapshot};
+use crate::{Fact, NodeInfo, Snapshot};
 use std::cmp::Ordering;
 use std::sync::Arc;
 use stowplan_base::{Duration, Sym, Time};
@@ -193,6 +195,15 @@ pub trait Plugin: 'static {
     const NAME: &'static str;
     /// The points at which the plugin takes part when enabled by `multiPoint`.
     const POINTS: &'static [Point];
+    /// How far Filter looks. A rule that looks no farther than it must is asked more rarely.
+    ///
+    /// Unless this is [`Sight::Cluster`], `pod` may be an example of pods that are alike: then its
+    /// name, its volumes and claims and the labels that no selector reads are left out.
+    const FILTER_SIGHT: Sight = Sight::Cluster;
+    /// How far Score looks.
+    const SCORE_SIGHT: Sight = Sight::Cluster;
+    /// Whether NormalizeScore compares nodes with each other.
+    const RELATIVE: bool = true;
     /// What PreFilter leaves for Filter. Plugins without PreFilter get the default.
     type Filter: Clone + Default + 'static;
     /// What PreScore leaves for Score. Plugins without PreScore get the default.
@@ -279,6 +290,84 @@ pub trait Plugin: 'static {
     /// A policy that takes the place of all scores in the profiles that enable this plugin at Score.
     fn packing(&self) -> Option<Packing> {
         None
+    }
+
+    /// Whether what is kept for `pod` is of no use any more once an object of this kind, neither a
+    /// pod nor a node, came, changed or went.
+    fn forgets(&self, _pod: &Pod, _kind: Kind, _namespace: Sym, _name: Sym) -> bool {
+        false
+    }
+
+    /// As PreFilter, but with the state also where there is nothing to check for now
+    /// ([`filter_rests`](Self::filter_rests)) and may be later.
+    fn keep_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Self::Filter> {
+        self.pre_filter(cx, pod)
+    }
+
+    /// Whether PreFilter would skip now.
+    fn filter_rests(&self, _state: &Self::Filter) -> bool {
+        false
+    }
+
+    /// A fact came to hold or ceased to: keeps `state` as PreFilter would make it.
+    fn observe_filter(
+        &self,
+        _cx: Cx<'_>,
+        _state: &mut Self::Filter,
+        _pod: &Pod,
+        _fact: Fact<'_>,
+        _holds: bool,
+    ) -> Kept {
+        Kept::Same
+    }
+
+    /// All that Filter sees of a node: nodes of which it sees the same get the same verdict. Always
+    /// as many words.
+    fn see_filter(&self, _state: &Self::Filter, _node: &NodeInfo, _seen: &mut Vec<u64>) {}
+
+    /// Does the pod fit on nodes that look like this?
+    fn admit(&self, _state: &Self::Filter, _seen: &[u64]) -> Fit {
+        Ok(())
+    }
+
+    /// As PreScore, but before the feasible nodes are known, and with the state also where there
+    /// is nothing to tell nodes apart by for now ([`score_rests`](Self::score_rests)).
+    fn keep_score(&self, cx: Cx<'_>, pod: &Pod) -> PreScore<Self::Score> {
+        self.pre_score(cx, pod, &[])
+    }
+
+    /// Whether PreScore would skip now.
+    fn score_rests(&self, _state: &Self::Score) -> bool {
+        false
+    }
+
+    /// A fact came to hold or ceased to: keeps `state` as PreScore would make it.
+    fn observe_score(
+        &self,
+        _cx: Cx<'_>,
+        _state: &mut Self::Score,
+        _pod: &Pod,
+        _fact: Fact<'_>,
+        _holds: bool,
+    ) -> Kept {
+        Kept::Same
+    }
+
+    /// All that Score sees of a node: nodes of which it sees the same get the same raw score.
+    /// Always as many words.
+    fn see_score(&self, _state: &Self::Score, _pod: &Pod, _node: &NodeInfo, _seen: &mut Vec<u64>) {}
+
+    /// Takes in the feasible nodes: what is seen of them, and how many look like that.
+    fn weigh<'a>(
+        &self,
+        _state: &mut Self::Score,
+        _feasible: impl Iterator<Item = (&'a [u64], usize)>,
+    ) {
+    }
+
+    /// The raw score of nodes that look like this.
+    fn raw(&self, _cx: Cx<'_>, _state: &Self::Score, _pod: &Pod, _seen: &[u64]) -> Option<i64> {
+        Some(0)
     }
 
     /// The objects that change when the pod goes to the node, as they will be. They are assumed at

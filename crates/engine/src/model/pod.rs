@@ -136,6 +136,15 @@ impl Pod {
             .is_some_and(|terms| !terms.required.is_empty())
     }
 
+    /// All pod affinity and anti-affinity terms, required and preferred.
+    pub fn affinity_terms(&self) -> impl Iterator<Item = &AffinityTerm> {
+        let stanzas = [&self.pod_affinity, &self.pod_anti_affinity];
+        stanzas.into_iter().flatten().flat_map(|stanza| {
+            let preferred = stanza.preferred.iter().map(|preferred| &preferred.term);
+            stanza.required.iter().chain(preferred)
+        })
+    }
+
     /// The required affinity terms.
     pub fn required_affinity(&self) -> &[AffinityTerm] {
         self.pod_affinity

@@ -84,6 +84,14 @@ impl Selector {
         }
     }
 
+    /// The conditions; none if it selects nothing or everything.
+    pub fn requirements(&self) -> &[Requirement] {
+        match self {
+            Self::Nothing => &[],
+            Self::All(requirements) => requirements,
+        }
+    }
+
     /// Upstream's `Selector.Empty()`: `{}` restricts nothing. [`Selector::Nothing`] is not empty.
     pub fn is_empty(&self) -> bool {
         matches!(self, Self::All(requirements) if requirements.is_empty())

@@ -8,7 +8,7 @@ use super::normalize;
 use crate::NodeInfo;
 use crate::framework::{
     Action, ClusterEvent, Code, Cx, EventResource, Fit, Hint, Nomination, Plugin, Point,
-    PostFilterCx, PostFilterResult, PreFilter, Range, Registration, Slot, Status,
+    PostFilterCx, PostFilterResult, PreFilter, Range, Registration, Sight, Slot, Status,
 };
 use crate::model::{Object, Pod, PodClaimSource, ResourceClaim, is_extended_name};
 use std::sync::Arc;
@@ -164,6 +164,7 @@ impl Plugin for DynamicResources {
         Point::Reserve,
         Point::PreBind,
     ];
+    const SCORE_SIGHT: Sight = Sight::Node;
     type Filter = Needs;
     type Score = ();
 
@@ -209,7 +210,9 @@ impl Plugin for DynamicResources {
     fn post_filter(&self, cx: &PostFilterCx<'_, Needs>, _pod: &Pod) -> PostFilterResult {
         let status = match cx.own {
             Slot::Absent | Slot::Broken(_) => Status::error("not found"),
-            Slot::Skipped | Slot::Rejected => Status::unschedulable("no new claims to deallocate"),
+            Slot::Skipped | Slot::Resting(_) | Slot::Rejected => {
+                Status::unschedulable("no new claims to deallocate")
+            }
             Slot::Ready(_) => Status::unschedulable("still not schedulable"),
         };
         PostFilterResult {
@@ -222,7 +225,7 @@ impl Plugin for DynamicResources {
     fn score_from_filter(&self, needs: Slot<&Needs>) -> Result<(), Status> {
         match needs {
             Slot::Absent | Slot::Broken(_) => Err(Status::error("not found")),
-            Slot::Skipped | Slot::Rejected | Slot::Ready(_) => Ok(()),
+            Slot::Skipped | Slot::Resting(_) | Slot::Rejected | Slot::Ready(_) => Ok(()),
         }
     }
 

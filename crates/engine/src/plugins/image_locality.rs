@@ -1,6 +1,6 @@
 //! ImageLocality. Upstream's `pkg/scheduler/framework/plugins/imagelocality`.
 
-use crate::framework::{Cx, MAX_NODE_SCORE, Plugin, Point};
+use crate::framework::{Cx, MAX_NODE_SCORE, Plugin, Point, Sight};
 use crate::model::{Node, Pod};
 use crate::{ImageState, NodeInfo};
 use stowplan_base::Sym;
@@ -37,22 +37,45 @@ fn priority(sum: i64, containers: u32) -> i64 {
     MAX_NODE_SCORE * (sum - MIN_THRESHOLD) / (max_threshold - MIN_THRESHOLD)
 }
 
+impl ImageLocality {
+    /// The score of a node that holds those of the pod's images.
+    fn score_of(cx: Cx<'_>, pod: &Pod, holds: impl Fn(usize, Sym) -> bool) -> i64 {
+        let nodes = cx.cluster.nodes().len();
+        let images = pod.images.iter().copied().enumerate();
+        let sum = images
+            .filter_map(|(i, image)| Some((i, image, cx.cluster.image(image)?)))
+            .filter(|(i, image, _)| holds(*i, *image))
+            .map(|(_, _, state)| scaled_size(state, nodes))
+            .fold(0, i64::wrapping_add);
+        priority(sum, pod.container_count)
+    }
+}
+
 impl Plugin for ImageLocality {
     const NAME: &'static str = "ImageLocality";
     const POINTS: &'static [Point] = &[Point::Score];
+    const SCORE_SIGHT: Sight = Sight::Domains;
+    const RELATIVE: bool = false;
     type Filter = ();
     type Score = ();
 
     fn score(&self, cx: Cx<'_>, _state: &(), pod: &Pod, node: &NodeInfo) -> Option<i64> {
-        let nodes = cx.cluster.nodes().len();
-        let sum = pod
-            .images
-            .iter()
-            .filter_map(|image| Some((*image, cx.cluster.image(*image)?)))
-            .filter(|(image, _)| holds(&node.node, *image))
-            .map(|(_, state)| scaled_size(state, nodes))
-            .fold(0, i64::wrapping_add);
-        Some(priority(sum, pod.container_count))
+        Some(Self::score_of(cx, pod, |_, image| holds(&node.node, image)))
+    }
+
+    /// Which of the pod's images the node holds, one bit each.
+    fn see_score(&self, _state: &(), pod: &Pod, node: &NodeInfo, seen: &mut Vec<u64>) {
+        let holds_any = !node.node.images.is_empty();
+        for images in pod.images.chunks(64) {
+            let held = images.iter().enumerate();
+            let held = held.filter(|(_, image)| holds_any && holds(&node.node, **image));
+            seen.push(held.fold(0, |bits, (i, _)| bits | 1 << i));
+        }
+    }
+
+    fn raw(&self, cx: Cx<'_>, _state: &(), pod: &Pod, seen: &[u64]) -> Option<i64> {
+        let is_held = |i: usize, _| seen[i / 64] >> (i % 64) & 1 == 1;
+        Some(Self::score_of(cx, pod, is_held))
     }
 }
 

@@ -5,7 +5,7 @@ use super::normalize;
 use crate::NodeInfo;
 use crate::framework::{
     Action, ClusterEvent, Cx, EventResource, Fit, Hint, Plugin, Point, PreFilter, PreScore, Range,
-    Registration, Status,
+    Registration, Sight, Status,
 };
 use crate::model::{self, Node, NodeSelectorTerm, Object, Op, Pod, PreferredNodeTerm};
 use std::collections::BTreeSet;
@@ -107,6 +107,8 @@ impl Plugin for NodeAffinity {
         Point::PreScore,
         Point::Score,
     ];
+    const FILTER_SIGHT: Sight = Sight::Node;
+    const SCORE_SIGHT: Sight = Sight::Node;
     type Filter = ();
     type Score = ();
 

@@ -4,7 +4,7 @@ use super::change::{node_change, pod_change};
 use crate::NodeInfo;
 use crate::framework::{
     Action, ClusterEvent, Cx, EventResource, Fit, Hint, Plugin, Point, PreFilter, Registration,
-    Status,
+    Sight, Status,
 };
 use crate::model::{Object, Pod};
 
@@ -15,6 +15,7 @@ pub struct NodeDeclaredFeatures;
 impl Plugin for NodeDeclaredFeatures {
     const NAME: &'static str = "NodeDeclaredFeatures";
     const POINTS: &'static [Point] = &[Point::PreFilter, Point::Filter];
+    const FILTER_SIGHT: Sight = Sight::Node;
     type Filter = ();
     type Score = ();
 

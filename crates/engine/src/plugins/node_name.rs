@@ -1,7 +1,9 @@
 //! NodeName. Upstream's `pkg/scheduler/framework/plugins/nodename`.
 
 use crate::NodeInfo;
-use crate::framework::{Action, Cx, EventResource, Fit, Plugin, Point, Registration, Status};
+use crate::framework::{
+    Action, Cx, EventResource, Fit, Plugin, Point, Registration, Sight, Status,
+};
 use crate::model::Pod;
 
 /// The plugin: a pod that names its node goes nowhere else.
@@ -11,6 +13,7 @@ pub struct NodeName;
 impl Plugin for NodeName {
     const NAME: &'static str = "NodeName";
     const POINTS: &'static [Point] = &[Point::Filter];
+    const FILTER_SIGHT: Sight = Sight::Node;
     type Filter = ();
     type Score = ();
 

@@ -4,7 +4,7 @@ use super::change::deleted_pod;
 use crate::NodeInfo;
 use crate::framework::{
     Action, ClusterEvent, Cx, EventResource, Fit, Hint, Plugin, Point, PreFilter, Registration,
-    Status,
+    Sight, Status,
 };
 use crate::model::{Object, Pod};
 
@@ -15,6 +15,7 @@ pub struct NodePorts;
 impl Plugin for NodePorts {
     const NAME: &'static str = "NodePorts";
     const POINTS: &'static [Point] = &[Point::PreFilter, Point::Filter];
+    const FILTER_SIGHT: Sight = Sight::Node;
     type Filter = ();
     type Score = ();
 

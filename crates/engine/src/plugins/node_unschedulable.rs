@@ -3,7 +3,7 @@
 use super::change::{node_change, pod_change};
 use crate::NodeInfo;
 use crate::framework::{
-    Action, ClusterEvent, Cx, EventResource, Fit, Hint, Plugin, Point, Registration, Status,
+    Action, ClusterEvent, Cx, EventResource, Fit, Hint, Plugin, Point, Registration, Sight, Status,
 };
 use crate::model::{Effect, Object, Pod, Taint};
 use stowplan_base::{Sym, sym};
@@ -26,6 +26,7 @@ fn tolerates_cordon(pod: &Pod) -> bool {
 impl Plugin for NodeUnschedulable {
     const NAME: &'static str = "NodeUnschedulable";
     const POINTS: &'static [Point] = &[Point::Filter];
+    const FILTER_SIGHT: Sight = Sight::Node;
     type Filter = ();
     type Score = ();
 

@@ -5,7 +5,7 @@ use super::normalize;
 use crate::NodeInfo;
 use crate::framework::{
     Action, ClusterEvent, Cx, EventResource, Fit, Hint, Plugin, Point, PreScore, Range,
-    Registration, Status,
+    Registration, Sight, Status,
 };
 use crate::model::{Effect, Node, Object, Pod, Toleration, find_untolerated_taint};
 
@@ -21,6 +21,8 @@ fn tolerates(pod: &Pod, node: &Node) -> bool {
 impl Plugin for TaintToleration {
     const NAME: &'static str = "TaintToleration";
     const POINTS: &'static [Point] = &[Point::Filter, Point::PreScore, Point::Score];
+    const FILTER_SIGHT: Sight = Sight::Node;
+    const SCORE_SIGHT: Sight = Sight::Node;
     type Filter = ();
     /// The tolerations that can tolerate a `PreferNoSchedule` taint.
     type Score = Box<[Toleration]>;

@@ -1,12 +1,16 @@
 //! The cluster's present state.
 
 mod device_classes;
+mod log;
 mod node_info;
 mod objects;
 mod pods;
+mod read_keys;
 
+pub use log::{ChangeLog, Delta, Fact, NodeUpdate};
 pub use node_info::NodeInfo;
 pub use objects::Objects;
+pub use read_keys::ReadKeys;
 
 use crate::model::{
     CsiDriver, CsiNode, CsiStorageCapacity, DeviceClass, Kind, Labels, Namespace, Node, Object,
@@ -48,6 +52,8 @@ pub struct Snapshot {
     images: Lookup<Sym, ImageState>,
     extended_resources: device_classes::ExtendedResources,
     no_labels: Labels,
+    log: ChangeLog,
+    read_keys: ReadKeys,
     /// Namespaces.
     pub namespaces: Objects<Namespace>,
     /// PodDisruptionBudgets.
@@ -103,6 +109,16 @@ impl Snapshot {
         self.node_index.get(&name).copied()
     }
 
+    /// What changed lately.
+    pub fn log(&self) -> &ChangeLog {
+        &self.log
+    }
+
+    /// The labels of a pending pod that others may read.
+    pub fn read_keys(&self) -> &ReadKeys {
+        &self.read_keys
+    }
+
     /// How the image of this name is spread.
     pub fn image(&self, name: Sym) -> Option<&ImageState> {
         self.images.get(&name)
@@ -126,6 +142,7 @@ impl Snapshot {
     /// Pods count while they are on a node: pending ones belong to the queue, and finished ones are
     /// taken out.
     pub fn upsert(&mut self, object: Object) -> Option<Object> {
+        self.note_object(&object);
         match object {
             Object::Pod(pod) => self.upsert_pod(pod).map(Object::Pod),
             Object::Node(node) => self.upsert_node(node).map(Object::Node),
@@ -195,6 +212,14 @@ impl Snapshot {
 
     /// Removes an object other than a pod; returns it.
     pub fn remove(&mut self, kind: Kind, namespace: Sym, name: Sym) -> Option<Object> {
+        if !matches!(kind, Kind::Pod | Kind::Node) {
+            let gone = Delta::Object {
+                kind,
+                namespace,
+                name,
+            };
+            self.log.push(gone, self.nodes.len());
+        }
         match kind {
             Kind::Pod => None,
             Kind::Node => self.remove_node(name).map(Object::Node),
@@ -275,6 +300,7 @@ impl Snapshot {
             let old = std::mem::replace(&mut self.nodes[at].node, node.clone());
             self.remove_images(&old);
             self.add_images(&node);
+            self.note_node_update(at, &old);
             return Some(old);
         }
         self.add_images(&node);
@@ -283,7 +309,12 @@ impl Snapshot {
         for pod in self.orphans.remove(&node.name).unwrap_or_default() {
             info.add_pod(pod);
         }
+        let added = Delta::NodeAdded {
+            node,
+            pods: info.pods.as_slice().into(),
+        };
         self.nodes.push(info);
+        self.log.push(added, self.nodes.len());
         None
     }
 
@@ -294,10 +325,65 @@ impl Snapshot {
             self.node_index.insert(moved.node.name, at);
         }
         self.remove_images(&info.node);
+        let removed = Delta::NodeRemoved {
+            at: at as u32,
+            node: info.node.clone(),
+            pods: info.pods.as_slice().into(),
+        };
+        self.log.push(removed, self.nodes.len());
         if !info.pods.is_empty() {
             self.orphans.insert(name, info.pods);
         }
         Some(info.node)
+    }
+
+    fn note_pod(&mut self, at: usize, pod: &Arc<Pod>, added: bool) {
+        let delta = Delta::Pod {
+            at: at as u32,
+            added,
+            node: self.nodes[at].node.clone(),
+            pod: pod.clone(),
+        };
+        self.log.push(delta, self.nodes.len());
+    }
+
+    fn note_node_update(&mut self, at: usize, old: &Arc<Node>) {
+        let NodeInfo {
+            node: new, pods, ..
+        } = &self.nodes[at];
+        let is_seen = old.labels != new.labels || old.taints != new.taints;
+        let seen = is_seen.then(|| {
+            Box::new(NodeUpdate {
+                old: old.clone(),
+                new: new.clone(),
+                pods: pods.as_slice().into(),
+            })
+        });
+        let at = at as u32;
+        let updated = Delta::NodeUpdated { at, seen };
+        self.log.push(updated, self.nodes.len());
+    }
+
+    /// Notes that an object which is no pod and no node comes or changes.
+    fn note_object(&mut self, object: &Object) {
+        let kind = object.kind();
+        if matches!(kind, Kind::Pod | Kind::Node) {
+            return;
+        }
+        if let Object::Service(owner)
+        | Object::ReplicationController(owner)
+        | Object::ReplicaSet(owner)
+        | Object::StatefulSet(owner) = object
+        {
+            self.read_keys.add_selector(&owner.selector);
+        }
+        let (namespace, name) = object.key();
+        let changed = Delta::Object {
+            kind,
+            namespace,
+            name,
+        };
+        self.log.push(changed, self.nodes.len());
     }
 
     fn add_images(&mut self, node: &Node) {

@@ -58,8 +58,12 @@ impl Snapshot {
             node,
         };
         self.pods.insert(pod.uid.clone(), placed);
+        self.read_keys.add_terms(&pod);
         match self.node_position(node) {
-            Some(at) => self.nodes[at].add_pod(pod),
+            Some(at) => {
+                self.note_pod(at, &pod, true);
+                self.nodes[at].add_pod(pod);
+            }
             None => self.orphans.entry(node).or_default().push(pod),
         }
         old
@@ -87,7 +91,10 @@ impl Snapshot {
     pub fn remove_pod(&mut self, uid: &str) -> Option<Arc<Pod>> {
         let Placed { pod, node } = self.pods.remove(uid)?;
         match self.node_position(node) {
-            Some(at) => self.nodes[at].remove_this_pod(&pod),
+            Some(at) => {
+                self.note_pod(at, &pod, false);
+                self.nodes[at].remove_this_pod(&pod);
+            }
             None => {
                 if let Some(pods) = self.orphans.get_mut(&node) {
                     pods.retain(|p| !Arc::ptr_eq(p, &pod));

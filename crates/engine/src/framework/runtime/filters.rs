@@ -40,7 +40,7 @@ impl Framework {
         node: &NodeInfo,
     ) -> Vec<(&'static str, Fit)> {
         self.at(Point::Filter)
-            .filter(|(i, _)| !matches!(cycle.filter[*i], Slot::Skipped))
+            .filter(|(i, _)| !cycle.filter[*i].is_skipped())
             .map(|(i, plugin)| {
                 (
                     plugin.name(),
@@ -164,7 +164,7 @@ fn run_filter(
     node: &NodeInfo,
 ) -> Fit {
     let fit = match slot {
-        Slot::Skipped => Ok(()),
+        Slot::Skipped | Slot::Resting(_) => Ok(()),
         Slot::Ready(state) => plugin.filter(cx, &**state, pod, node),
         Slot::Broken(status) => Err(status.clone()),
         Slot::Absent | Slot::Rejected => Err(Status::error("PreFilter did not run")),

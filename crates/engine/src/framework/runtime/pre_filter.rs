@@ -93,7 +93,7 @@ impl Framework {
     /// The plugins whose PreFilter had nothing to check.
     pub fn skipped_filters(&self, cycle: &CycleState) -> Vec<&'static str> {
         self.at(Point::PreFilter)
-            .filter(|(i, _)| matches!(cycle.filter[*i], Slot::Skipped))
+            .filter(|(i, _)| cycle.filter[*i].is_skipped())
             .map(|(_, plugin)| plugin.name())
             .collect()
     }

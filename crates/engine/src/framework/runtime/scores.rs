@@ -58,7 +58,7 @@ impl Framework {
         for (i, plugin) in self.at(Point::Score) {
             let blame = |status| PluginStatus::at("Score", plugin.name(), status, cx.cluster);
             let state = match &cycle.score[i] {
-                Slot::Skipped => continue,
+                Slot::Skipped | Slot::Resting(_) => continue,
                 Slot::Broken(status) => return Err(blame(status.clone())),
                 Slot::Absent | Slot::Rejected => {
                     return Err(blame(Status::error("PreScore did not run")));
@@ -78,7 +78,7 @@ impl Framework {
     /// The plugins that score, but whose PreScore had nothing to tell the nodes apart by.
     pub fn skipped_scores(&self, cycle: &CycleState) -> Vec<&'static str> {
         self.at(Point::Score)
-            .filter(|(i, _)| matches!(cycle.score[*i], Slot::Skipped))
+            .filter(|(i, _)| cycle.score[*i].is_skipped())
             .map(|(_, plugin)| plugin.name())
             .collect()
     }

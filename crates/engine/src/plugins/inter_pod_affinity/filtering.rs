@@ -1,12 +1,12 @@
 //! Required terms: the pod's own, and those by which others keep it away.
 
 use super::term::{IncomingTerm, matches_all};
-use super::topology::TopologyCounts;
-use crate::Snapshot;
-use crate::framework::{Fit, Status};
+use super::topology::{Change, Place, Topologies, TopologyCounts};
+use crate::framework::{Fit, Kept, Status};
 use crate::model::{AffinityTerm, Labels, Node, Pod};
+use crate::{Fact, Snapshot};
 use std::sync::Arc;
-use stowplan_base::Names;
+use stowplan_base::{Names, Sym};
 
 const AFFINITY_RULES_NOT_MATCH: &str = "node(s) didn't match pod affinity rules";
 const ANTI_AFFINITY_RULES_NOT_MATCH: &str = "node(s) didn't match pod anti-affinity rules";
@@ -26,7 +26,14 @@ pub struct RequiredTerms {
     anti_affinity_counts: TopologyCounts,
     /// Anti-affinity terms of existing pods that mean the pod.
     existing_anti_affinity_counts: TopologyCounts,
+    /// The topologies of all terms that were counted so far.
+    topologies: Topologies,
 }
+
+/// In fine topologies only this much is seen of the counts of a domain.
+const HAS_AFFINITY: i64 = 1;
+const HAS_ANTI_AFFINITY: i64 = 2;
+const HAS_EXISTING: i64 = 4;
 
 impl RequiredTerms {
     /// Counts over the whole cluster.
@@ -46,19 +53,32 @@ impl RequiredTerms {
             ..Self::default()
         };
         let namespace_labels = cluster.namespace_labels(pod.namespace);
-        let has_terms = !state.affinity.is_empty() || !state.anti_affinity.is_empty();
+        let has_terms = state.has_terms();
         for info in cluster.nodes() {
             let labels = &info.node.labels;
             for existing in &info.pods_with_required_anti_affinity {
-                state.count_existing(existing, pod, namespace_labels, labels, 1, names);
+                state.count_existing(existing, pod, namespace_labels, labels, true, names);
             }
             if has_terms {
                 for existing in &info.pods {
-                    state.count_incoming(existing, labels, 1, names);
+                    state.count_incoming(existing, labels, true, names);
                 }
             }
         }
         state
+    }
+
+    /// Takes note of the topologies, for [`see`](Self::see) and [`observe`](Self::observe).
+    pub(super) fn with_topologies(mut self, cluster: &Snapshot) -> Self {
+        let own = self.affinity.iter().chain(&*self.anti_affinity);
+        let existing = self.existing_anti_affinity_counts.keys().iter().copied();
+        let keys = own.map(|term| term.topology_key).chain(existing);
+        self.topologies = Topologies::new(cluster, keys);
+        self
+    }
+
+    fn has_terms(&self) -> bool {
+        !self.affinity.is_empty() || !self.anti_affinity.is_empty()
     }
 
     /// Counts `other` in or out.
@@ -68,12 +88,44 @@ impl RequiredTerms {
         pod: &Pod,
         other: &Pod,
         node: &Node,
-        delta: i64,
-    ) {
+        added: bool,
+    ) -> Kept {
         let namespace_labels = cluster.namespace_labels(pod.namespace);
         let names = &cluster.names;
-        self.count_existing(other, pod, namespace_labels, &node.labels, delta, names);
-        self.count_incoming(other, &node.labels, delta, names);
+        let existing = if other.has_required_anti_affinity() {
+            self.count_existing(other, pod, namespace_labels, &node.labels, added, names)
+        } else {
+            Kept::Same
+        };
+        let incoming = if self.has_terms() {
+            self.count_incoming(other, &node.labels, added, names)
+        } else {
+            Kept::Same
+        };
+        existing.max(incoming)
+    }
+
+    /// Keeps the counts as [`count`](Self::count) would make them.
+    pub(super) fn observe(
+        &mut self,
+        cluster: &Snapshot,
+        pod: &Pod,
+        fact: Fact<'_>,
+        holds: bool,
+    ) -> Kept {
+        match fact {
+            Fact::Node(node) => {
+                self.topologies.observe(node, holds);
+                Kept::Changed
+            }
+            Fact::Pod(other, node) => {
+                let kept = self.update_with_pod(cluster, pod, other, node, holds);
+                if kept == Kept::Changed && self.topologies.shares_a_fine_domain(node) {
+                    return Kept::Regroup;
+                }
+                kept
+            }
+        }
     }
 
     /// Counts the anti-affinity terms of `other`, on a node with these labels, that mean `pod`.
@@ -83,31 +135,42 @@ impl RequiredTerms {
         pod: &Pod,
         namespace_labels: &Labels,
         labels: &Labels,
-        delta: i64,
+        added: bool,
         names: &Names,
-    ) {
+    ) -> Kept {
+        let mut kept = Kept::Same;
         for term in other.required_anti_affinity() {
             if term.matches(pod, namespace_labels, names) {
-                self.existing_anti_affinity_counts
-                    .add_or_remove(labels, term.topology_key, delta);
+                let counts = &mut self.existing_anti_affinity_counts;
+                let change = counts.add(labels, term.topology_key, 1, added);
+                kept = kept.max(match change {
+                    Change::None => Kept::Same,
+                    Change::NewKey if !self.topologies.knows(term.topology_key) => Kept::Lost,
+                    Change::NewKey | Change::Known => Kept::Changed,
+                });
             }
         }
+        kept
     }
 
     /// Counts `other`, on a node with these labels, for the pod's own terms.
-    fn count_incoming(&mut self, other: &Pod, labels: &Labels, delta: i64, names: &Names) {
+    fn count_incoming(&mut self, other: &Pod, labels: &Labels, added: bool, names: &Names) -> Kept {
+        let mut kept = Kept::Same;
         if matches_all(&self.affinity, other, names) {
             for term in &*self.affinity {
                 self.affinity_counts
-                    .add_or_remove(labels, term.topology_key, delta);
+                    .add(labels, term.topology_key, 1, added);
+                kept = Kept::Changed;
             }
         }
         for term in &*self.anti_affinity {
             if term.matches(other, names) {
                 self.anti_affinity_counts
-                    .add_or_remove(labels, term.topology_key, delta);
+                    .add(labels, term.topology_key, 1, added);
+                kept = Kept::Changed;
             }
         }
+        kept
     }
 
     /// Nothing keeps the pod from any node, and it asks for nothing.
@@ -119,14 +182,38 @@ impl RequiredTerms {
 
     /// Does the pod fit on the node?
     pub(super) fn filter(&self, node: &Node) -> Fit {
-        if !self.satisfies_affinity(&node.labels) {
+        self.judge(|key| Place::of(&node.labels, key))
+    }
+
+    /// Does the pod fit on nodes that look like this?
+    pub(super) fn admit(&self, seen: &[u64]) -> Fit {
+        self.judge(|key| {
+            let at = self.topologies.position(key);
+            at.map_or(Place::Missing, |at| Place::unpack(seen[at]))
+        })
+    }
+
+    /// What is seen of a node.
+    pub(super) fn see(&self, node: &Node, seen: &mut Vec<u64>) {
+        self.topologies.see(node, seen, |key, value| {
+            let has = |counts: &TopologyCounts, bit| bit * i64::from(counts.get(key, value) > 0);
+            has(&self.affinity_counts, HAS_AFFINITY)
+                | has(&self.anti_affinity_counts, HAS_ANTI_AFFINITY)
+                | has(&self.existing_anti_affinity_counts, HAS_EXISTING)
+        });
+    }
+
+    /// The rule, for nodes that stand there in each topology.
+    fn judge(&self, place: impl Fn(Sym) -> Place) -> Fit {
+        if !self.satisfies_affinity(&place) {
             return Err(Status::unresolvable(AFFINITY_RULES_NOT_MATCH));
         }
-        if !self.satisfies_anti_affinity(&node.labels) {
+        if !self.satisfies_anti_affinity(&place) {
             return Err(Status::unschedulable(ANTI_AFFINITY_RULES_NOT_MATCH));
         }
-        let mut existing = self.existing_anti_affinity_counts.of_node(&node.labels);
-        if existing.any(|count| count > 0) {
+        let existing = &self.existing_anti_affinity_counts;
+        let mut keys = existing.keys().iter();
+        if keys.any(|key| is_met(existing, *key, place(*key), HAS_EXISTING)) {
             return Err(Status::unschedulable(
                 EXISTING_ANTI_AFFINITY_RULES_NOT_MATCH,
             ));
@@ -136,22 +223,30 @@ impl RequiredTerms {
 
     /// The node must bear all topology keys, and the pods that are asked for must be in each of its
     /// domains. The first of a group that seeks its own kind is let in while nobody else is there.
-    fn satisfies_affinity(&self, labels: &Labels) -> bool {
+    fn satisfies_affinity(&self, place: impl Fn(Sym) -> Place) -> bool {
         let mut pods_exist = true;
         for term in &*self.affinity {
-            let Some(value) = labels.get(term.topology_key) else {
+            let at = place(term.topology_key);
+            if at == Place::Missing {
                 return false;
-            };
-            pods_exist &= self.affinity_counts.get(term.topology_key, value) > 0;
+            }
+            pods_exist &= is_met(&self.affinity_counts, term.topology_key, at, HAS_AFFINITY);
         }
         pods_exist || self.affinity_counts.is_empty() && self.self_match
     }
 
-    fn satisfies_anti_affinity(&self, labels: &Labels) -> bool {
-        self.anti_affinity.iter().all(|term| {
-            labels
-                .get(term.topology_key)
-                .is_none_or(|value| self.anti_affinity_counts.get(term.topology_key, value) <= 0)
-        })
+    fn satisfies_anti_affinity(&self, place: impl Fn(Sym) -> Place) -> bool {
+        let (counts, bit) = (&self.anti_affinity_counts, HAS_ANTI_AFFINITY);
+        let met = |key| is_met(counts, key, place(key), bit);
+        !self.anti_affinity.iter().any(|term| met(term.topology_key))
+    }
+}
+
+/// Whether somebody is counted in the domain at this place.
+fn is_met(counts: &TopologyCounts, key: Sym, place: Place, bit: i64) -> bool {
+    match place {
+        Place::Missing => false,
+        Place::In(value) => counts.get(key, value) > 0,
+        Place::With(bits) => bits & bit != 0,
     }
 }

@@ -13,12 +13,13 @@ mod topology;
 pub use filtering::RequiredTerms;
 pub use scoring::PreferredTerms;
 
-use crate::NodeInfo;
 use crate::framework::{
-    ClusterEvent, Code, Cx, Fit, Hint, Plugin, Point, PreFilter, PreScore, Range, Registration,
-    Status, Trial,
+    ClusterEvent, Code, Cx, Fit, Hint, Kept, Plugin, Point, PreFilter, PreScore, Range,
+    Registration, Sight, Status, Trial,
 };
-use crate::model::{Object, Pod};
+use crate::model::{Kind, Object, Pod, Selector};
+use crate::{Fact, NodeInfo};
+use stowplan_base::Sym;
 
 /// `InterPodAffinityArgs`.
 #[derive(Clone, Debug)]
@@ -49,6 +50,29 @@ impl InterPodAffinity {
     pub fn new(args: InterPodAffinityArgs) -> Self {
         Self { args }
     }
+
+    fn required_terms(cx: Cx<'_>, pod: &Pod) -> Result<RequiredTerms, Status> {
+        match &pod.affinity_error {
+            Some(error) => Err(Status::made(
+                Code::UnschedulableAndUnresolvable,
+                format!("parsing pod: {error}"),
+            )),
+            None => Ok(RequiredTerms::count(cx.cluster, pod)),
+        }
+    }
+
+    fn preferred_terms(&self, cx: Cx<'_>, pod: &Pod) -> PreScore<PreferredTerms> {
+        let has_preferred =
+            !pod.preferred_affinity().is_empty() || !pod.preferred_anti_affinity().is_empty();
+        if self.args.ignore_preferred_terms_of_existing_pods && !has_preferred {
+            return PreScore::Skip;
+        }
+        if let Some(error) = &pod.affinity_error {
+            return PreScore::Failed(Status::error(format!("failed to parse pod: {error}")));
+        }
+        let hard_weight = self.args.hard_pod_affinity_weight;
+        PreScore::Ready(PreferredTerms::weigh(cx.cluster, pod, hard_weight))
+    }
 }
 
 impl Plugin for InterPodAffinity {
@@ -59,21 +83,17 @@ impl Plugin for InterPodAffinity {
         Point::PreScore,
         Point::Score,
     ];
+    const FILTER_SIGHT: Sight = Sight::Domains;
+    const SCORE_SIGHT: Sight = Sight::Domains;
     type Filter = RequiredTerms;
     type Score = PreferredTerms;
 
     fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<RequiredTerms> {
-        if let Some(error) = &pod.affinity_error {
-            return PreFilter::Rejected(Status::made(
-                Code::UnschedulableAndUnresolvable,
-                format!("parsing pod: {error}"),
-            ));
+        match Self::required_terms(cx, pod) {
+            Ok(terms) if terms.restricts_nothing() => PreFilter::Skip,
+            Ok(terms) => PreFilter::Ready(terms),
+            Err(status) => PreFilter::Rejected(status),
         }
-        let terms = RequiredTerms::count(cx.cluster, pod);
-        if terms.restricts_nothing() {
-            return PreFilter::Skip;
-        }
-        PreFilter::Ready(terms)
     }
 
     fn filter_unprepared(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<RequiredTerms, Status> {
@@ -95,11 +115,47 @@ impl Plugin for InterPodAffinity {
         node: &NodeInfo,
         op: Trial,
     ) {
-        let delta = match op {
-            Trial::Add => 1,
-            Trial::Remove => -1,
-        };
-        state.update_with_pod(cx.cluster, pod, other, &node.node, delta);
+        state.update_with_pod(cx.cluster, pod, other, &node.node, op == Trial::Add);
+    }
+
+    /// The namespaces that terms select by label, and the pod's own, which others' terms may.
+    fn forgets(&self, pod: &Pod, kind: Kind, _namespace: Sym, name: Sym) -> bool {
+        let selects = |selector: &Selector| !selector.requirements().is_empty();
+        kind == Kind::Namespace
+            && (name == pod.namespace
+                || pod
+                    .affinity_terms()
+                    .any(|term| selects(&term.namespace_selector)))
+    }
+
+    fn keep_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<RequiredTerms> {
+        match Self::required_terms(cx, pod) {
+            Ok(terms) => PreFilter::Ready(terms.with_topologies(cx.cluster)),
+            Err(status) => PreFilter::Rejected(status),
+        }
+    }
+
+    fn filter_rests(&self, state: &RequiredTerms) -> bool {
+        state.restricts_nothing()
+    }
+
+    fn observe_filter(
+        &self,
+        cx: Cx<'_>,
+        state: &mut RequiredTerms,
+        pod: &Pod,
+        fact: Fact<'_>,
+        holds: bool,
+    ) -> Kept {
+        state.observe(cx.cluster, pod, fact, holds)
+    }
+
+    fn see_filter(&self, state: &RequiredTerms, node: &NodeInfo, seen: &mut Vec<u64>) {
+        state.see(&node.node, seen);
+    }
+
+    fn admit(&self, state: &RequiredTerms, seen: &[u64]) -> Fit {
+        state.admit(seen)
     }
 
     fn pre_score(
@@ -108,19 +164,40 @@ impl Plugin for InterPodAffinity {
         pod: &Pod,
         _feasible: &[&NodeInfo],
     ) -> PreScore<PreferredTerms> {
-        let has_preferred =
-            !pod.preferred_affinity().is_empty() || !pod.preferred_anti_affinity().is_empty();
-        if self.args.ignore_preferred_terms_of_existing_pods && !has_preferred {
-            return PreScore::Skip;
+        match self.preferred_terms(cx, pod) {
+            PreScore::Ready(terms) if terms.is_empty() => PreScore::Skip,
+            found => found,
         }
-        if let Some(error) = &pod.affinity_error {
-            return PreScore::Failed(Status::error(format!("failed to parse pod: {error}")));
+    }
+
+    fn keep_score(&self, cx: Cx<'_>, pod: &Pod) -> PreScore<PreferredTerms> {
+        match self.preferred_terms(cx, pod) {
+            PreScore::Ready(terms) => PreScore::Ready(terms.with_topologies(cx.cluster)),
+            found => found,
         }
-        let hard_weight = self.args.hard_pod_affinity_weight;
-        match PreferredTerms::weigh(cx.cluster, pod, hard_weight) {
-            Some(terms) => PreScore::Ready(terms),
-            None => PreScore::Skip,
-        }
+    }
+
+    fn score_rests(&self, state: &PreferredTerms) -> bool {
+        state.is_empty()
+    }
+
+    fn observe_score(
+        &self,
+        cx: Cx<'_>,
+        state: &mut PreferredTerms,
+        pod: &Pod,
+        fact: Fact<'_>,
+        holds: bool,
+    ) -> Kept {
+        state.observe(cx.cluster, pod, fact, holds)
+    }
+
+    fn see_score(&self, state: &PreferredTerms, _pod: &Pod, node: &NodeInfo, seen: &mut Vec<u64>) {
+        state.see(&node.node, seen);
+    }
+
+    fn raw(&self, _cx: Cx<'_>, state: &PreferredTerms, _pod: &Pod, seen: &[u64]) -> Option<i64> {
+        Some(state.raw(seen))
     }
 
     fn score_unprepared(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<PreferredTerms, Status> {

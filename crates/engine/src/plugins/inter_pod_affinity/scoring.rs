@@ -1,21 +1,26 @@
 //! Preferred terms: the pod's own, and those of the pods that are there.
 
 use super::term::IncomingTerm;
-use super::topology::TopologyCounts;
-use crate::Snapshot;
-use crate::framework::{MAX_NODE_SCORE, Range};
-use crate::model::{AffinityTerm, Node, Pod, WeightedAffinityTerm};
+use super::topology::{Change, Place, Topologies, TopologyCounts};
+use crate::framework::{Kept, MAX_NODE_SCORE, Range};
+use crate::model::{AffinityTerm, Labels, Node, Pod, WeightedAffinityTerm};
+use crate::{Fact, Snapshot};
 use std::sync::Arc;
+use stowplan_base::{Names, Sym};
 
 /// What each domain is worth to the pod. What PreScore leaves for Score.
 #[derive(Clone, Debug, Default)]
 pub struct PreferredTerms {
-    worth: Arc<TopologyCounts>,
+    /// The pod's own terms with their weights.
+    own: Arc<[(IncomingTerm, i64)]>,
+    hard_weight: i32,
+    worth: TopologyCounts,
+    topologies: Topologies,
 }
 
 impl PreferredTerms {
-    /// Weighs every existing pod; `None` if no term meant anybody.
-    pub(super) fn weigh(cluster: &Snapshot, pod: &Pod, hard_weight: i32) -> Option<Self> {
+    /// Weighs every existing pod.
+    pub(super) fn weigh(cluster: &Snapshot, pod: &Pod, hard_weight: i32) -> Self {
         let incoming = |terms: &[WeightedAffinityTerm], sign: i64| -> Vec<(IncomingTerm, i64)> {
             let weighted = |t: &WeightedAffinityTerm| {
                 let term = IncomingTerm::new(&t.term, cluster);
@@ -25,37 +30,139 @@ impl PreferredTerms {
         };
         let mut own = incoming(pod.preferred_affinity(), 1);
         own.extend(incoming(pod.preferred_anti_affinity(), -1));
-
+        let mut state = Self {
+            own: own.into(),
+            hard_weight,
+            ..Self::default()
+        };
         let names = &cluster.names;
         let namespace_labels = cluster.namespace_labels(pod.namespace);
-        let mut worth = TopologyCounts::default();
         for info in cluster.nodes() {
             let labels = &info.node.labels;
-            if !own.is_empty() {
+            if !state.own.is_empty() {
                 for existing in &info.pods {
-                    for (term, weight) in &own {
-                        if term.matches(existing, names) {
-                            worth.add(labels, term.topology_key, *weight);
-                        }
-                    }
+                    state.add_own(existing, labels, true, names);
                 }
             }
             for existing in &info.pods_with_affinity {
-                for (term, weight) in terms_of_existing(existing, hard_weight) {
-                    if term.matches(pod, namespace_labels, names) {
-                        worth.add(labels, term.topology_key, weight);
-                    }
-                }
+                state.add_existing(existing, pod, namespace_labels, labels, true, names);
             }
         }
-        (!worth.is_empty()).then(|| Self {
-            worth: Arc::new(worth),
-        })
+        state
+    }
+
+    /// Takes note of the topologies, for [`see`](Self::see) and [`observe`](Self::observe).
+    pub(super) fn with_topologies(mut self, cluster: &Snapshot) -> Self {
+        let own = self.own.iter().map(|(term, _)| term.topology_key);
+        let keys = own.chain(self.worth.keys().iter().copied());
+        self.topologies = Topologies::new(cluster, keys);
+        self
+    }
+
+    /// No term meant anybody.
+    pub(super) fn is_empty(&self) -> bool {
+        self.worth.is_empty()
+    }
+
+    /// Weighs an existing pod by the pod's own terms.
+    fn add_own(&mut self, existing: &Pod, labels: &Labels, added: bool, names: &Names) -> Kept {
+        let mut kept = Kept::Same;
+        for (term, weight) in &*self.own.clone() {
+            if term.matches(existing, names) {
+                let change = self.worth.add(labels, term.topology_key, *weight, added);
+                kept = kept.max(self.kept_after(change, term.topology_key));
+            }
+        }
+        kept
+    }
+
+    /// Weighs the terms of an existing pod that mean the pod.
+    fn add_existing(
+        &mut self,
+        existing: &Pod,
+        pod: &Pod,
+        namespace_labels: &Labels,
+        labels: &Labels,
+        added: bool,
+        names: &Names,
+    ) -> Kept {
+        let mut kept = Kept::Same;
+        for (term, weight) in terms_of_existing(existing, self.hard_weight) {
+            if term.matches(pod, namespace_labels, names) {
+                let change = self.worth.add(labels, term.topology_key, weight, added);
+                kept = kept.max(self.kept_after(change, term.topology_key));
+            }
+        }
+        kept
+    }
+
+    fn kept_after(&self, change: Change, key: Sym) -> Kept {
+        match change {
+            Change::None => Kept::Same,
+            // Nodes are looked at in one more topology.
+            Change::NewKey if !self.topologies.knows(key) => Kept::Lost,
+            Change::NewKey | Change::Known => Kept::Changed,
+        }
+    }
+
+    /// Keeps the weights as [`weigh`](Self::weigh) would make them.
+    pub(super) fn observe(
+        &mut self,
+        cluster: &Snapshot,
+        pod: &Pod,
+        fact: Fact<'_>,
+        holds: bool,
+    ) -> Kept {
+        let (other, node) = match fact {
+            Fact::Node(node) => {
+                self.topologies.observe(node, holds);
+                return Kept::Changed;
+            }
+            Fact::Pod(other, node) => (other, node),
+        };
+        let names = &cluster.names;
+        let mut kept = Kept::Same;
+        if !self.own.is_empty() {
+            kept = self.add_own(other, &node.labels, holds, names);
+        }
+        if other.has_pod_affinity() {
+            let namespace_labels = cluster.namespace_labels(pod.namespace);
+            let labels = &node.labels;
+            let more = self.add_existing(other, pod, namespace_labels, labels, holds, names);
+            kept = kept.max(more);
+        }
+        if kept == Kept::Changed && self.topologies.shares_a_fine_domain(node) {
+            return Kept::Regroup;
+        }
+        kept
     }
 
     /// What all domains of the node are worth together; below 0 if the pod had better stay away.
     pub(super) fn score(&self, node: &Node) -> i64 {
-        self.worth.of_node(&node.labels).sum()
+        self.sum(|key| Place::of(&node.labels, key))
+    }
+
+    /// What the domains of nodes are worth that look like this.
+    pub(super) fn raw(&self, seen: &[u64]) -> i64 {
+        self.sum(|key| {
+            let at = self.topologies.position(key);
+            at.map_or(Place::Missing, |at| Place::unpack(seen[at]))
+        })
+    }
+
+    /// What is seen of a node.
+    pub(super) fn see(&self, node: &Node, seen: &mut Vec<u64>) {
+        let worth = |key, value| self.worth.get(key, value);
+        self.topologies.see(node, seen, worth);
+    }
+
+    fn sum(&self, place: impl Fn(Sym) -> Place) -> i64 {
+        let worth = |key: &Sym| match place(*key) {
+            Place::Missing => 0,
+            Place::In(value) => self.worth.get(*key, value),
+            Place::With(worth) => worth,
+        };
+        self.worth.keys().iter().map(worth).sum()
     }
 }
 

@@ -1,36 +1,57 @@
-//! Sums per topology domain.
+//! Sums per topology domain, and how nodes stand to them.
 
-use crate::model::Labels;
+use crate::Snapshot;
+use crate::model::{Labels, Node};
 use stowplan_base::{Lookup, Sym};
 
-/// A sum per (topology key, value). Pairs whose sum is 0 may be there or not: see
-/// [`add`](Self::add) and [`add_or_remove`](Self::add_or_remove).
+/// A sum per (topology key, value), over whatever was added there.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TopologyCounts {
     /// Every key that was ever added, in that order.
     keys: Vec<Sym>,
-    sums: Lookup<(Sym, Sym), i64>,
+    sums: Lookup<(Sym, Sym), Sum>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    amount: i64,
+    /// How many amounts were added and not taken back.
+    parts: i64,
+}
+
+/// A change of a sum.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Change {
+    /// The node is in no such domain.
+    None,
+    /// In a topology that was known.
+    Known,
+    /// In a topology that is new.
+    NewKey,
 }
 
 impl TopologyCounts {
-    /// Adds to the domain of a node with these labels, if it is in one. The pair exists from now
-    /// on, even with sum 0.
-    pub(super) fn add(&mut self, labels: &Labels, key: Sym, amount: i64) {
-        if let Some(value) = labels.get(key) {
-            if !self.keys.contains(&key) {
-                self.keys.push(key);
-            }
-            *self.sums.or_insert_with((key, value), || 0) += amount;
+    /// Adds an amount to (or takes it back from) the domain of a node with these labels, if it is
+    /// in one. A pair exists while an amount is left that was added, even with sum 0.
+    pub(super) fn add(&mut self, labels: &Labels, key: Sym, amount: i64, added: bool) -> Change {
+        let Some(value) = labels.get(key) else {
+            return Change::None;
+        };
+        let is_new = !self.keys.contains(&key);
+        if is_new {
+            self.keys.push(key);
         }
-    }
-
-    /// Adds, and forgets the pair if its sum is 0.
-    pub(super) fn add_or_remove(&mut self, labels: &Labels, key: Sym, amount: i64) {
-        self.add(labels, key, amount);
-        if let Some(value) = labels.get(key)
-            && self.sums.get(&(key, value)) == Some(&0)
-        {
+        let sum = self.sums.or_insert_with((key, value), Sum::default);
+        let sign = if added { 1 } else { -1 };
+        sum.amount += sign * amount;
+        sum.parts += sign;
+        if sum.parts == 0 {
             self.sums.remove(&(key, value));
+        }
+        if is_new {
+            Change::NewKey
+        } else {
+            Change::Known
         }
     }
 
@@ -39,15 +60,144 @@ impl TopologyCounts {
         self.sums.is_empty()
     }
 
-    /// The sum of a domain.
-    pub(super) fn get(&self, key: Sym, value: Sym) -> i64 {
-        self.sums.get(&(key, value)).copied().unwrap_or(0)
+    /// Every key that was ever added.
+    pub(super) fn keys(&self) -> &[Sym] {
+        &self.keys
     }
 
-    /// The sums of all domains that a node with these labels is in.
-    pub(super) fn of_node<'a>(&'a self, labels: &'a Labels) -> impl Iterator<Item = i64> + 'a {
-        self.keys
-            .iter()
-            .filter_map(|key| Some(self.get(*key, labels.get(*key)?)))
+    /// The sum of a domain.
+    pub(super) fn get(&self, key: Sym, value: Sym) -> i64 {
+        self.sums.get(&(key, value)).map_or(0, |sum| sum.amount)
+    }
+}
+
+/// The topologies that the rules look at, and whether nearly every node is a domain of its own
+/// there.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Topologies(Vec<Topology>);
+
+#[derive(Clone, Debug)]
+struct Topology {
+    key: Sym,
+    fine: bool,
+    /// How many nodes bear a value; only of fine topologies.
+    bearers: Lookup<Sym, u32>,
+}
+
+impl Topologies {
+    /// The topologies of these keys, each once.
+    pub(super) fn new(cluster: &Snapshot, keys: impl Iterator<Item = Sym>) -> Self {
+        let mut topologies: Vec<Topology> = Vec::new();
+        for key in keys {
+            if topologies.iter().any(|topology| topology.key == key) {
+                continue;
+            }
+            let mut topology = Topology {
+                key,
+                fine: true,
+                bearers: Lookup::new(),
+            };
+            for info in cluster.nodes() {
+                topology.observe(&info.node, true);
+            }
+            topology.fine = topology.bearers.len() * 2 > cluster.nodes().len();
+            if !topology.fine {
+                topology.bearers = Lookup::new();
+            }
+            topologies.push(topology);
+        }
+        Self(topologies)
+    }
+
+    /// Whether the topology of this key is among them.
+    pub(super) fn knows(&self, key: Sym) -> bool {
+        self.0.iter().any(|topology| topology.key == key)
+    }
+
+    /// Where in the list the topology of this key stands.
+    pub(super) fn position(&self, key: Sym) -> Option<usize> {
+        self.0.iter().position(|topology| topology.key == key)
+    }
+
+    /// A node came or went.
+    pub(super) fn observe(&mut self, node: &Node, comes: bool) {
+        for topology in &mut self.0 {
+            topology.observe(node, comes);
+        }
+    }
+
+    /// Whether a change in the node's domain may be seen on other nodes than itself, in a topology
+    /// of which only the sums are seen.
+    pub(super) fn shares_a_fine_domain(&self, node: &Node) -> bool {
+        self.0.iter().any(|topology| {
+            topology.fine
+                && node
+                    .labels
+                    .get(topology.key)
+                    .is_some_and(|value| topology.bearers.get(&value).is_some_and(|n| *n > 1))
+        })
+    }
+
+    /// What is seen of a node, topology by topology: nothing, its value, or, in fine topologies,
+    /// what `sums` says of (key, value), at most 61 bits.
+    pub(super) fn see(&self, node: &Node, seen: &mut Vec<u64>, sums: impl Fn(Sym, Sym) -> i64) {
+        seen.extend(self.0.iter().map(|topology| {
+            let key = topology.key;
+            match node.labels.get(key) {
+                None => Place::Missing,
+                Some(value) if topology.fine => Place::With(sums(key, value)),
+                Some(value) => Place::In(value),
+            }
+            .pack()
+        }));
+    }
+}
+
+impl Topology {
+    fn observe(&mut self, node: &Node, comes: bool) {
+        let Some(value) = node.labels.get(self.key).filter(|_| self.fine) else {
+            return;
+        };
+        let bearers = self.bearers.or_insert_with(value, || 0);
+        *bearers = if comes {
+            *bearers + 1
+        } else {
+            bearers.saturating_sub(1)
+        };
+    }
+}
+
+/// Where a node stands in one topology, in one word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    /// It lacks the label.
+    Missing,
+    /// In the domain of this value.
+    In(Sym),
+    /// In a domain with these sums.
+    With(i64),
+}
+
+impl Place {
+    /// The place of a node with these labels.
+    pub(super) fn of(labels: &Labels, key: Sym) -> Self {
+        labels.get(key).map_or(Self::Missing, Self::In)
+    }
+
+    fn pack(self) -> u64 {
+        match self {
+            Self::Missing => 0,
+            Self::In(value) => u64::from(value.number()) << 2 | 1,
+            Self::With(sums) => (sums << 2) as u64 | 2,
+        }
+    }
+
+    /// The place of a word.
+    pub(super) fn unpack(word: u64) -> Self {
+        match word & 3 {
+            0 => Self::Missing,
+            1 => Self::In(Sym::from_number((word >> 2) as u32)),
+            _ => Self::With(word as i64 >> 2),
+        }
     }
 }

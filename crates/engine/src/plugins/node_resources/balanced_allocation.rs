@@ -3,7 +3,7 @@
 use super::allocation::{Load, Share, Sums, is_best_effort, shares};
 use super::fit::ResourceSpec;
 use crate::NodeInfo;
-use crate::framework::{Cx, MAX_NODE_SCORE, Plugin, Point, PreScore, Status};
+use crate::framework::{Cx, MAX_NODE_SCORE, Plugin, Point, PreScore, Sight, Status};
 use crate::model::Pod;
 
 /// `NodeResourcesBalancedAllocationArgs`.
@@ -54,6 +54,8 @@ impl NodeResourcesBalancedAllocation {
 impl Plugin for NodeResourcesBalancedAllocation {
     const NAME: &'static str = "NodeResourcesBalancedAllocation";
     const POINTS: &'static [Point] = &[Point::PreScore, Point::Score];
+    const SCORE_SIGHT: Sight = Sight::Node;
+    const RELATIVE: bool = false;
     type Filter = ();
     type Score = BalancedState;
 

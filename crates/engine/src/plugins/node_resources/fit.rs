@@ -5,7 +5,7 @@ use super::hints;
 use super::strategies::Strategy;
 use crate::framework::{
     ClusterEvent, Code, Cx, Fit, Hint, Plugin, Point, PreFilter, PreScore, Reason, Reasons,
-    Registration, Status,
+    Registration, Sight, Status,
 };
 use crate::model::{Node, Object, Pod, ResourceId, is_extended_name};
 use crate::{NodeInfo, Snapshot};
@@ -200,6 +200,9 @@ impl Plugin for NodeResourcesFit {
         Point::PreScore,
         Point::Score,
     ];
+    const FILTER_SIGHT: Sight = Sight::Node;
+    const SCORE_SIGHT: Sight = Sight::Node;
+    const RELATIVE: bool = false;
     type Filter = FitState;
     type Score = Box<[Share]>;
 

@@ -55,17 +55,18 @@ impl Constraint {
             && (!self.honor_node_taints || tolerated())
     }
 
-    /// How many of `pods` count: those of the namespace that are selected and not terminating. An
-    /// empty selector counts nobody, although it matches everybody.
+    /// Whether `other` counts: it is of the namespace, selected and not terminating. An empty
+    /// selector counts nobody, although it matches everybody.
+    pub(super) fn counts(&self, other: &Pod, namespace: Sym, names: &Names) -> bool {
+        !other.terminating
+            && other.namespace == namespace
+            && !self.selector.is_empty()
+            && self.selector.matches(&other.labels, names)
+    }
+
+    /// How many of `pods` count.
     pub(super) fn count(&self, pods: &[Arc<Pod>], namespace: Sym, names: &Names) -> i64 {
-        if self.selector.is_empty() {
-            return 0;
-        }
-        let counts = |pod: &&Arc<Pod>| {
-            !pod.terminating
-                && pod.namespace == namespace
-                && self.selector.matches(&pod.labels, names)
-        };
+        let counts = |pod: &&Arc<Pod>| self.counts(pod, namespace, names);
         pods.iter().filter(counts).map(|_| 1).sum()
     }
 }

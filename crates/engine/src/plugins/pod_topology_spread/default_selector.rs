@@ -30,11 +30,11 @@ pub(super) fn default_selector(cluster: &Snapshot, pod: &Pod) -> Selector {
             }
             ("apps/v1", "ReplicaSet") => {
                 let found = cluster.replica_sets.get(pod.namespace, owner.name);
-                more = found.map_or(&[], |set| requirements(&set.selector));
+                more = found.map_or(&[], |set| set.selector.requirements());
             }
             ("apps/v1", "StatefulSet") => {
                 let found = cluster.stateful_sets.get(pod.namespace, owner.name);
-                more = found.map_or(&[], |set| requirements(&set.selector));
+                more = found.map_or(&[], |set| set.selector.requirements());
             }
             _ => {}
         }
@@ -49,17 +49,10 @@ pub(super) fn default_selector(cluster: &Snapshot, pod: &Pod) -> Selector {
     )
 }
 
-fn requirements(selector: &Selector) -> &[Requirement] {
-    match selector {
-        Selector::Nothing => &[],
-        Selector::All(requirements) => requirements,
-    }
-}
-
 /// Takes over the labels of a plain map selector. A key that is there already gets the new value: a
 /// ReplicationController need not select the pod that names it.
 fn merge(labels: &mut BTreeMap<Sym, Sym>, selector: &Selector) {
-    for requirement in requirements(selector) {
+    for requirement in selector.requirements() {
         if let [value] = requirement.values[..] {
             labels.insert(requirement.key, value);
         }

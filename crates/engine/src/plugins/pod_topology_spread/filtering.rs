@@ -1,12 +1,12 @@
 //! Hard constraints: how uneven would it get?
 
 use super::constraint::{Constraint, has_all_keys};
-use crate::Snapshot;
-use crate::framework::{Fit, Status};
+use super::domains::{Domains, Place};
+use crate::framework::{Fit, Kept, Status};
 use crate::model::{Node, Pod};
-use std::collections::BTreeMap;
+use crate::{Fact, Snapshot};
 use std::sync::Arc;
-use stowplan_base::{Lookup, Names, Sym};
+use stowplan_base::Names;
 
 const CONSTRAINTS_NOT_MATCH: &str = "node(s) didn't match pod topology spread constraints";
 const NODE_LABEL_NOT_MATCH: &str =
@@ -22,52 +22,123 @@ struct HardConstraint {
     /// The pod matches its own selector.
     self_match: bool,
     domains: Domains,
+    /// Nearly every node is a domain of its own.
+    fine: bool,
 }
 
 impl HardConstraints {
     /// Counts the matching pods per domain over the whole cluster.
     pub(super) fn count(cluster: &Snapshot, pod: &Pod, constraints: Vec<Constraint>) -> Self {
         let names = &cluster.names;
-        let mut domains = vec![Domains::default(); constraints.len()];
+        let hard = |constraint: Constraint| HardConstraint {
+            self_match: constraint.selector.matches(&pod.labels, names),
+            constraint: Arc::new(constraint),
+            domains: Domains::default(),
+            fine: false,
+        };
+        let mut state = Self(constraints.into_iter().map(hard).collect());
         for info in cluster.nodes() {
-            let node = &info.node;
-            if !has_all_keys(&node.labels, &constraints) {
-                continue;
-            }
-            for (constraint, domains) in constraints.iter().zip(&mut domains) {
-                if let Some(value) = node.labels.get(constraint.topology_key)
-                    && constraint.includes(pod, node, names)
-                {
-                    domains.add(value, constraint.count(&info.pods, pod.namespace, names));
-                }
+            state.observe_node(pod, &info.node, true, names);
+            let all_keys = state.has_all_keys(&info.node);
+            for hard in state.0.iter_mut().filter(|_| all_keys) {
+                hard.count_pods(pod, &info.node, names, |constraint| {
+                    constraint.count(&info.pods, pod.namespace, names)
+                });
             }
         }
-        let counted = constraints.into_iter().zip(domains);
-        Self(
-            counted
-                .map(|(constraint, domains)| HardConstraint {
-                    self_match: constraint.selector.matches(&pod.labels, names),
-                    constraint: Arc::new(constraint),
-                    domains,
-                })
-                .collect(),
-        )
+        let nodes = cluster.nodes().len();
+        for hard in &mut state.0 {
+            hard.fine = hard.domains.len() * 2 > nodes;
+        }
+        state
+    }
+
+    fn has_all_keys(&self, node: &Node) -> bool {
+        has_all_keys(&node.labels, self.0.iter().map(|hard| &*hard.constraint))
+    }
+
+    /// Keeps the counts as [`count`](Self::count) would make them.
+    pub(super) fn observe(
+        &mut self,
+        pod: &Pod,
+        fact: Fact<'_>,
+        holds: bool,
+        names: &Names,
+    ) -> Kept {
+        match fact {
+            Fact::Node(node) => {
+                self.observe_node(pod, node, holds, names);
+                Kept::Changed
+            }
+            Fact::Pod(other, node) => self.observe_pod(pod, other, node, holds, names),
+        }
+    }
+
+    fn observe_node(&mut self, pod: &Pod, node: &Node, holds: bool, names: &Names) {
+        let all_keys = self.has_all_keys(node);
+        for hard in &mut self.0 {
+            let Some(value) = node.labels.get(hard.constraint.topology_key) else {
+                continue;
+            };
+            let id = hard.domains.intern(value);
+            hard.domains.bear(id, holds);
+            if all_keys && hard.constraint.includes(pod, node, names) {
+                hard.domains.count_node(id, holds);
+            }
+        }
+    }
+
+    fn observe_pod(
+        &mut self,
+        pod: &Pod,
+        other: &Pod,
+        node: &Node,
+        holds: bool,
+        names: &Names,
+    ) -> Kept {
+        let counts = |hard: &HardConstraint| hard.constraint.counts(other, pod.namespace, names);
+        if other.namespace != pod.namespace
+            || !self.0.iter().any(counts)
+            || !self.has_all_keys(node)
+        {
+            return Kept::Same;
+        }
+        let mut kept = Kept::Same;
+        for hard in &mut self.0 {
+            let delta = match (counts(hard), holds) {
+                (false, _) => continue,
+                (true, true) => 1,
+                (true, false) => -1,
+            };
+            kept = kept.max(hard.count_pods(pod, node, names, |_| delta));
+        }
+        kept
     }
 
     /// Does the pod fit on the node? Per constraint: pods in the node's domain, and this one if it
     /// counts, less those in the emptiest domain, are at most `maxSkew`.
     pub(super) fn filter(&self, node: &Node) -> Fit {
-        for hard in &self.0 {
-            let Some(value) = node.labels.get(hard.constraint.topology_key) else {
+        self.admit(self.0.iter().map(|hard| hard.place(node)))
+    }
+
+    /// Does the pod fit on nodes at these places?
+    pub(super) fn admit(&self, places: impl Iterator<Item = Place>) -> Fit {
+        for (hard, place) in self.0.iter().zip(places) {
+            if place == Place::Missing {
                 return Err(Status::unresolvable(NODE_LABEL_NOT_MATCH));
-            };
+            }
             let least = hard.domains.global_minimum(hard.constraint.min_domains);
-            let skew = hard.domains.get(value) + i64::from(hard.self_match) - least;
+            let skew = place.pods(&hard.domains) + i64::from(hard.self_match) - least;
             if skew > i64::from(hard.constraint.max_skew) {
                 return Err(Status::unschedulable(CONSTRAINTS_NOT_MATCH));
             }
         }
         Ok(())
+    }
+
+    /// What is seen of a node.
+    pub(super) fn see(&self, node: &Node, seen: &mut Vec<u64>) {
+        seen.extend(self.0.iter().map(|hard| hard.place(node).pack()));
     }
 
     /// Counts `other` in or out. Unlike [`count`](Self::count) this does not look whether `other`
@@ -80,65 +151,41 @@ impl HardConstraints {
         delta: i64,
         names: &Names,
     ) {
-        let constraints = self.0.iter().map(|hard| &*hard.constraint);
-        if other.namespace != pod.namespace || !has_all_keys(&node.labels, constraints) {
+        if other.namespace != pod.namespace || !self.has_all_keys(node) {
             return;
         }
         for hard in &mut self.0 {
-            let constraint = &hard.constraint;
-            if let Some(value) = node.labels.get(constraint.topology_key)
-                && constraint.selector.matches(&other.labels, names)
-                && constraint.includes(pod, node, names)
-            {
-                hard.domains.add(value, delta);
+            if hard.constraint.selector.matches(&other.labels, names) {
+                hard.count_pods(pod, node, names, |_| delta);
             }
         }
     }
 }
 
-/// Matching pods per topology value, and the least of these counts.
-///
-/// Upstream keeps the two least counts only, which is right as long as one domain changes at a
-/// time; a tally of the counts is right always.
-#[derive(Clone, Debug, Default)]
-struct Domains {
-    counts: Lookup<Sym, i64>,
-    /// How many values have this count.
-    tally: BTreeMap<i64, usize>,
-}
-
-impl Domains {
-    /// Adds to the count of a value, which exists from now on.
-    fn add(&mut self, value: Sym, delta: i64) {
-        let known = self.counts.contains(&value);
-        let count = self.counts.or_insert_with(value, || 0);
-        let before = *count;
-        *count += delta;
-        let after = *count;
-        if known {
-            if delta == 0 {
-                return;
-            }
-            if let Some(values) = self.tally.get_mut(&before) {
-                *values -= 1;
-                if *values == 0 {
-                    self.tally.remove(&before);
-                }
-            }
-        }
-        *self.tally.entry(after).or_default() += 1;
+impl HardConstraint {
+    fn place(&self, node: &Node) -> Place {
+        Place::of(node, self.constraint.topology_key, &self.domains, self.fine)
     }
 
-    /// The count of a value; none for a value that no counted node bears.
-    fn get(&self, value: Sym) -> i64 {
-        self.counts.get(&value).copied().unwrap_or(0)
-    }
-
-    /// The least count over all values, or 0 while there are fewer than `min_domains` of them.
-    fn global_minimum(&self, min_domains: i32) -> i64 {
-        if (self.counts.len() as i64) < i64::from(min_domains) {
-            return 0;
+    /// Counts pods on a node that bears all keys in or out, if the node counts.
+    fn count_pods(
+        &mut self,
+        pod: &Pod,
+        node: &Node,
+        names: &Names,
+        pods: impl Fn(&Constraint) -> i64,
+    ) -> Kept {
+        let Some(value) = node.labels.get(self.constraint.topology_key) else {
+            return Kept::Same;
+        };
+        if !self.constraint.includes(pod, node, names) {
+            return Kept::Same;
         }
-        self.tally.first_key_value().map_or(0, |(least, _)| *least)
+        let id = self.domains.intern(value);
+        self.domains.add_pods(id, pods(&self.constraint));
+        if self.fine && self.domains.bearers(id) > 1 {
+            return Kept::Regroup;
+        }
+        Kept::Changed
     }
 }

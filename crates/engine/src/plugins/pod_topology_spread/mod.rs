@@ -4,6 +4,7 @@
 
 mod constraint;
 mod default_selector;
+mod domains;
 mod filtering;
 mod hints;
 mod logarithm;
@@ -14,13 +15,14 @@ mod tests;
 pub use filtering::HardConstraints;
 pub use scoring::SoftConstraints;
 
-use crate::NodeInfo;
 use crate::framework::{
-    ClusterEvent, Cx, Fit, Hint, Plugin, Point, PreFilter, PreScore, Range, Registration, Status,
-    Trial,
+    ClusterEvent, Cx, Fit, Hint, Kept, Plugin, Point, PreFilter, PreScore, Range, Registration,
+    Sight, Status, Trial,
 };
-use crate::model::{Object, Pod, Selector, SpreadConstraint, UnsatisfiableAction};
+use crate::model::{Kind, Object, Pod, Selector, SpreadConstraint, UnsatisfiableAction};
+use crate::{Fact, NodeInfo};
 use constraint::Constraint;
+use domains::Place;
 use stowplan_base::{Sym, sym};
 
 /// `PodTopologySpreadArgs`.
@@ -113,6 +115,8 @@ impl Plugin for PodTopologySpread {
         Point::PreScore,
         Point::Score,
     ];
+    const FILTER_SIGHT: Sight = Sight::Domains;
+    const SCORE_SIGHT: Sight = Sight::Domains;
     type Filter = HardConstraints;
     type Score = SoftConstraints;
 
@@ -150,12 +154,50 @@ impl Plugin for PodTopologySpread {
         state.update_with_pod(pod, other, &node.node, delta, &cx.cluster.names);
     }
 
+    fn observe_filter(
+        &self,
+        cx: Cx<'_>,
+        state: &mut HardConstraints,
+        pod: &Pod,
+        fact: Fact<'_>,
+        holds: bool,
+    ) -> Kept {
+        state.observe(pod, fact, holds, &cx.cluster.names)
+    }
+
+    fn see_filter(&self, state: &HardConstraints, node: &NodeInfo, seen: &mut Vec<u64>) {
+        state.see(&node.node, seen);
+    }
+
+    fn admit(&self, state: &HardConstraints, seen: &[u64]) -> Fit {
+        state.admit(seen.iter().map(|word| Place::unpack(*word)))
+    }
+
+    /// Default constraints take their selector from what selects the pod.
+    fn forgets(&self, pod: &Pod, kind: Kind, namespace: Sym, _name: Sym) -> bool {
+        use Kind::{ReplicaSet, ReplicationController, Service, StatefulSet};
+        matches!(
+            kind,
+            Service | ReplicationController | ReplicaSet | StatefulSet
+        ) && namespace == pod.namespace
+            && pod.spread_constraints.is_empty()
+            && !self.defaults.is_empty()
+    }
+
     fn pre_score(
         &self,
         cx: Cx<'_>,
         pod: &Pod,
         feasible: &[&NodeInfo],
     ) -> PreScore<SoftConstraints> {
+        let mut found = self.keep_score(cx, pod);
+        if let PreScore::Ready(state) = &mut found {
+            state.weigh_nodes(feasible);
+        }
+        found
+    }
+
+    fn keep_score(&self, cx: Cx<'_>, pod: &Pod) -> PreScore<SoftConstraints> {
         let constraints = self.constraints(cx, pod, UnsatisfiableAction::ScheduleAnyway);
         if constraints.is_empty() || cx.cluster.nodes().is_empty() {
             return PreScore::Skip;
@@ -165,9 +207,35 @@ impl Plugin for PodTopologySpread {
             cx.cluster,
             pod,
             constraints,
-            feasible,
             require_all_keys,
         ))
+    }
+
+    fn observe_score(
+        &self,
+        cx: Cx<'_>,
+        state: &mut SoftConstraints,
+        pod: &Pod,
+        fact: Fact<'_>,
+        holds: bool,
+    ) -> Kept {
+        state.observe(pod, fact, holds, &cx.cluster.names)
+    }
+
+    fn see_score(&self, state: &SoftConstraints, _pod: &Pod, node: &NodeInfo, seen: &mut Vec<u64>) {
+        state.see(&node.node, seen);
+    }
+
+    fn weigh<'a>(
+        &self,
+        state: &mut SoftConstraints,
+        feasible: impl Iterator<Item = (&'a [u64], usize)>,
+    ) {
+        state.weigh(feasible);
+    }
+
+    fn raw(&self, _cx: Cx<'_>, state: &SoftConstraints, _pod: &Pod, seen: &[u64]) -> Option<i64> {
+        state.raw(seen.iter().copied())
     }
 
     fn score_unprepared(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<SoftConstraints, Status> {

@@ -2,106 +2,275 @@
 
 use super::constraint::{Constraint, has_all_keys};
 use super::logarithm::ln;
-use crate::framework::{MAX_NODE_SCORE, Range};
+use crate::framework::{Kept, MAX_NODE_SCORE, Range};
 use crate::model::{Node, Pod};
-use crate::{NodeInfo, Snapshot};
+use crate::{Fact, NodeInfo, Snapshot};
 use std::sync::Arc;
-use stowplan_base::{Lookup, Sym, sym};
+use stowplan_base::{Lookup, Names, Sym, sym};
 
 /// A pod's soft constraints and how its like are spread now. What PreScore leaves for Score.
 #[derive(Clone, Debug, Default)]
 pub struct SoftConstraints {
-    constraints: Arc<[SoftConstraint]>,
+    constraints: Vec<SoftConstraint>,
     /// Nodes that lack a topology key are not scored.
     require_all_keys: bool,
 }
 
 #[derive(Clone, Debug)]
 struct SoftConstraint {
-    constraint: Constraint,
+    constraint: Arc<Constraint>,
     /// What a pod weighs, so that topologies of few domains are not drowned by those of many.
     weight: f64,
-    /// Matching pods per domain. Only domains that hold a feasible node are there.
-    counts: Lookup<Sym, i64>,
+    /// Matching pods by domain.
+    counts: Counts,
 }
 
+/// Matching pods by domain.
+#[derive(Clone, Debug)]
+enum Counts {
+    /// Hostname is special: every node is a domain of its own, by its name, whatever the label
+    /// says. Only nodes with pods are here.
+    Nodes(Lookup<Sym, i64>),
+    /// By the label's value. Only under the system defaults can the label be missing, which counts
+    /// as one more domain.
+    Values {
+        ids: Lookup<Sym, u32>,
+        pods: Vec<i64>,
+        /// The domains that hold a feasible node were last marked with `round`.
+        marks: Vec<u32>,
+        round: u32,
+    },
+}
+
+/// What is seen of a node that is not scored.
+const IGNORED: u64 = 0;
+
 impl SoftConstraint {
-    /// The node's domain: the value of the topology key. Hostname is special: every node is a
-    /// domain of its own, by its name, whatever the label says.
-    fn domain(&self, node: &Node) -> Sym {
-        match self.constraint.topology_key {
-            sym::HOSTNAME => node.name,
-            // Only under the system defaults can the label be missing.
-            key => node.labels.get(key).unwrap_or(Sym::EMPTY),
+    fn new(constraint: Constraint) -> Self {
+        let counts = if constraint.topology_key == sym::HOSTNAME {
+            Counts::Nodes(Lookup::new())
+        } else {
+            Counts::Values {
+                ids: Lookup::new(),
+                pods: Vec::new(),
+                marks: Vec::new(),
+                round: 0,
+            }
+        };
+        Self {
+            constraint: Arc::new(constraint),
+            weight: 0.0,
+            counts,
         }
+    }
+
+    /// Counts pods on a node in or out.
+    fn count_pods(&mut self, pod: &Pod, node: &Node, delta: i64, names: &Names) {
+        match &mut self.counts {
+            // The inclusion policies do not matter here: upstream counts these while scoring.
+            Counts::Nodes(counts) => {
+                let count = counts.or_insert_with(node.name, || 0);
+                *count += delta;
+                if *count == 0 {
+                    counts.remove(&node.name);
+                }
+            }
+            Counts::Values { ids, pods, .. } => {
+                if self.constraint.includes(pod, node, names) {
+                    let value = node.labels.get(self.constraint.topology_key);
+                    let id = ids.get(&value.unwrap_or(Sym::EMPTY));
+                    pods[*id.expect("a node's domain is known") as usize] += delta;
+                }
+            }
+        }
+    }
+
+    /// Makes sure that the node's domain is known.
+    fn know(&mut self, node: &Node) {
+        if let Counts::Values {
+            ids, pods, marks, ..
+        } = &mut self.counts
+        {
+            let value = node.labels.get(self.constraint.topology_key);
+            ids.or_insert_with(value.unwrap_or(Sym::EMPTY), || {
+                pods.push(0);
+                marks.push(0);
+                pods.len() as u32 - 1
+            });
+        }
+    }
+
+    /// What is seen of a node: whether it bears the label, and its pods or its domain.
+    fn see(&self, node: &Node) -> u64 {
+        let value = node.labels.get(self.constraint.topology_key);
+        let tag = if value.is_some() { 1 } else { 2 };
+        let what = match &self.counts {
+            Counts::Nodes(counts) => counts.get(&node.name).copied().unwrap_or(0) as u64,
+            Counts::Values { ids, .. } => {
+                let id = ids.get(&value.unwrap_or(Sym::EMPTY));
+                id.map_or(u64::from(u32::MAX), |id| u64::from(*id))
+            }
+        };
+        what << 2 | tag
+    }
+
+    /// The pods in the domain of nodes that look like this; `None` without the label.
+    fn pods(&self, seen: u64) -> Option<i64> {
+        if seen & 3 != 1 {
+            return None;
+        }
+        let what = seen >> 2;
+        Some(match &self.counts {
+            Counts::Nodes(_) => what as i64,
+            Counts::Values { pods, .. } => pods.get(what as usize).copied().unwrap_or(0),
+        })
     }
 }
 
 impl SoftConstraints {
-    /// Counts the matching pods of every domain that holds a feasible node.
+    /// Counts the matching pods of every domain.
     pub(super) fn count(
         cluster: &Snapshot,
         pod: &Pod,
         constraints: Vec<Constraint>,
-        feasible: &[&NodeInfo],
         require_all_keys: bool,
     ) -> Self {
-        let ignored = |node: &Node| require_all_keys && !has_all_keys(&node.labels, &constraints);
-        let scored: Vec<_> = feasible.iter().filter(|n| !ignored(&n.node)).collect();
-        let counted: Vec<_> = cluster
-            .nodes()
-            .iter()
-            .filter(|n| !ignored(&n.node))
-            .collect();
-        let count = |constraint: &Constraint| {
-            let mut soft = SoftConstraint {
-                constraint: constraint.clone(),
-                weight: 0.0,
-                counts: Lookup::new(),
-            };
-            let pods_on =
-                |info: &NodeInfo| constraint.count(&info.pods, pod.namespace, &cluster.names);
-            if constraint.topology_key == sym::HOSTNAME {
-                // The inclusion policies do not matter here: upstream counts these while scoring.
-                for info in &scored {
-                    soft.counts.insert(soft.domain(&info.node), pods_on(info));
+        let names = &cluster.names;
+        let mut state = Self {
+            constraints: constraints.into_iter().map(SoftConstraint::new).collect(),
+            require_all_keys,
+        };
+        for info in cluster.nodes() {
+            state.know(&info.node);
+            if state.ignores(&info.node) {
+                continue;
+            }
+            for soft in &mut state.constraints {
+                let pods = soft.constraint.count(&info.pods, pod.namespace, names);
+                if pods != 0 {
+                    soft.count_pods(pod, &info.node, pods, names);
                 }
-            } else {
-                for info in &scored {
-                    soft.counts.insert(soft.domain(&info.node), 0);
+            }
+        }
+        state
+    }
+
+    fn ignores(&self, node: &Node) -> bool {
+        let constraints = self.constraints.iter().map(|soft| &*soft.constraint);
+        self.require_all_keys && !has_all_keys(&node.labels, constraints)
+    }
+
+    fn know(&mut self, node: &Node) {
+        for soft in &mut self.constraints {
+            soft.know(node);
+        }
+    }
+
+    /// Keeps the counts as [`count`](Self::count) would make them.
+    pub(super) fn observe(
+        &mut self,
+        pod: &Pod,
+        fact: Fact<'_>,
+        holds: bool,
+        names: &Names,
+    ) -> Kept {
+        let (other, node) = match fact {
+            Fact::Node(node) => {
+                self.know(node);
+                return Kept::Changed;
+            }
+            Fact::Pod(other, node) => (other, node),
+        };
+        let counts = |soft: &SoftConstraint| soft.constraint.counts(other, pod.namespace, names);
+        if other.namespace != pod.namespace
+            || !self.constraints.iter().any(counts)
+            || self.ignores(node)
+        {
+            return Kept::Same;
+        }
+        for soft in &mut self.constraints {
+            if counts(soft) {
+                soft.count_pods(pod, node, if holds { 1 } else { -1 }, names);
+            }
+        }
+        Kept::Changed
+    }
+
+    /// What is seen of a node.
+    pub(super) fn see(&self, node: &Node, seen: &mut Vec<u64>) {
+        let ignored = self.ignores(node);
+        let see = |soft: &SoftConstraint| if ignored { IGNORED } else { soft.see(node) };
+        seen.extend(self.constraints.iter().map(see));
+    }
+
+    /// Weighs each topology by its domains that hold a feasible node.
+    pub(super) fn weigh<'a>(&mut self, feasible: impl Iterator<Item = (&'a [u64], usize)>) {
+        let mut domains = [0_usize; 64];
+        let mut more;
+        let domains = if self.constraints.len() <= domains.len() {
+            &mut domains[..self.constraints.len()]
+        } else {
+            more = vec![0; self.constraints.len()];
+            &mut more[..]
+        };
+        for soft in &mut self.constraints {
+            if let Counts::Values { round, .. } = &mut soft.counts {
+                *round += 1;
+            }
+        }
+        for (seen, nodes) in feasible {
+            for ((soft, seen), domains) in self.constraints.iter_mut().zip(seen).zip(&mut *domains)
+            {
+                if *seen == IGNORED {
+                    continue;
                 }
-                for info in &counted {
-                    let domain = soft.domain(&info.node);
-                    if soft.counts.contains(&domain)
-                        && constraint.includes(pod, &info.node, &cluster.names)
-                        && let Some(count) = soft.counts.get_mut(&domain)
-                    {
-                        *count += pods_on(info);
+                match &mut soft.counts {
+                    Counts::Nodes(_) => *domains += nodes,
+                    Counts::Values { marks, round, .. } => {
+                        if let Some(mark) = marks.get_mut((seen >> 2) as usize)
+                            && *mark != *round
+                        {
+                            *mark = *round;
+                            *domains += 1;
+                        }
                     }
                 }
             }
-            soft.weight = ln((soft.counts.len() + 2) as f64);
-            soft
-        };
-        Self {
-            constraints: constraints.iter().map(count).collect(),
-            require_all_keys,
         }
+        for (soft, domains) in self.constraints.iter_mut().zip(domains) {
+            soft.weight = ln((*domains + 2) as f64);
+        }
+    }
+
+    /// Takes in the feasible nodes one by one.
+    pub(super) fn weigh_nodes(&mut self, feasible: &[&NodeInfo]) {
+        let width = self.constraints.len();
+        let mut seen = Vec::with_capacity(feasible.len() * width);
+        for info in feasible {
+            self.see(&info.node, &mut seen);
+        }
+        self.weigh(seen.chunks(width).map(|seen| (seen, 1)));
     }
 
     /// How crowded the node's domains are; less is better. `None` for a node that is not scored.
     pub(super) fn score(&self, node: &Node) -> Option<i64> {
-        let constraints = self.constraints.iter().map(|soft| &soft.constraint);
-        if self.require_all_keys && !has_all_keys(&node.labels, constraints) {
+        if self.ignores(node) {
             return None;
         }
+        self.raw(self.constraints.iter().map(|soft| soft.see(node)))
+    }
+
+    /// How crowded the domains of nodes are that look like this.
+    pub(super) fn raw(&self, seen: impl Iterator<Item = u64>) -> Option<i64> {
         let mut score = 0.0;
-        for soft in &*self.constraints {
-            if node.labels.has(soft.constraint.topology_key) {
-                let count = soft.counts.get(&soft.domain(node)).copied().unwrap_or(0);
+        for (soft, seen) in self.constraints.iter().zip(seen) {
+            if seen == IGNORED {
+                return None;
+            }
+            if let Some(pods) = soft.pods(seen) {
                 // A larger tolerated skew waters the differences down.
                 let tolerance = f64::from(soft.constraint.max_skew - 1);
-                score += count as f64 * soft.weight + tolerance;
+                score += pods as f64 * soft.weight + tolerance;
             }
         }
         Some(score.round() as i64)

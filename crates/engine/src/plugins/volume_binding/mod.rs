@@ -166,7 +166,7 @@ impl Plugin for VolumeBinding {
 fn prepared(state: Slot<&Arc<PodClaims>>) -> Result<Option<&PodClaims>, Status> {
     match state {
         Slot::Ready(claims) => Ok(Some(claims)),
-        Slot::Skipped => Ok(None),
+        Slot::Skipped | Slot::Resting(_) => Ok(None),
         Slot::Absent | Slot::Rejected => Err(Status::error("not found")),
         Slot::Broken(status) => Err(status),
     }

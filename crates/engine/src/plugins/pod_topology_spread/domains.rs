@@ -1,0 +1,182 @@
+//! The domains of one topology key.
+
+use crate::model::Node;
+use stowplan_base::{Lookup, Sym};
+
+/// A domain as a dense number.
+pub(super) type DomainId = u32;
+
+/// Every value of a topology key that some node bears, and what is known of it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Domains {
+    ids: Lookup<Sym, DomainId>,
+    domains: Vec<Domain>,
+    /// How many domains have a node that counts.
+    counted: usize,
+    /// How many counted domains hold how many pods, by the number of pods.
+    tally: Vec<(i64, u32)>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Domain {
+    /// Matching pods.
+    pods: i64,
+    /// Nodes that bear the value.
+    bearers: u32,
+    /// Those of them that count.
+    counted: u32,
+}
+
+impl Domains {
+    /// The domain of a value.
+    pub(super) fn id(&self, value: Sym) -> Option<DomainId> {
+        self.ids.get(&value).copied()
+    }
+
+    /// The domain of a value, new if need be.
+    pub(super) fn intern(&mut self, value: Sym) -> DomainId {
+        let next = self.domains.len() as DomainId;
+        let id = *self.ids.or_insert_with(value, || next);
+        if id == next {
+            self.domains.push(Domain::default());
+        }
+        id
+    }
+
+    /// How many values are known.
+    pub(super) fn len(&self) -> usize {
+        self.domains.len()
+    }
+
+    /// The matching pods of a domain.
+    pub(super) fn pods(&self, id: DomainId) -> i64 {
+        self.domains[id as usize].pods
+    }
+
+    /// How many nodes bear the value.
+    pub(super) fn bearers(&self, id: DomainId) -> u32 {
+        self.domains[id as usize].bearers
+    }
+
+    /// A node that bears the value came or went.
+    pub(super) fn bear(&mut self, id: DomainId, comes: bool) {
+        step(&mut self.domains[id as usize].bearers, comes);
+    }
+
+    /// A node that counts came or went. A domain exists while it has one.
+    pub(super) fn count_node(&mut self, id: DomainId, comes: bool) {
+        let domain = &mut self.domains[id as usize];
+        let before = domain.counted;
+        step(&mut domain.counted, comes);
+        let (pods, after) = (domain.pods, domain.counted);
+        match (before, after) {
+            (0, 1) => {
+                self.counted += 1;
+                self.enter(pods);
+            }
+            (1, 0) => {
+                self.counted -= 1;
+                self.leave(pods);
+            }
+            _ => {}
+        }
+    }
+
+    /// Matching pods came or went.
+    pub(super) fn add_pods(&mut self, id: DomainId, delta: i64) {
+        let domain = &mut self.domains[id as usize];
+        let before = domain.pods;
+        domain.pods += delta;
+        let (after, exists) = (domain.pods, domain.counted > 0);
+        if exists && delta != 0 {
+            self.leave(before);
+            self.enter(after);
+        }
+    }
+
+    /// The least number of pods in a domain, or 0 while there are fewer than `min_domains`.
+    pub(super) fn global_minimum(&self, min_domains: i32) -> i64 {
+        if (self.counted as i64) < i64::from(min_domains) {
+            return 0;
+        }
+        self.tally.first().map_or(0, |(least, _)| *least)
+    }
+
+    fn enter(&mut self, pods: i64) {
+        match self.tally.binary_search_by_key(&pods, |(pods, _)| *pods) {
+            Ok(at) => self.tally[at].1 += 1,
+            Err(at) => self.tally.insert(at, (pods, 1)),
+        }
+    }
+
+    fn leave(&mut self, pods: i64) {
+        if let Ok(at) = self.tally.binary_search_by_key(&pods, |(pods, _)| *pods) {
+            self.tally[at].1 -= 1;
+            if self.tally[at].1 == 0 {
+                self.tally.remove(at);
+            }
+        }
+    }
+}
+
+fn step(count: &mut u32, up: bool) {
+    *count = if up {
+        *count + 1
+    } else {
+        count.saturating_sub(1)
+    };
+}
+
+/// Where a node stands in one topology, in one word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    /// It lacks the label.
+    Missing,
+    /// In this domain.
+    In(DomainId),
+    /// In some domain with so many pods.
+    With(i64),
+}
+
+impl Place {
+    /// Where `node` stands; of `fine` topologies, where nearly every node is a domain of its own,
+    /// only the number of pods is told.
+    pub(super) fn of(node: &Node, key: Sym, domains: &Domains, fine: bool) -> Self {
+        let Some(value) = node.labels.get(key) else {
+            return Self::Missing;
+        };
+        match domains.id(value) {
+            // No node of the cluster bears this value.
+            None => Self::With(0),
+            Some(id) if fine => Self::With(domains.pods(id)),
+            Some(id) => Self::In(id),
+        }
+    }
+
+    /// The place as a word.
+    pub(super) fn pack(self) -> u64 {
+        match self {
+            Self::Missing => 0,
+            Self::In(id) => u64::from(id) << 2 | 1,
+            Self::With(pods) => (pods << 2) as u64 | 2,
+        }
+    }
+
+    /// The place of a word.
+    pub(super) fn unpack(word: u64) -> Self {
+        match word & 3 {
+            0 => Self::Missing,
+            1 => Self::In((word >> 2) as DomainId),
+            _ => Self::With(word as i64 >> 2),
+        }
+    }
+
+    /// The matching pods there.
+    pub(super) fn pods(self, domains: &Domains) -> i64 {
+        match self {
+            Self::Missing => 0,
+            Self::In(id) => domains.pods(id),
+            Self::With(pods) => pods,
+        }
+    }
+}
