@@ -10,7 +10,7 @@ mod quantity;
 mod rng;
 mod time;
 
-pub use lookup::Lookup;
+pub use lookup::{Lookup, WordHasher};
 pub use names::{Names, Sym, sym};
 pub use quantity::{ParseQuantityError, Quantity};
 pub use rng::Rng;

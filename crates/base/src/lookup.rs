@@ -81,7 +81,7 @@ impl<K: Eq + Hash, V> Lookup<K, V> {
 
 /// Multiply-and-rotate hashing, word by word: quick on ids, the same on every run.
 #[derive(Clone, Copy, Default)]
-struct WordHasher(u64);
+pub struct WordHasher(u64);
 
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 

@@ -202,7 +202,12 @@ pub fn schedule_pod(framework: &Framework, cx: Cx<'_>, pod: &Pod) -> Attempt {
     }
 }
 
-fn fits_nowhere(framework: &Framework, cx: Cx<'_>, mut found: Feasibility, pod: &Pod) -> Attempt {
+pub(crate) fn fits_nowhere(
+    framework: &Framework,
+    cx: Cx<'_>,
+    mut found: Feasibility,
+    pod: &Pod,
+) -> Attempt {
     let result = run_post_filters(framework, cx, &mut found, pod);
     let (nomination, preemption) = match result {
         Some(result) => (result.nomination, result.preemption),

@@ -87,7 +87,7 @@ pub struct CycleState {
 }
 
 impl CycleState {
-    pub(super) fn new(plugins: usize) -> Self {
+    pub(crate) fn new(plugins: usize) -> Self {
         let absent = |_| Slot::Absent;
         Self {
             filter: (0..plugins).map(absent).collect(),

@@ -7,8 +7,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Why each node was rejected. Upstream's `NodeToStatus`.
 #[derive(Clone, Debug)]
 pub struct NodeStatuses {
-    /// By position in the snapshot's list of nodes; `None` for nodes that were not asked.
-    explicit: Vec<Option<PluginStatus>>,
+    /// The verdicts that occur.
+    verdicts: Vec<PluginStatus>,
+    /// By position in the snapshot's list of nodes: which verdict, counted from 1; 0 for nodes that
+    /// were not asked.
+    nodes: Vec<u32>,
     /// The verdict on nodes that were not asked.
     absent: PluginStatus,
 }
@@ -16,8 +19,15 @@ pub struct NodeStatuses {
 impl NodeStatuses {
     /// No node was asked yet.
     pub fn new(nodes: usize) -> Self {
+        Self::of(Vec::new(), vec![0; nodes])
+    }
+
+    /// These verdicts occur; `nodes` says by position which, counted from 1, or 0 if the node was
+    /// not asked.
+    pub(crate) fn of(verdicts: Vec<PluginStatus>, nodes: Vec<u32>) -> Self {
         Self {
-            explicit: vec![None; nodes],
+            verdicts,
+            nodes,
             absent: PluginStatus {
                 plugin: "",
                 status: Status {
@@ -30,7 +40,13 @@ impl NodeStatuses {
 
     /// Sets the verdict on one node.
     pub fn set(&mut self, node: usize, status: PluginStatus) {
-        self.explicit[node] = Some(status);
+        // Nodes in a row often get the same verdict.
+        let known = self.verdicts.iter().rposition(|known| *known == status);
+        let at = known.unwrap_or_else(|| {
+            self.verdicts.push(status);
+            self.verdicts.len() - 1
+        });
+        self.nodes[node] = at as u32 + 1;
     }
 
     /// Sets the verdict on all nodes that were not asked.
@@ -40,39 +56,51 @@ impl NodeStatuses {
 
     /// The verdict on a node.
     pub fn get(&self, node: usize) -> &PluginStatus {
-        self.explicit[node].as_ref().unwrap_or(&self.absent)
+        match self.nodes[node] {
+            0 => &self.absent,
+            verdict => &self.verdicts[verdict as usize - 1],
+        }
     }
 
     /// Whether the node was asked and rejected.
     pub fn is_explicit(&self, node: usize) -> bool {
-        self.explicit[node].is_some()
+        self.nodes[node] != 0
     }
 
     /// How many nodes there are.
     pub fn len(&self) -> usize {
-        self.explicit.len()
+        self.nodes.len()
     }
 
     /// Whether there are no nodes.
     pub fn is_empty(&self) -> bool {
-        self.explicit.is_empty()
+        self.nodes.is_empty()
     }
 
-    /// `N REASON` for every reason, sorted as strings.
+    /// `N REASON` for every reason, sorted as strings (so "10 x" comes before "2 y").
     pub fn histogram(&self, cluster: &Snapshot) -> Vec<String> {
-        histogram((0..self.len()).map(|node| &self.get(node).status), cluster)
+        let mut nodes = vec![0; self.verdicts.len() + 1];
+        for verdict in &self.nodes {
+            nodes[*verdict as usize] += 1;
+        }
+        let statuses = std::iter::once(&self.absent).chain(&self.verdicts);
+        let counted = statuses.zip(nodes).filter(|(_, nodes)| *nodes > 0);
+        histogram(
+            counted.map(|(verdict, nodes)| (&verdict.status, nodes)),
+            cluster,
+        )
     }
 }
 
-/// `N REASON` for every reason, sorted as strings (so "10 x" comes before "2 y").
+/// `N REASON` for every reason, sorted as strings.
 pub(crate) fn histogram<'a>(
-    statuses: impl Iterator<Item = &'a Status>,
+    statuses: impl Iterator<Item = (&'a Status, usize)>,
     cluster: &Snapshot,
 ) -> Vec<String> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    for status in statuses {
+    for (status, nodes) in statuses {
         for reason in status.reasons() {
-            *counts.entry(reason.render(cluster)).or_default() += 1;
+            *counts.entry(reason.render(cluster)).or_default() += nodes;
         }
     }
     let mut lines: Vec<_> = counts

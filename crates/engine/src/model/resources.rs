@@ -89,6 +89,16 @@ impl ResourceNames {
         self.ids.get(&name).copied()
     }
 
+    /// How many columns there are.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
     /// The name of a column.
     pub fn name(&self, id: ResourceId) -> Sym {
         self.names[id.index()]

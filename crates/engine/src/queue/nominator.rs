@@ -3,7 +3,7 @@
 use crate::Snapshot;
 use crate::framework::Nomination;
 use crate::model::Pod;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use stowplan_base::{Lookup, Sym};
 
@@ -13,9 +13,40 @@ pub struct Nominator {
     by_node: BTreeMap<Sym, Vec<Arc<Pod>>>,
     /// The node of each nominated pod, by uid.
     nodes: Lookup<Arc<str>, Sym>,
+    /// The nodes of the latest changes.
+    changes: VecDeque<Sym>,
+    /// How many changes there were before those.
+    forgotten: u64,
 }
 
+/// How many changes are remembered.
+const CHANGES: usize = 4096;
+
 impl Nominator {
+    /// Whether no pod is nominated.
+    pub fn is_empty(&self) -> bool {
+        self.by_node.is_empty()
+    }
+
+    /// The number that the next change will have.
+    pub(crate) fn changes_end(&self) -> u64 {
+        self.forgotten + self.changes.len() as u64
+    }
+
+    /// The nodes of the changes from number `from` on; `None` if some of them are forgotten.
+    pub(crate) fn changes_since(&self, from: u64) -> Option<impl Iterator<Item = &Sym>> {
+        let skip = usize::try_from(from.checked_sub(self.forgotten)?).ok()?;
+        (skip <= self.changes.len()).then(|| self.changes.range(skip..))
+    }
+
+    fn note(&mut self, node: Sym) {
+        if self.changes.len() == CHANGES {
+            self.changes.pop_front();
+            self.forgotten += 1;
+        }
+        self.changes.push_back(node);
+    }
+
     /// The pods nominated to a node.
     pub fn pods_on(&self, node: Sym) -> &[Arc<Pod>] {
         self.by_node.get(&node).map_or(&[], |pods| pods)
@@ -35,6 +66,7 @@ impl Nominator {
     pub fn add(&mut self, pod: Arc<Pod>, node: Sym) {
         self.remove(&pod.uid);
         self.nodes.insert(pod.uid.clone(), node);
+        self.note(node);
         self.by_node.entry(node).or_default().push(pod);
     }
 
@@ -43,6 +75,7 @@ impl Nominator {
         let Some(node) = self.nodes.remove(uid) else {
             return;
         };
+        self.note(node);
         if let Some(pods) = self.by_node.get_mut(&node) {
             pods.retain(|pod| *pod.uid != *uid);
             if pods.is_empty() {

@@ -156,7 +156,7 @@ impl Framework {
     }
 }
 
-fn run_filter(
+pub(super) fn run_filter(
     plugin: &dyn AnyPlugin,
     slot: &Slot<Box<dyn State>>,
     cx: Cx<'_>,

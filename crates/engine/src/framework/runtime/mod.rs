@@ -4,9 +4,11 @@
 
 mod binding;
 mod filters;
+mod kept;
 mod pre_filter;
 mod scores;
 
+pub(crate) use kept::{Plan, Rule};
 pub use pre_filter::PreFilterOutcome;
 pub(crate) use scores::MAX_NODE_SCORE;
 pub use scores::{PluginScores, ScoreTable};

@@ -36,7 +36,7 @@ pub struct ScoreTable {
 }
 
 impl Framework {
-    fn has_scores(&self) -> bool {
+    pub(super) fn has_scores(&self) -> bool {
         !self.enabled[Point::Score as usize].is_empty() && self.packing.is_none()
     }
 

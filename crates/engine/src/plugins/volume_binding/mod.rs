@@ -13,7 +13,7 @@ use super::claims::uses_claim;
 use crate::NodeInfo;
 use crate::framework::{
     Action, ClusterEvent, Cx, Effect, EventResource, Fit, Hint, Plugin, Point, PreFilter, PreScore,
-    Registration, Slot, Status,
+    Registration, Sight, Slot, Status,
 };
 use crate::model::{CsiDriver, CsiStorageCapacity, Object, Pod, VolumeSource};
 use std::sync::Arc;
@@ -65,6 +65,7 @@ impl Plugin for VolumeBinding {
         Point::Reserve,
         Point::PreBind,
     ];
+    const SCORE_SIGHT: Sight = Sight::Node;
     type Filter = Arc<PodClaims>;
     type Score = ();
 

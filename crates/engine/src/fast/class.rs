@@ -1,0 +1,430 @@
+//! What is known about pods that are alike: every node's verdict and score, kept up to date.
+
+use super::best::{Blocks, Row};
+use super::groups::{Groups, Tag};
+use super::layout::Layout;
+use crate::framework::{
+    Code, Cx, CycleState, Framework, Kept, MAX_NODE_SCORE, Plan, PluginStatus, Status,
+};
+use crate::model::Pod;
+use crate::{Delta, NodeInfo};
+use std::sync::Arc;
+use stowplan_base::Sym;
+
+/// A profile, and which of its rules can be kept.
+#[derive(Clone, Copy)]
+pub(super) struct Profile<'a> {
+    pub(super) framework: &'a Framework,
+    pub(super) plan: &'a Plan,
+}
+
+/// Space to work in, kept between attempts.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scratch {
+    /// A group's key under construction.
+    key: Vec<u64>,
+    /// Positions of nodes that changed.
+    dirty: Vec<u32>,
+    /// One bit per node: whether it is in `dirty`.
+    is_dirty: Vec<u64>,
+    /// Raw scores of one plugin, group by group.
+    pub(super) raws: Vec<Option<i64>>,
+    /// What groups add to scores.
+    pub(super) bonuses: Vec<i32>,
+    /// Positions of feasible nodes.
+    pub(super) feasible: Vec<u32>,
+}
+
+impl Scratch {
+    fn mark(&mut self, at: u32) {
+        let (word, bit) = (at as usize / 64, 1 << (at % 64));
+        if self.is_dirty.len() <= word {
+            self.is_dirty.resize(word + 1, 0);
+        }
+        if self.is_dirty[word] & bit == 0 {
+            self.is_dirty[word] |= bit;
+            self.dirty.push(at);
+        }
+    }
+
+    fn take_mark(&mut self) -> Option<u32> {
+        let at = self.dirty.pop()?;
+        self.is_dirty[at as usize / 64] = 0;
+        Some(at)
+    }
+}
+
+/// How the pods of a class are decided.
+#[derive(Clone, Debug)]
+pub(super) enum Scope {
+    /// By the table of all nodes.
+    All,
+    /// Only these nodes may be asked: they are, in every attempt.
+    Few(Box<[Sym]>),
+    /// By the plain path.
+    Plain,
+}
+
+/// Pods that are alike to every plugin, and what is known about them.
+#[derive(Clone)]
+pub(super) struct Class {
+    /// What the pods have in common.
+    pub(super) example: Arc<Pod>,
+    pub(super) scope: Scope,
+    /// What the plugins keep.
+    pub(super) cycle: CycleState,
+    /// Every node, by position.
+    pub(super) rows: Vec<Row>,
+    pub(super) groups: Groups,
+    pub(super) layout: Layout,
+    pub(super) blocks: Blocks,
+    /// The groups have to be evaluated again.
+    pub(super) stale: bool,
+    /// The first change of the cluster that is not taken in.
+    seen: u64,
+    /// The first change of nominations that is not taken in.
+    seen_nominations: u64,
+    /// How many resources were known when the class was opened.
+    resources: usize,
+    /// The position of a node that was last looked at for one pod alone.
+    pub(super) overlooked: Option<u32>,
+}
+
+impl Class {
+    /// Opens a class by looking at the whole cluster.
+    pub(super) fn open(
+        profile: Profile<'_>,
+        cx: Cx<'_>,
+        example: Arc<Pod>,
+        scratch: &mut Scratch,
+    ) -> Self {
+        let mut class = Self {
+            example,
+            scope: Scope::Plain,
+            cycle: CycleState::new(0),
+            rows: Vec::new(),
+            groups: Groups::default(),
+            layout: Layout::default(),
+            blocks: Blocks::default(),
+            stale: true,
+            seen: 0,
+            seen_nominations: 0,
+            resources: 0,
+            overlooked: None,
+        };
+        class.reopen(profile, cx, scratch);
+        class
+    }
+
+    fn reopen(&mut self, profile: Profile<'_>, cx: Cx<'_>, scratch: &mut Scratch) {
+        let Profile { framework, plan } = profile;
+        self.seen = cx.cluster.log().end();
+        self.seen_nominations = cx.nominator.changes_end();
+        self.resources = cx.cluster.resource_names.len();
+        self.scope = Scope::Plain;
+        self.overlooked = None;
+        if plan.is_plain {
+            return;
+        }
+        let Some((cycle, narrowed)) = framework.open(cx, &self.example) else {
+            return;
+        };
+        self.cycle = cycle;
+        if let Some(names) = narrowed {
+            self.scope = Scope::Few(names.into_iter().collect());
+            return;
+        }
+        if framework
+            .open_scores(cx, &mut self.cycle, &self.example)
+            .is_none()
+        {
+            return;
+        }
+        self.scope = Scope::All;
+        self.regroup(profile, cx, scratch);
+    }
+
+    /// Takes in what changed since the class was last used.
+    pub(super) fn catch_up(&mut self, profile: Profile<'_>, cx: Cx<'_>, scratch: &mut Scratch) {
+        let (deltas, nominations) = (
+            cx.cluster.log().since(self.seen),
+            cx.nominator.changes_since(self.seen_nominations),
+        );
+        let (Some((a, b)), Some(nominations)) = (deltas, nominations) else {
+            return self.reopen(profile, cx, scratch);
+        };
+        if self.resources != cx.cluster.resource_names.len() {
+            return self.reopen(profile, cx, scratch);
+        }
+        if matches!(self.scope, Scope::Plain) {
+            // What made it so may be gone: a look at the pod is all that it takes to find out.
+            if !a.is_empty() || !b.is_empty() {
+                self.reopen(profile, cx, scratch);
+            }
+            return;
+        }
+        if let Some(at) = self.overlooked.take() {
+            scratch.mark(at);
+        }
+        let mut kept = Kept::Same;
+        for deltas in [a, b] {
+            kept = kept.max(self.take_in(profile, cx, deltas, scratch));
+        }
+        if kept == Kept::Lost {
+            while scratch.take_mark().is_some() {}
+            return self.reopen(profile, cx, scratch);
+        }
+        for node in nominations {
+            if let Some(at) = cx.cluster.node_position(*node) {
+                scratch.mark(at as u32);
+            }
+        }
+        self.seen = cx.cluster.log().end();
+        self.seen_nominations = cx.nominator.changes_end();
+        self.stale |= kept >= Kept::Changed;
+        if !matches!(self.scope, Scope::All) {
+            while scratch.take_mark().is_some() {}
+        } else if kept == Kept::Regroup || self.groups.is_sparse() {
+            while scratch.take_mark().is_some() {}
+            self.regroup(profile, cx, scratch);
+        } else {
+            while let Some(at) = scratch.take_mark() {
+                if (at as usize) < self.rows.len() {
+                    self.look(profile, cx, at as usize, None, scratch);
+                }
+            }
+        }
+    }
+
+    /// Lets the plugins follow a run of changes, moves rows as nodes moved, and marks those that
+    /// have to be looked at.
+    fn take_in(
+        &mut self,
+        Profile { framework, plan }: Profile<'_>,
+        cx: Cx<'_>,
+        deltas: &[Delta],
+        scratch: &mut Scratch,
+    ) -> Kept {
+        if deltas.is_empty() {
+            return Kept::Same;
+        }
+        let mut kept = framework.observe(plan, cx, &mut self.cycle, &self.example, deltas);
+        for delta in deltas {
+            match delta {
+                Delta::Pod { at, .. } => scratch.mark(*at),
+                Delta::NodeUpdated { at, .. } => {
+                    scratch.mark(*at);
+                    self.stale = true;
+                }
+                Delta::NodeAdded { .. } => {
+                    scratch.mark(self.rows.len() as u32);
+                    self.push_row();
+                    self.stale = true;
+                }
+                Delta::NodeRemoved { at, .. } => {
+                    self.remove_row(*at as usize);
+                    scratch.mark(*at);
+                    self.stale = true;
+                }
+                Delta::Object {
+                    kind,
+                    namespace,
+                    name,
+                } => {
+                    if framework.forgets(&self.example, *kind, *namespace, *name) {
+                        kept = Kept::Lost;
+                    }
+                }
+            }
+        }
+        kept
+    }
+
+    /// Makes room for a node that is yet to be looked at.
+    fn push_row(&mut self) {
+        if !matches!(self.scope, Scope::All) {
+            return;
+        }
+        let group = self.groups.intern(&[Tag::Odd.pack()]);
+        self.groups.list[group as usize].members += 1;
+        self.rows.push(Row { score: 0, group });
+    }
+
+    fn remove_row(&mut self, at: usize) {
+        if at < self.rows.len() {
+            let row = self.rows.swap_remove(at);
+            self.groups.list[row.group as usize].members -= 1;
+            self.blocks.touch_all();
+        }
+    }
+
+    /// Looks at all nodes and groups them anew.
+    fn regroup(&mut self, profile: Profile<'_>, cx: Cx<'_>, scratch: &mut Scratch) {
+        self.groups.clear();
+        self.rows.clear();
+        self.blocks.touch_all();
+        self.stale = true;
+        let Some(first) = cx.cluster.nodes().first() else {
+            return;
+        };
+        self.layout = Layout::new(profile, &self.cycle, &self.example, first);
+        let nodes = cx.cluster.nodes().len();
+        self.rows.reserve(nodes);
+        for at in 0..nodes {
+            self.push_row();
+            self.look(profile, cx, at, None, scratch);
+        }
+    }
+
+    /// Looks at one node again, for all pods of the class or for one alone: a pod's own nomination
+    /// does not stand in its way.
+    pub(super) fn look(
+        &mut self,
+        profile: Profile<'_>,
+        cx: Cx<'_>,
+        at: usize,
+        pod: Option<&Pod>,
+        scratch: &mut Scratch,
+    ) {
+        let node = &cx.cluster.nodes()[at];
+        let key = &mut scratch.key;
+        let score = self.see(profile, cx, node, at, pod, key);
+        let group = self.groups.intern(key);
+        let before = self.rows[at];
+        if before.group != group {
+            self.groups.list[before.group as usize].members -= 1;
+            self.groups.list[group as usize].members += 1;
+            self.stale = true;
+        }
+        if before.group != group || before.score != score {
+            self.rows[at] = Row { score, group };
+            self.blocks.touch(at);
+        }
+    }
+
+    /// The key of the node's group, and the score that concerns the node alone.
+    fn see(
+        &mut self,
+        profile: Profile<'_>,
+        cx: Cx<'_>,
+        node: &NodeInfo,
+        at: usize,
+        alone: Option<&Pod>,
+        key: &mut Vec<u64>,
+    ) -> i32 {
+        let Profile { framework, plan } = profile;
+        let pod = alone.unwrap_or(&self.example);
+        key.clear();
+        key.push(Tag::Open.pack());
+        let nominated = has_nominated(cx, pod, node);
+        let checks_domains = plan
+            .domain_filters
+            .iter()
+            .any(|rule| framework.filters(*rule, &self.cycle));
+        let verdict = if nominated && checks_domains {
+            key[0] = Tag::Alone(node.node.name.number()).pack();
+            Ok(())
+        } else if nominated {
+            self.verdict_with_nominated(profile, cx, pod, node)
+        } else {
+            framework
+                .first_rejection(&plan.node_filters, cx, &self.cycle, pod, node)
+                .map_err(|(rule, status)| (rule.order, framework.name_of(rule.plugin), status))
+        };
+        let before = match &verdict {
+            Err((order, ..)) => *order,
+            Ok(()) => usize::MAX,
+        };
+        for rule in &plan.domain_filters {
+            if rule.order < before {
+                framework.see_filter(*rule, &self.cycle, node, key);
+            }
+        }
+        if let Err((order, plugin, status)) = verdict {
+            key[0] = Tag::Rejected(self.groups.verdict_id(order, plugin, status)).pack();
+            return 0;
+        }
+        self.see_scores(profile, cx, node, at, key)
+    }
+
+    fn see_scores(
+        &self,
+        Profile { framework, plan }: Profile<'_>,
+        cx: Cx<'_>,
+        node: &NodeInfo,
+        at: usize,
+        key: &mut Vec<u64>,
+    ) -> i32 {
+        let (cycle, pod) = (&self.cycle, &*self.example);
+        if let Some(packing) = framework.packing() {
+            return packing.key(pod, node, at) as i32;
+        }
+        for &plugin in &plan.relative_scores {
+            if framework.scores(plugin, cycle) {
+                let raw = framework.score(plugin, cx, cycle, pod, node);
+                key.push(pack_raw(raw));
+            }
+        }
+        for &plugin in &plan.domain_scores {
+            framework.see_score(plugin, cycle, pod, node, key);
+        }
+        let mut sum = 0;
+        for &plugin in &plan.absolute_scores {
+            if framework.scores(plugin, cycle) {
+                let score = framework.score(plugin, cx, cycle, pod, node).unwrap_or(0);
+                if !(0..=MAX_NODE_SCORE).contains(&score) {
+                    key[0] = Tag::Odd.pack();
+                }
+                sum += score * framework.weight(plugin);
+            }
+        }
+        sum as i32
+    }
+
+    /// The verdict of the filters with and without the nominated pods, where no filter looks at
+    /// domains.
+    fn verdict_with_nominated(
+        &self,
+        Profile { framework, .. }: Profile<'_>,
+        cx: Cx<'_>,
+        pod: &Pod,
+        node: &NodeInfo,
+    ) -> Result<(), (usize, &'static str, Status)> {
+        let verdict = framework.run_filters_with_nominated_pods(cx, &self.cycle, pod, node);
+        verdict.map_err(|PluginStatus { plugin, status }| {
+            let order = framework.filter_order(plugin);
+            (order, plugin, status)
+        })
+    }
+
+    /// Whether some verdict is an error, so that the attempt fails.
+    pub(super) fn has_errors(&self) -> bool {
+        self.groups.list.iter().any(|group| {
+            group.members > 0
+                && group.verdict != super::groups::FITS
+                && self.groups.verdict(group.verdict).status.code == Code::Error
+        })
+    }
+
+    /// About how many bytes the class takes up.
+    pub(super) fn size(&self) -> usize {
+        size_of::<Self>() + self.rows.capacity() * size_of::<Row>() + self.groups.list.len() * 128
+    }
+}
+
+/// Whether pods are nominated to the node that `pod` has to reckon with.
+pub(super) fn has_nominated(cx: Cx<'_>, pod: &Pod, node: &NodeInfo) -> bool {
+    let counts = |other: &Arc<Pod>| other.priority >= pod.priority && other.uid != pod.uid;
+    !cx.nominator.is_empty() && cx.nominator.pods_on(node.node.name).iter().any(counts)
+}
+
+const NO_RAW: u64 = i64::MIN as u64;
+
+fn pack_raw(raw: Option<i64>) -> u64 {
+    raw.map_or(NO_RAW, |raw| raw as u64)
+}
+
+/// The raw score of a word.
+pub(super) fn unpack_raw(word: u64) -> Option<i64> {
+    (word != NO_RAW).then_some(word as i64)
+}

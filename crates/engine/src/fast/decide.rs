@@ -1,0 +1,388 @@
+//! One attempt, from what is kept.
+
+use super::Classes;
+use super::best::Row;
+use super::class::{Class, Profile, Scope, Scratch, has_nominated};
+use super::groups::FITS;
+use crate::framework::{Code, Cx, CycleState, Diagnosis, Framework, NodeStatuses, PluginStatus};
+use crate::model::Pod;
+use crate::schedule::{self, Attempt, Feasibility, Placement};
+
+/// What an attempt came to.
+pub enum Decision<'a> {
+    /// The pod has its place: any of these.
+    Placed(Ties<'a>),
+    /// It fits nowhere; [`Classes::diagnose`] says why.
+    Nowhere,
+    /// What is kept does not decide this pod: take the plain path.
+    Plain,
+}
+
+/// The best nodes for a pod. Any of them is right.
+pub struct Ties<'a> {
+    class: &'a Class,
+    found: Found<'a>,
+}
+
+enum Found<'a> {
+    /// Those with this total, and how many they are.
+    Best(i32, usize),
+    /// These, by position.
+    These(&'a [u32]),
+    /// Only this one.
+    Only(usize),
+}
+
+impl Ties<'_> {
+    /// How many there are, at least one.
+    #[allow(clippy::len_without_is_empty)]
+    pub fn len(&self) -> usize {
+        match self.found {
+            Found::Best(_, count) => count,
+            Found::These(positions) => positions.len(),
+            Found::Only(_) => 1,
+        }
+    }
+
+    /// The position of the nth.
+    pub fn nth(&self, n: usize) -> Option<usize> {
+        match self.found {
+            Found::Best(best, _) => {
+                let Class {
+                    rows,
+                    groups,
+                    blocks,
+                    ..
+                } = self.class;
+                blocks.nth(rows, &groups.bonus, best, n)
+            }
+            Found::These(positions) => positions.get(n).map(|at| *at as usize),
+            Found::Only(at) => (n == 0).then_some(at),
+        }
+    }
+
+    /// What the plugins remember of the pod, for Reserve and PreBind.
+    pub fn cycle(&self) -> &CycleState {
+        &self.class.cycle
+    }
+
+    /// The positions of all, ascending.
+    fn positions(&self) -> Vec<usize> {
+        match self.found {
+            Found::Best(best, _) => {
+                let Class { rows, groups, .. } = self.class;
+                let tied = rows.iter().enumerate();
+                let tied = tied.filter(|(_, row)| row.total(&groups.bonus) == best);
+                tied.map(|(at, _)| at).collect()
+            }
+            Found::These(positions) => positions.iter().map(|at| *at as usize).collect(),
+            Found::Only(at) => vec![at],
+        }
+    }
+}
+
+impl Classes {
+    /// Decides where a pod goes. There must be at least one node.
+    pub fn decide(&mut self, framework: &Framework, cx: Cx<'_>, pod: &Pod) -> Decision<'_> {
+        let at = self.class_of(framework, cx, pod);
+        let plan = self.plan.get_or_insert_with(|| framework.plan());
+        let class = &mut self.classes[at].class;
+        let profile = Profile { framework, plan };
+        let found = class.decide(profile, cx, pod, &mut self.scratch);
+        let found = match found {
+            Outcome::Best(best, count) => Found::Best(best, count),
+            Outcome::Some => Found::These(&self.scratch.feasible),
+            Outcome::Only(at) => Found::Only(at),
+            Outcome::Nowhere => {
+                self.last = at;
+                return Decision::Nowhere;
+            }
+            Outcome::Plain => {
+                self.stats.plain += 1;
+                return Decision::Plain;
+            }
+        };
+        Decision::Placed(Ties {
+            class: &self.classes[at].class,
+            found,
+        })
+    }
+
+    /// Why the pod that was decided last fits nowhere, with all that the plugins remember of it.
+    pub(crate) fn diagnose(&self) -> Feasibility {
+        self.classes[self.last].class.diagnose()
+    }
+
+    /// One whole attempt, as [`schedule::schedule_pod`] makes it. There must be at least one node.
+    pub fn schedule_pod(&mut self, framework: &Framework, cx: Cx<'_>, pod: &Pod) -> Attempt {
+        match self.decide(framework, cx, pod) {
+            Decision::Placed(ties) => Attempt::Placed(Placement {
+                best: ties.positions(),
+                cycle: ties.cycle().clone(),
+            }),
+            Decision::Nowhere => {
+                let found = self.diagnose();
+                schedule::fits_nowhere(framework, cx, found, pod)
+            }
+            Decision::Plain => schedule::schedule_pod(framework, cx, pod),
+        }
+    }
+}
+
+/// What a class makes of a pod.
+enum Outcome {
+    Best(i32, usize),
+    /// Those among the scratch's feasible nodes.
+    Some,
+    Only(usize),
+    Nowhere,
+    Plain,
+}
+
+impl Class {
+    fn decide(
+        &mut self,
+        profile: Profile<'_>,
+        cx: Cx<'_>,
+        pod: &Pod,
+        scratch: &mut Scratch,
+    ) -> Outcome {
+        let Profile { framework, plan } = profile;
+        if matches!(self.scope, Scope::Plain) {
+            return Outcome::Plain;
+        }
+        let Some(asks_cluster) = framework.prepare_cluster_filters(plan, cx, &mut self.cycle, pod)
+        else {
+            return Outcome::Plain;
+        };
+        if let Some(at) = pod
+            .nominated_node_name
+            .and_then(|name| cx.cluster.node_position(name))
+        {
+            let node = &cx.cluster.nodes()[at];
+            if framework
+                .run_filters_with_nominated_pods(cx, &self.cycle, pod, node)
+                .is_ok()
+            {
+                return Outcome::Only(at);
+            }
+        }
+        match &self.scope {
+            Scope::Plain => Outcome::Plain,
+            Scope::Few(_) => self.decide_among_few(framework, cx, pod, scratch),
+            Scope::All if asks_cluster => self.decide_with_claims(profile, cx, pod, scratch),
+            Scope::All => self.decide_among_all(profile, cx, pod, scratch),
+        }
+    }
+
+    /// Looks at the node that the pod is nominated to for this pod alone: its own nomination must
+    /// not stand in its way.
+    fn look_past_own_nomination(
+        &mut self,
+        profile: Profile<'_>,
+        cx: Cx<'_>,
+        pod: &Pod,
+        scratch: &mut Scratch,
+    ) {
+        let own = cx.nominator.node_of(&pod.uid);
+        if let Some(at) = own.and_then(|name| cx.cluster.node_position(name)) {
+            self.look(profile, cx, at, Some(pod), scratch);
+            self.overlooked = Some(at as u32);
+        }
+    }
+
+    fn decide_among_all(
+        &mut self,
+        profile: Profile<'_>,
+        cx: Cx<'_>,
+        pod: &Pod,
+        scratch: &mut Scratch,
+    ) -> Outcome {
+        self.look_past_own_nomination(profile, cx, pod, scratch);
+        if self.evaluate(profile, cx, pod, scratch).is_err() || self.has_errors() {
+            return Outcome::Plain;
+        }
+        match self.blocks.best(&self.rows, &self.groups.bonus) {
+            Some((best, count)) => Outcome::Best(best, count),
+            None => Outcome::Nowhere,
+        }
+    }
+
+    /// As [`decide_among_all`](Self::decide_among_all), with rules that look at anything in play:
+    /// they are asked about every node that no other rule before them rejects.
+    fn decide_with_claims(
+        &mut self,
+        profile: Profile<'_>,
+        cx: Cx<'_>,
+        pod: &Pod,
+        scratch: &mut Scratch,
+    ) -> Outcome {
+        self.look_past_own_nomination(profile, cx, pod, scratch);
+        if self.evaluate(profile, cx, pod, scratch).is_err() || self.has_errors() {
+            return Outcome::Plain;
+        }
+        scratch.feasible.clear();
+        for at in 0..self.rows.len() {
+            match self.ask_cluster(profile, cx, pod, at) {
+                Ok(true) => scratch.feasible.push(at as u32),
+                Ok(false) => {}
+                Err(Failed) => return Outcome::Plain,
+            }
+        }
+        match scratch.feasible[..] {
+            // The reasons are told by those who know the whole order of filters.
+            [] => Outcome::Plain,
+            [only] => Outcome::Only(only as usize),
+            _ if scratch.feasible.len() == self.groups.feasible() => {
+                match self.blocks.best(&self.rows, &self.groups.bonus) {
+                    Some((best, count)) => Outcome::Best(best, count),
+                    None => Outcome::Plain,
+                }
+            }
+            _ => self.best_of_feasible(profile, cx, scratch),
+        }
+    }
+
+    /// Whether the node at this position is feasible to all rules.
+    fn ask_cluster(
+        &self,
+        Profile { framework, plan }: Profile<'_>,
+        cx: Cx<'_>,
+        pod: &Pod,
+        at: usize,
+    ) -> Result<bool, Failed> {
+        let node = &cx.cluster.nodes()[at];
+        let verdict = self.groups.list[self.rows[at].group as usize].verdict;
+        let fits = if has_nominated(cx, pod, node) {
+            framework.run_filters_with_nominated_pods(cx, &self.cycle, pod, node)
+        } else {
+            let before = match verdict {
+                FITS => usize::MAX,
+                rejected => self.groups.verdict(rejected).order,
+            };
+            let asked = plan.cluster_filters.iter().take_while(|r| r.order < before);
+            let asked = &plan.cluster_filters[..asked.count()];
+            let rejected = framework.first_rejection(asked, cx, &self.cycle, pod, node);
+            rejected.map_err(|(rule, status)| PluginStatus {
+                plugin: framework.name_of(rule.plugin),
+                status,
+            })
+        };
+        match fits {
+            Ok(()) => Ok(verdict == FITS),
+            Err(error) if error.status.code == Code::Error => Err(Failed),
+            Err(_) => Ok(false),
+        }
+    }
+
+    /// The best of fewer nodes than the class takes for feasible.
+    fn best_of_feasible(
+        &mut self,
+        profile: Profile<'_>,
+        cx: Cx<'_>,
+        scratch: &mut Scratch,
+    ) -> Outcome {
+        let before: Vec<u32> = self.groups.list.iter().map(|g| g.members).collect();
+        for group in &mut self.groups.list {
+            group.members = 0;
+        }
+        for at in &scratch.feasible {
+            let group = self.rows[*at as usize].group;
+            self.groups.list[group as usize].members += 1;
+        }
+        self.weigh(profile);
+        let scored = self.score(profile, cx, scratch);
+        let total = |at: u32| self.rows[at as usize].total(&self.groups.bonus);
+        let best = scratch.feasible.iter().map(|at| total(*at)).max();
+        scratch.feasible.retain(|at| Some(total(*at)) == best);
+        for (group, members) in self.groups.list.iter_mut().zip(before) {
+            group.members = members;
+        }
+        self.stale = true;
+        match scored {
+            Ok(()) => Outcome::Some,
+            Err(_) => Outcome::Plain,
+        }
+    }
+
+    fn decide_among_few(
+        &mut self,
+        framework: &Framework,
+        cx: Cx<'_>,
+        pod: &Pod,
+        scratch: &mut Scratch,
+    ) -> Outcome {
+        let Scope::Few(names) = &self.scope else {
+            return Outcome::Plain;
+        };
+        scratch.feasible.clear();
+        for name in names {
+            let Some(at) = cx.cluster.node_position(*name) else {
+                continue;
+            };
+            let node = &cx.cluster.nodes()[at];
+            match framework.run_filters_with_nominated_pods(cx, &self.cycle, pod, node) {
+                Ok(()) => scratch.feasible.push(at as u32),
+                Err(error) if error.status.code == Code::Error => return Outcome::Plain,
+                Err(_) => {}
+            }
+        }
+        match scratch.feasible[..] {
+            [] => Outcome::Plain,
+            [only] => Outcome::Only(only as usize),
+            _ => self.best_of_few(framework, cx, pod, scratch),
+        }
+    }
+
+    fn best_of_few(
+        &self,
+        framework: &Framework,
+        cx: Cx<'_>,
+        pod: &Pod,
+        scratch: &mut Scratch,
+    ) -> Outcome {
+        scratch.feasible.sort_unstable();
+        let feasible: Vec<usize> = scratch.feasible.iter().map(|at| *at as usize).collect();
+        let mut cycle = self.cycle.clone();
+        let Ok(table) = schedule::score(framework, cx, &mut cycle, pod, &feasible) else {
+            return Outcome::Plain;
+        };
+        let best = schedule::best_of(&feasible, &table);
+        scratch.feasible.clear();
+        scratch.feasible.extend(best.iter().map(|at| *at as u32));
+        Outcome::Some
+    }
+
+    /// Why no node is feasible.
+    fn diagnose(&self) -> Feasibility {
+        let mut diagnosis = Diagnosis::new(0);
+        let verdicts = self.groups.verdicts().iter();
+        let verdicts = verdicts.map(|verdict| PluginStatus {
+            plugin: verdict.plugin,
+            status: verdict.status.clone(),
+        });
+        let of_row = |row: &Row| self.groups.list[row.group as usize].verdict;
+        diagnosis.statuses =
+            NodeStatuses::of(verdicts.collect(), self.rows.iter().map(of_row).collect());
+        for group in self.groups.list.iter().filter(|group| group.members > 0) {
+            if group.verdict != FITS {
+                let verdict = self.groups.verdict(group.verdict);
+                diagnosis.add_plugin_status(&PluginStatus {
+                    plugin: verdict.plugin,
+                    status: verdict.status.clone(),
+                });
+            }
+        }
+        Feasibility {
+            cycle: self.cycle.clone(),
+            pre_filter: None,
+            narrowed_to: None,
+            nominated: None,
+            feasible: Vec::new(),
+            diagnosis,
+        }
+    }
+}
+
+/// A rule failed with an error.
+struct Failed;

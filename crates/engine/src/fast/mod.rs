@@ -1,0 +1,190 @@
+//! The fast path: pods that are alike are decided from what is kept about them.
+//!
+//! A [class](class::Class) holds, for pods that look alike to every plugin, one row per node: a
+//! score that concerns the node alone, and the node's group. Nodes are in one group if the rules
+//! that look beyond the node see the same of them; those rules are asked group by group. When a
+//! class is used again it takes in the changes that the snapshot logged meanwhile: a pod that was
+//! bound changes one row.
+//!
+//! No rule is written here. Every verdict and every score comes from the plugin's one function for
+//! it, and what cannot be kept is asked anew or takes the plain path
+//! ([`schedule`](crate::schedule)), which the fast path has to agree with always.
+
+mod best;
+mod class;
+mod decide;
+mod evaluate;
+mod groups;
+mod key;
+mod layout;
+
+pub use decide::{Decision, Ties};
+
+use crate::framework::{Cx, Framework, Plan};
+use crate::model::Pod;
+use class::{Class, Profile, Scratch};
+use std::sync::Arc;
+use stowplan_base::Lookup;
+
+/// How attempts are decided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Path {
+    /// Every attempt looks at every node.
+    Plain,
+    /// From what is kept.
+    #[default]
+    Fast,
+}
+
+/// About how many bytes all classes together may take up before the coldest are forgotten.
+const MOST_BYTES: usize = 512 << 20;
+
+/// All classes of one profile over one snapshot.
+#[derive(Default)]
+pub struct Classes {
+    plan: Option<Plan>,
+    classes: Vec<Entry>,
+    /// The first class of each hash.
+    by_hash: Lookup<u64, u32>,
+    scratch: Scratch,
+    /// How many attempts there were.
+    round: u64,
+    bytes: usize,
+    most_bytes: Option<usize>,
+    stats: Stats,
+    /// The class that was decided last.
+    last: usize,
+}
+
+/// How often what happened.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Stats {
+    /// Attempts whose class was there.
+    pub warm: u64,
+    /// Classes that were opened.
+    pub opened: u64,
+    /// Classes that were forgotten for want of room.
+    pub evicted: u64,
+    /// Attempts that took the plain path.
+    pub plain: u64,
+}
+
+struct Entry {
+    class: Class,
+    hash: u64,
+    /// The next class of the same hash.
+    next: Option<u32>,
+    /// The attempt that used it last.
+    used: u64,
+    bytes: usize,
+}
+
+impl Classes {
+    /// No classes yet; they may take up about so many bytes.
+    pub fn with_limit(bytes: usize) -> Self {
+        Self {
+            most_bytes: Some(bytes),
+            ..Self::default()
+        }
+    }
+
+    /// How often what happened.
+    pub fn stats(&self) -> Stats {
+        self.stats
+    }
+
+    /// How many classes there are.
+    pub fn len(&self) -> usize {
+        self.classes.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.classes.is_empty()
+    }
+
+    /// The class of a pod, up to date.
+    fn class_of(&mut self, framework: &Framework, cx: Cx<'_>, pod: &Pod) -> usize {
+        self.round += 1;
+        let plan = self.plan.get_or_insert_with(|| framework.plan());
+        let profile = Profile { framework, plan };
+        let (read, names) = (cx.cluster.read_keys(), &cx.cluster.names);
+        let hash = key::hash(pod, read, names);
+        let mut found = self.by_hash.get(&hash).copied();
+        while let Some(at) = found {
+            let entry = &mut self.classes[at as usize];
+            if key::is_like(pod, &entry.class.example, read, names) {
+                entry.used = self.round;
+                entry.class.catch_up(profile, cx, &mut self.scratch);
+                self.stats.warm += 1;
+                return at as usize;
+            }
+            found = entry.next;
+        }
+        self.stats.opened += 1;
+        let example = Arc::new(key::example(pod, read, names));
+        let class = Class::open(profile, cx, example, &mut self.scratch);
+        self.insert(hash, class)
+    }
+
+    fn insert(&mut self, hash: u64, class: Class) -> usize {
+        let bytes = class.size();
+        while self.bytes + bytes > self.most_bytes.unwrap_or(MOST_BYTES) && !self.is_empty() {
+            self.evict();
+        }
+        let at = self.classes.len();
+        self.classes.push(Entry {
+            class,
+            hash,
+            next: self.by_hash.get(&hash).copied(),
+            used: self.round,
+            bytes,
+        });
+        self.bytes += bytes;
+        self.by_hash.insert(hash, at as u32);
+        at
+    }
+
+    /// Forgets the class that was not used for longest.
+    fn evict(&mut self) {
+        let used = |at: &usize| self.classes[*at].used;
+        let Some(at) = (0..self.classes.len()).min_by_key(used) else {
+            return;
+        };
+        let last = self.classes.len() - 1;
+        self.unlink(at);
+        let gone = self.classes.swap_remove(at);
+        self.bytes -= gone.bytes;
+        self.stats.evicted += 1;
+        if at != last {
+            // The last class took its place: whoever pointed there points here now.
+            let hash = self.classes[at].hash;
+            self.repoint(hash, last as u32, Some(at as u32));
+        }
+    }
+
+    fn unlink(&mut self, at: usize) {
+        let Entry { hash, next, .. } = self.classes[at];
+        self.repoint(hash, at as u32, next);
+    }
+
+    /// In the chain of a hash, puts `to` in the place of `from`.
+    fn repoint(&mut self, hash: u64, from: u32, to: Option<u32>) {
+        if self.by_hash.get(&hash) == Some(&from) {
+            match to {
+                Some(to) => self.by_hash.insert(hash, to),
+                None => self.by_hash.remove(&hash),
+            };
+            return;
+        }
+        let mut at = self.by_hash.get(&hash).copied();
+        while let Some(i) = at {
+            let entry = &mut self.classes[i as usize];
+            if entry.next == Some(from) {
+                entry.next = to;
+                return;
+            }
+            at = entry.next;
+        }
+    }
+}

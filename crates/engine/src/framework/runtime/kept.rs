@@ -1,0 +1,359 @@
+//! Kept state: opened once for pods that are alike, then brought up to date.
+
+use super::Framework;
+use crate::framework::{
+    AnyPlugin, Cx, CycleState, Fit, Kept, Point, PreFilter, PreScore, Range, Sight, Slot, Status,
+};
+use crate::model::{Kind, Pod};
+use crate::{Delta, NodeInfo};
+use std::collections::BTreeSet;
+use stowplan_base::Sym;
+
+/// The rules of a profile by how far they look, worked out once.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Plan {
+    /// Filters that look at the node alone, in the order in which they run.
+    pub(crate) node_filters: Vec<Rule>,
+    /// Filters that look at domains.
+    pub(crate) domain_filters: Vec<Rule>,
+    /// PreFilter and Filter plugins that look at anything.
+    pub(crate) cluster_filters: Vec<Rule>,
+    /// Scores of the node alone that need no comparison.
+    pub(crate) absolute_scores: Vec<usize>,
+    /// Scores of the node alone that do.
+    pub(crate) relative_scores: Vec<usize>,
+    /// Scores of domains.
+    pub(crate) domain_scores: Vec<usize>,
+    /// Some rule cannot be kept at all.
+    pub(crate) is_plain: bool,
+}
+
+/// A filter plugin and its place in the order of filters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Rule {
+    /// The plugin's index in the profile.
+    pub(crate) plugin: usize,
+    /// Its place among the filters; those that only run at PreFilter come last.
+    pub(crate) order: usize,
+}
+
+/// Weighted scores must stay within this, so that they fit into 32 bits with room to spare.
+const MOST_SCORE: i64 = 1 << 28;
+
+impl Framework {
+    pub(crate) fn plan(&self) -> Plan {
+        let mut plan = Plan::default();
+        for (order, (plugin, any)) in self.at(Point::Filter).enumerate() {
+            let rule = Rule { plugin, order };
+            match any.filter_sight() {
+                Sight::Node => plan.node_filters.push(rule),
+                Sight::Domains => plan.domain_filters.push(rule),
+                Sight::Cluster => plan.cluster_filters.push(rule),
+            }
+        }
+        let order = self.enabled[Point::Filter as usize].len();
+        for (plugin, any) in self.at(Point::PreFilter) {
+            let filters = self.enabled[Point::Filter as usize].contains(&plugin);
+            if !filters && any.filter_sight() == Sight::Cluster {
+                plan.cluster_filters.push(Rule { plugin, order });
+            }
+        }
+        if self.has_scores() {
+            self.plan_scores(&mut plan);
+        }
+        plan
+    }
+
+    fn plan_scores(&self, plan: &mut Plan) {
+        let mut most: i64 = 0;
+        for (plugin, any) in self.at(Point::Score) {
+            match any.score_sight() {
+                Sight::Node if any.is_relative() => plan.relative_scores.push(plugin),
+                Sight::Node => plan.absolute_scores.push(plugin),
+                Sight::Domains => plan.domain_scores.push(plugin),
+                Sight::Cluster => plan.is_plain = true,
+            }
+            most = most.saturating_add(self.weights[plugin].saturating_mul(100).saturating_abs());
+        }
+        plan.is_plain |= most > MOST_SCORE;
+    }
+
+    /// Opens state for pods that are like `pod`, and says which nodes may be asked if not all;
+    /// `None` if the pod has to take the plain path.
+    ///
+    /// Rules that look at anything are left out.
+    pub(crate) fn open(
+        &self,
+        cx: Cx<'_>,
+        pod: &Pod,
+    ) -> Option<(CycleState, Option<BTreeSet<Sym>>)> {
+        let mut cycle = CycleState::new(self.plugins.len());
+        let mut narrowed: Option<BTreeSet<Sym>> = None;
+        for (i, plugin) in self.at(Point::PreFilter) {
+            if plugin.filter_sight() == Sight::Cluster {
+                cycle.filter[i] = Slot::Skipped;
+                continue;
+            }
+            cycle.filter[i] = match plugin.keep_filter(cx, pod) {
+                PreFilter::Skip => Slot::Skipped,
+                PreFilter::Ready(state) if plugin.filter_rests(&*state) => Slot::Resting(state),
+                PreFilter::Ready(state) => Slot::Ready(state),
+                PreFilter::Narrowed(state, nodes) => {
+                    let nodes: BTreeSet<Sym> = nodes.into_iter().collect();
+                    narrowed = Some(match narrowed {
+                        Some(before) => before.intersection(&nodes).copied().collect(),
+                        None => nodes,
+                    });
+                    Slot::Ready(state)
+                }
+                PreFilter::Rejected(_) => return None,
+            };
+        }
+        for (i, plugin) in self.at(Point::Filter) {
+            if plugin.filter_sight() == Sight::Cluster {
+                cycle.filter[i] = Slot::Skipped;
+            } else if matches!(cycle.filter[i], Slot::Absent) {
+                cycle.filter[i] = Slot::Ready(plugin.filter_unprepared(cx, pod).ok()?);
+            }
+        }
+        if narrowed.as_ref().is_some_and(BTreeSet::is_empty) {
+            return None;
+        }
+        Some((cycle, narrowed))
+    }
+
+    /// Opens the state of scores; `None` if the pod has to take the plain path.
+    pub(crate) fn open_scores(&self, cx: Cx<'_>, cycle: &mut CycleState, pod: &Pod) -> Option<()> {
+        if !self.has_scores() {
+            return Some(());
+        }
+        for (i, plugin) in self.at(Point::PreScore) {
+            cycle.score[i] = match plugin.keep_score(cx, pod) {
+                PreScore::Skip => Slot::Skipped,
+                PreScore::Ready(state) if plugin.score_rests(&*state) => Slot::Resting(state),
+                PreScore::Ready(state) => Slot::Ready(state),
+                PreScore::Failed(_) => return None,
+            };
+        }
+        for (i, plugin) in self.at(Point::Score) {
+            if matches!(cycle.score[i], Slot::Absent) {
+                let state = plugin.score_unprepared(cx, &cycle.filter[i], pod).ok()?;
+                cycle.score[i] = Slot::Ready(state);
+            }
+        }
+        Some(())
+    }
+
+    /// Brings kept state up to date.
+    pub(crate) fn observe(
+        &self,
+        plan: &Plan,
+        cx: Cx<'_>,
+        cycle: &mut CycleState,
+        pod: &Pod,
+        deltas: &[Delta],
+    ) -> Kept {
+        let mut kept = Kept::Same;
+        for rule in &plan.domain_filters {
+            let (plugin, slot) = (&*self.plugins[rule.plugin], &mut cycle.filter[rule.plugin]);
+            if let Some(state) = slot.kept() {
+                kept = kept.max(plugin.observe_filter(cx, &mut **state, pod, deltas));
+                let rests = plugin.filter_rests(&**state);
+                if slot.rest(rests) {
+                    kept = kept.max(Kept::Regroup);
+                }
+            }
+        }
+        for &i in &plan.domain_scores {
+            let (plugin, slot) = (&*self.plugins[i], &mut cycle.score[i]);
+            if let Some(state) = slot.kept() {
+                kept = kept.max(plugin.observe_score(cx, &mut **state, pod, deltas));
+                let rests = plugin.score_rests(&**state);
+                if slot.rest(rests) {
+                    kept = kept.max(Kept::Regroup);
+                }
+            }
+        }
+        kept
+    }
+
+    /// Whether some plugin cannot keep its state over a change of such an object.
+    pub(crate) fn forgets(&self, pod: &Pod, kind: Kind, namespace: Sym, name: Sym) -> bool {
+        kind == Kind::DeviceClass
+            || self
+                .plugins
+                .iter()
+                .any(|plugin| plugin.forgets(pod, kind, namespace, name))
+    }
+
+    /// The first of the rules that rejects the node, and its verdict.
+    pub(crate) fn first_rejection(
+        &self,
+        rules: &[Rule],
+        cx: Cx<'_>,
+        cycle: &CycleState,
+        pod: &Pod,
+        node: &NodeInfo,
+    ) -> Result<(), (Rule, Status)> {
+        for rule in rules {
+            let plugin = &*self.plugins[rule.plugin];
+            super::filters::run_filter(plugin, &cycle.filter[rule.plugin], cx, pod, node)
+                .map_err(|status| (*rule, status))?;
+        }
+        Ok(())
+    }
+
+    /// What a domain filter sees of a node; nothing while it has nothing to check.
+    pub(crate) fn see_filter(
+        &self,
+        rule: Rule,
+        cycle: &CycleState,
+        node: &NodeInfo,
+        seen: &mut Vec<u64>,
+    ) {
+        if let Slot::Ready(state) = &cycle.filter[rule.plugin] {
+            self.plugins[rule.plugin].see_filter(&**state, node, seen);
+        }
+    }
+
+    /// The verdict of a domain filter on nodes that look like this.
+    pub(crate) fn admit(&self, rule: Rule, cycle: &CycleState, seen: &[u64]) -> Fit {
+        match &cycle.filter[rule.plugin] {
+            Slot::Ready(state) => self.plugins[rule.plugin].admit(&**state, seen),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a filter has something to check.
+    pub(crate) fn filters(&self, rule: Rule, cycle: &CycleState) -> bool {
+        matches!(cycle.filter[rule.plugin], Slot::Ready(_))
+    }
+
+    /// Whether a score tells nodes apart.
+    pub(crate) fn scores(&self, plugin: usize, cycle: &CycleState) -> bool {
+        matches!(cycle.score[plugin], Slot::Ready(_))
+    }
+
+    /// The raw score of one node.
+    pub(crate) fn score(
+        &self,
+        plugin: usize,
+        cx: Cx<'_>,
+        cycle: &CycleState,
+        pod: &Pod,
+        node: &NodeInfo,
+    ) -> Option<i64> {
+        match &cycle.score[plugin] {
+            Slot::Ready(state) => self.plugins[plugin].score(cx, &**state, pod, node),
+            _ => Some(0),
+        }
+    }
+
+    /// What a domain score sees of a node; nothing while there is nothing to tell.
+    pub(crate) fn see_score(
+        &self,
+        plugin: usize,
+        cycle: &CycleState,
+        pod: &Pod,
+        node: &NodeInfo,
+        seen: &mut Vec<u64>,
+    ) {
+        if let Slot::Ready(state) = &cycle.score[plugin] {
+            self.plugins[plugin].see_score(&**state, pod, node, seen);
+        }
+    }
+
+    /// Tells a domain score of the feasible nodes.
+    pub(crate) fn weigh(
+        &self,
+        plugin: usize,
+        cycle: &mut CycleState,
+        feasible: &mut dyn Iterator<Item = (&[u64], usize)>,
+    ) {
+        if let Slot::Ready(state) = &mut cycle.score[plugin] {
+            self.plugins[plugin].weigh(&mut **state, feasible);
+        }
+    }
+
+    /// The raw score of nodes that look like this to a domain score.
+    pub(crate) fn raw(
+        &self,
+        plugin: usize,
+        cx: Cx<'_>,
+        cycle: &CycleState,
+        pod: &Pod,
+        seen: &[u64],
+    ) -> Option<i64> {
+        match &cycle.score[plugin] {
+            Slot::Ready(state) => self.plugins[plugin].raw(cx, &**state, pod, seen),
+            _ => Some(0),
+        }
+    }
+
+    /// A raw score in its final range.
+    pub(crate) fn normalize(
+        &self,
+        plugin: usize,
+        cycle: &CycleState,
+        raw: i64,
+        over: Range,
+    ) -> i64 {
+        match &cycle.score[plugin] {
+            Slot::Ready(state) => self.plugins[plugin].normalize(&**state, raw, over),
+            _ => raw,
+        }
+    }
+
+    /// What a plugin's score is multiplied by.
+    pub(crate) fn weight(&self, plugin: usize) -> i64 {
+        self.weights[plugin]
+    }
+
+    /// The plugin's name.
+    pub(crate) fn name_of(&self, plugin: usize) -> &'static str {
+        self.plugins[plugin].name()
+    }
+
+    /// Where in the order of filters the plugin of this name stands.
+    pub(crate) fn filter_order(&self, name: &str) -> usize {
+        let mut filters = self.at(Point::Filter);
+        let at = filters.position(|(_, plugin)| plugin.name() == name);
+        at.unwrap_or(usize::MAX)
+    }
+
+    /// Asks the rules that look at anything about the pod itself, into `cycle`. Returns whether one
+    /// of them has something to check; `None` if the pod has to take the plain path.
+    pub(crate) fn prepare_cluster_filters(
+        &self,
+        plan: &Plan,
+        cx: Cx<'_>,
+        cycle: &mut CycleState,
+        pod: &Pod,
+    ) -> Option<bool> {
+        let mut active = false;
+        for rule in &plan.cluster_filters {
+            let i = rule.plugin;
+            let plugin = &*self.plugins[i];
+            let slot = if self.enabled[Point::PreFilter as usize].contains(&i) {
+                prepared(plugin, cx, pod)?
+            } else {
+                Slot::Ready(plugin.filter_unprepared(cx, pod).ok()?)
+            };
+            active |= matches!(slot, Slot::Ready(_));
+            cycle.filter[i] = slot;
+        }
+        Some(active)
+    }
+}
+
+fn prepared(
+    plugin: &dyn AnyPlugin,
+    cx: Cx<'_>,
+    pod: &Pod,
+) -> Option<Slot<Box<dyn crate::framework::cycle::State>>> {
+    match plugin.pre_filter(cx, pod) {
+        PreFilter::Skip => Some(Slot::Skipped),
+        PreFilter::Ready(state) => Some(Slot::Ready(state)),
+        PreFilter::Narrowed(..) | PreFilter::Rejected(_) => None,
+    }
+}
