@@ -27,6 +27,7 @@ pub struct Feasibility {
 }
 
 /// What an attempt came to.
+#[allow(clippy::large_enum_variant)] // Made once per attempt and taken apart at once.
 pub enum Attempt {
     /// The pod can be placed.
     Placed(Placement),

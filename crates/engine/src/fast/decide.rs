@@ -4,7 +4,9 @@ use super::Classes;
 use super::best::Row;
 use super::class::{Class, Profile, Scope, Scratch, has_nominated};
 use super::groups::FITS;
-use crate::framework::{Code, Cx, CycleState, Diagnosis, Framework, NodeStatuses, PluginStatus};
+use crate::framework::{
+    Code, Cx, CycleState, Diagnosis, Framework, NodeStatuses, PRE_FILTER_ONLY, PluginStatus,
+};
 use crate::model::Pod;
 use crate::schedule::{self, Attempt, Feasibility, Placement};
 
@@ -257,7 +259,7 @@ impl Class {
             framework.run_filters_with_nominated_pods(cx, &self.cycle, pod, node)
         } else {
             let before = match verdict {
-                FITS => usize::MAX,
+                FITS => PRE_FILTER_ONLY,
                 rejected => self.groups.verdict(rejected).order,
             };
             let asked = plan.cluster_filters.iter().take_while(|r| r.order < before);

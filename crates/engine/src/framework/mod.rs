@@ -24,5 +24,5 @@ pub use plugin::{
 };
 pub use profile::{EnabledPlugin, PluginSet, Plugins, ProfileError, expand};
 pub use runtime::{Framework, PluginScores, PreFilterOutcome, ScoreTable};
-pub(crate) use runtime::{MAX_NODE_SCORE, Plan, Rule};
+pub(crate) use runtime::{MAX_NODE_SCORE, PRE_FILTER_ONLY, Plan, Rule};
 pub use status::{Code, Fit, PluginStatus, Reason, Reasons, Status};

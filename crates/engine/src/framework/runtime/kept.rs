@@ -33,9 +33,12 @@ pub(crate) struct Plan {
 pub(crate) struct Rule {
     /// The plugin's index in the profile.
     pub(crate) plugin: usize,
-    /// Its place among the filters; those that only run at PreFilter come last.
+    /// Its place among the filters; [`PRE_FILTER_ONLY`] if it is none.
     pub(crate) order: usize,
 }
+
+/// The order of plugins that run at PreFilter and not at Filter: after all filters.
+pub(crate) const PRE_FILTER_ONLY: usize = usize::MAX - 1;
 
 /// Weighted scores must stay within this, so that they fit into 32 bits with room to spare.
 const MOST_SCORE: i64 = 1 << 28;
@@ -51,7 +54,7 @@ impl Framework {
                 Sight::Cluster => plan.cluster_filters.push(rule),
             }
         }
-        let order = self.enabled[Point::Filter as usize].len();
+        let order = PRE_FILTER_ONLY;
         for (plugin, any) in self.at(Point::PreFilter) {
             let filters = self.enabled[Point::Filter as usize].contains(&plugin);
             if !filters && any.filter_sight() == Sight::Cluster {

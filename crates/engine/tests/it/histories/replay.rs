@@ -8,22 +8,12 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 use stowplan_engine::explain;
-use stowplan_engine::framework::{Cx, Framework};
+use stowplan_engine::fast::Classes;
 use stowplan_engine::model::Pod;
 use stowplan_engine::schedule::{self, Attempt};
 
 /// Every so many decisions are looked at more closely.
 const EXPLAINED_EVERY: u64 = 16;
-
-/// The fast path of one profile.
-#[derive(Default)]
-struct Classes {}
-
-impl Classes {
-    fn schedule_pod(&mut self, framework: &Framework, cx: Cx<'_>, pod: &Pod) -> Attempt {
-        schedule::schedule_pod(framework, cx, pod)
-    }
-}
 
 /// Where the paths part.
 #[derive(Debug)]
