@@ -80,7 +80,7 @@ impl Profiles {
         self.position(pod).is_some()
     }
 
-    pub(super) fn position(&self, pod: &Pod) -> Option<usize> {
+    pub(crate) fn position(&self, pod: &Pod) -> Option<usize> {
         self.by_scheduler_name.get(&pod.scheduler_name).copied()
     }
 

@@ -1,9 +1,10 @@
 //! One scheduling cycle, from the queue to a node or back. Upstream's `scheduleOnePod`.
 
 use super::{Effect, Failure, Scheduler};
+use crate::fast::{Classes, Decision, Path};
 use crate::framework::{CycleState, Diagnosis, Framework, Nomination, PluginStatus};
 use crate::model::Pod;
-use crate::schedule::{Attempt, Placement, schedule_pod};
+use crate::schedule::{self, Attempt, schedule_pod};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stowplan_base::{Duration, Rng, Sym, Time};
@@ -36,8 +37,42 @@ impl Scheduler {
         if self.cluster.nodes().is_empty() {
             return self.fail(&pod.uid, Failure::NoNodes, clear, now);
         }
-        match schedule_pod(self.framework_of(pod), self.cx(), pod) {
-            Attempt::Placed(placement) => self.place(pod, placement, now, rng),
+        match (self.path, self.profiles.position(pod)) {
+            (Path::Fast, Some(profile)) => {
+                let mut classes = std::mem::take(&mut self.classes[profile]);
+                self.try_class(&mut classes, pod, now, rng);
+                self.classes[profile] = classes;
+            }
+            _ => {
+                let attempt = schedule_pod(self.framework_of(pod), self.cx(), pod);
+                self.follow(pod, attempt, now, rng);
+            }
+        }
+    }
+
+    /// As the plain path, from what is kept about pods like this one.
+    fn try_class(&mut self, classes: &mut Classes, pod: &Arc<Pod>, now: Time, rng: &mut Rng) {
+        let attempt = match classes.decide(self.framework_of(pod), self.cx(), pod) {
+            Decision::Placed(ties) => {
+                let at = ties.nth(rng.below(ties.len()));
+                let at = at.expect("there are as many ties as were counted");
+                return self.place(pod, at, ties.cycle(), now);
+            }
+            Decision::Nowhere => {
+                schedule::fits_nowhere(self.framework_of(pod), self.cx(), classes.diagnose(), pod)
+            }
+            Decision::Plain => schedule_pod(self.framework_of(pod), self.cx(), pod),
+        };
+        self.follow(pod, attempt, now, rng);
+    }
+
+    /// Does what follows from an attempt.
+    fn follow(&mut self, pod: &Arc<Pod>, attempt: Attempt, now: Time, rng: &mut Rng) {
+        match attempt {
+            Attempt::Placed(placement) => {
+                let at = placement.best[rng.below(placement.best.len())];
+                self.place(pod, at, &placement.cycle, now);
+            }
             Attempt::Unschedulable {
                 diagnosis,
                 nomination,
@@ -54,36 +89,37 @@ impl Scheduler {
             }
             Attempt::Error(error) => {
                 let failure = self.failure_of(&error);
-                self.fail(&pod.uid, failure, clear, now);
+                self.fail(&pod.uid, failure, Nomination::Set(None), now);
             }
         }
     }
 
-    /// Assume, Reserve, Permit, and on to binding.
-    fn place(&mut self, pod: &Arc<Pod>, placement: Placement, now: Time, rng: &mut Rng) {
-        let at = placement.best[rng.below(placement.best.len())];
+    /// Assume, Reserve, Permit, and on to binding, on the node at this position.
+    fn place(&mut self, pod: &Arc<Pod>, at: usize, cycle: &CycleState, now: Time) {
         let node = self.cluster.nodes()[at].node.name;
-        let cycle = placement.cycle;
         let Some(pod) = self.assume(&pod.uid, node) else {
             let failure = Failure::Error(format!("pod {} is on a node already", pod.key));
             return self.fail(&pod.uid, failure, Nomination::Set(None), now);
         };
-        let waits = match self.reserve_and_permit(&pod, &cycle, node) {
+        let waits = match self.reserve_and_permit(&pod, cycle, node) {
             Ok(waits) => waits,
             Err(status) => {
                 let failure = self.failure_of(&status);
                 return self.give_up(&pod.uid, failure, now);
             }
         };
+        if waits.is_empty() {
+            return self.bind(&pod.uid, node, cycle, now);
+        }
         let holders = waits
             .into_iter()
             .map(|(plugin, span)| (plugin, (now + span, span)));
         let waiting = Waiting {
             node,
-            cycle,
+            cycle: cycle.clone(),
             holders: holders.collect(),
         };
-        self.bind_unless_held(pod.uid.clone(), waiting, now);
+        self.waiting.insert(pod.uid.clone(), waiting);
     }
 
     /// Who holds the assumed pod at Permit and for how long, or who objects.
@@ -151,26 +187,26 @@ impl Scheduler {
     }
 
     fn bind_unless_held(&mut self, uid: Arc<str>, waiting: Waiting, now: Time) {
-        if !waiting.holders.is_empty() {
+        if waiting.holders.is_empty() {
+            self.bind(&uid, waiting.node, &waiting.cycle, now);
+        } else {
             self.waiting.insert(uid, waiting);
-            return;
         }
-        let Some(binding) = self.bindings.get(&uid) else {
+    }
+
+    fn bind(&mut self, uid: &str, node: Sym, cycle: &CycleState, now: Time) {
+        let Some(binding) = self.bindings.get(uid) else {
             return;
         };
         let pod = binding.queued.pod.clone();
         // From here on the pod cannot be rejected any more, it can only fail.
-        self.queue.done(&uid);
+        self.queue.done(uid);
         let framework = self.framework_of(&pod);
-        match framework.run_bind(self.cx(), &waiting.cycle, &pod, waiting.node) {
-            Ok(steps) => self.effects.push(Effect::Bind {
-                pod,
-                node: waiting.node,
-                steps,
-            }),
+        match framework.run_bind(self.cx(), cycle, &pod, node) {
+            Ok(steps) => self.effects.push(Effect::Bind { pod, node, steps }),
             Err(error) => {
                 let failure = Failure::Error(error.status.message(&self.cluster));
-                self.bind_failed(&uid, failure, now);
+                self.bind_failed(uid, failure, now);
             }
         }
     }

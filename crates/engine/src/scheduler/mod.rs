@@ -22,6 +22,7 @@ pub use effect::Effect;
 pub use handlers::Change;
 
 use crate::Snapshot;
+use crate::fast::{Classes, Path};
 use crate::framework::{Cx, Nomination};
 use crate::model::Object;
 use crate::plugins::default_preemption::Preempting;
@@ -49,6 +50,9 @@ pub struct Scheduler {
     waiting: BTreeMap<Arc<str>, Waiting>,
     timers: Timers,
     effects: Vec<Effect>,
+    path: Path,
+    /// What is kept about pods that are alike, per profile.
+    classes: Vec<Classes>,
 }
 
 /// A pod on its way to a node.
@@ -65,7 +69,10 @@ pub struct Binding {
 impl Scheduler {
     /// A scheduler for a cluster without pending pods, whose clocks start at `now`.
     pub fn new(cluster: Snapshot, profiles: Profiles, config: QueueConfig, now: Time) -> Self {
+        let classes = profiles.frameworks().iter().map(|_| Classes::default());
         Self {
+            path: Path::default(),
+            classes: classes.collect(),
             cluster,
             profiles,
             queue: SchedulingQueue::new(config),
@@ -78,6 +85,11 @@ impl Scheduler {
             timers: Timers::new(now),
             effects: Vec::new(),
         }
+    }
+
+    /// Chooses how attempts are decided. The decisions are the same.
+    pub fn set_path(&mut self, path: Path) {
+        self.path = path;
     }
 
     /// What the outside has to do since this was last asked, in order.
