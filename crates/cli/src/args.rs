@@ -182,6 +182,7 @@ Examples:
   stowplan bench SchedulingBasic
   stowplan bench 'Topology*' --scale 0.1
   stowplan bench --json > results.jsonl
+  stowplan bench --markdown > docs/performance.md
 
 Exit status:
   0  every measured pod has a place
@@ -205,9 +206,25 @@ pub(crate) struct Bench {
     #[arg(long)]
     pub(crate) json: bool,
 
+    /// Print a page of Markdown, such as docs/performance.md.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) markdown: bool,
+
+    /// The date on that page, if not today's.
+    #[arg(long, value_name = "DATE", requires = "markdown")]
+    pub(crate) date: Option<String>,
+
     /// Run this share of every workload: 0.1 is a tenth of the nodes and of the pods.
     #[arg(long, default_value_t = 1.0, value_name = "SHARE", value_parser = share)]
     pub(crate) scale: f64,
+
+    /// Run workloads in this process, for profilers, rather than in one of their own each.
+    #[arg(long)]
+    pub(crate) in_process: bool,
+
+    /// Be such a process.
+    #[arg(long, hide = true)]
+    pub(crate) child: bool,
 }
 
 fn share(text: &str) -> Result<f64, String> {

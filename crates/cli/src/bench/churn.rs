@@ -9,7 +9,7 @@ use std::sync::Arc;
 use stowplan_base::{Quantity, Sym, sym};
 use stowplan_engine::model::{Kind, Object};
 
-/// Counted by measured pods rather than by the clock.
+/// Churn or deletions, counted by measured pods rather than by the clock. No workload has both.
 #[derive(Default)]
 pub(super) struct Background {
     churn: Option<Churner>,
@@ -27,7 +27,6 @@ struct Churner {
     pods: Alike,
     /// What [`Churn::Mixed`] created and has to delete again.
     live: Vec<(Kind, Sym, Sym)>,
-    operations: usize,
 }
 
 impl Background {
@@ -50,7 +49,6 @@ impl Background {
             namespace,
             pods,
             live: Vec::new(),
-            operations: 0,
         });
     }
 
@@ -58,6 +56,12 @@ impl Background {
     pub(super) fn delete(&mut self, mut pods: Vec<(Sym, Sym)>) {
         pods.reverse();
         self.doomed = pods;
+    }
+
+    /// Counts operations from nothing again.
+    pub(super) fn restart(&mut self) {
+        self.operations = 0;
+        self.pods = 0;
     }
 
     /// Whether pods are created for their own sake.
@@ -70,16 +74,15 @@ impl Background {
     /// Does what is due after so many measured pods.
     pub(super) fn catch_up(&mut self, scheduled: usize, maker: &mut Maker, drive: &mut Drive) {
         if let Some(churner) = &mut self.churn {
-            while churner.operations < scheduled / PODS_PER_CHURN {
-                churner.operations += 1;
+            while self.operations < scheduled / PODS_PER_CHURN {
                 self.operations += 1;
                 self.pods += churner.operate(maker, drive);
             }
+            return;
         }
-        while self.operations < scheduled / PODS_PER_DELETION && self.churn.is_none() {
-            let Some((namespace, name)) = self.doomed.pop() else {
-                return;
-            };
+        while self.operations < scheduled / PODS_PER_DELETION
+            && let Some((namespace, name)) = self.doomed.pop()
+        {
             self.operations += 1;
             drive.delete(Owner::Anyone, Kind::Pod, namespace, name);
         }

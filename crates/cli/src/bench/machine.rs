@@ -1,14 +1,82 @@
-//! The machine that a run is made on.
+//! The machine that a run is made on, as far as the system tells.
+
+use std::fmt;
+
+/// What it is.
+pub(super) struct Machine {
+    cores: usize,
+    memory_gib: Option<u64>,
+    model: Option<String>,
+}
+
+impl Machine {
+    pub(super) fn this() -> Self {
+        let read = |path| std::fs::read_to_string(path).unwrap_or_default();
+        Self {
+            cores: std::thread::available_parallelism().map_or(1, Into::into),
+            memory_gib: number(&read("/proc/meminfo"), "MemTotal:")
+                .map(|kib| (kib + (1 << 19)) >> 20),
+            model: value(&read("/proc/cpuinfo"), "model name")
+                .map(|model| model.trim_start_matches([' ', '\t', ':']).to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&crate::output::count(self.cores, "core"))?;
+        if let Some(model) = &self.model {
+            write!(f, " ({model})")?;
+        }
+        match self.memory_gib {
+            Some(gib) => write!(f, ", {gib} GiB of memory"),
+            None => Ok(()),
+        }
+    }
+}
 
 /// The most memory that this process ever held; `None` where the system does not tell.
 pub(super) fn peak_rss_mib() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let kib = field(&status, "VmHWM:")?;
-    Some(kib as f64 / 1024.0)
+    number(&status, "VmHWM:").map(|kib| kib as f64 / 1024.0)
 }
 
-/// The number behind a name, in the form of `/proc`.
-fn field(text: &str, name: &str) -> Option<u64> {
-    let line = text.lines().find(|line| line.starts_with(name))?;
-    line[name.len()..].split_whitespace().next()?.parse().ok()
+/// Forgets the peak, where the system can: what counts is the memory from now on.
+pub(super) fn reset_peak_rss() {
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
+/// What follows a name at the beginning of a line, in the files of `/proc`.
+fn value<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| line.strip_prefix(name))
+}
+
+fn number(text: &str, name: &str) -> Option<u64> {
+    value(text, name)?.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_proc() {
+        let text = "Name:\tstowplan\nVmHWM:\t  123456 kB\nmodel name\t: Some CPU @ 2GHz\n";
+        assert_eq!(number(text, "VmHWM:"), Some(123_456));
+        assert_eq!(number(text, "VmRSS:"), None);
+        assert_eq!(value(text, "model name"), Some("\t: Some CPU @ 2GHz"));
+    }
+
+    #[test]
+    fn what_is_not_known_is_left_out() {
+        let mut machine = Machine {
+            cores: 2,
+            memory_gib: None,
+            model: None,
+        };
+        assert_eq!(machine.to_string(), "2 cores");
+        machine.memory_gib = Some(23);
+        machine.model = Some("Some CPU".to_owned());
+        assert_eq!(machine.to_string(), "2 cores (Some CPU), 23 GiB of memory");
+    }
 }

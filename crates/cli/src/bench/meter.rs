@@ -42,14 +42,19 @@ pub(super) enum Owner {
     Anyone,
 }
 
+/// How many names are looked at first.
+const LATEST: usize = 1024;
+
 /// Sums up costs. While measured pods are decided it does not allocate.
 #[derive(Default)]
 pub(super) struct Meter {
     is_on: bool,
     /// The names of the measured pods, in the order of creation, which is that of symbols.
     names: Vec<Sym>,
-    /// What each measured pod cost, and whether it is bound.
-    pods: Vec<(Duration, bool)>,
+    /// What each measured pod cost, in nanoseconds.
+    nanos: Vec<u64>,
+    /// Whether it is bound.
+    is_bound: Vec<bool>,
     /// What the next measured pod has to wait for.
     carried: Duration,
     /// Everything, background included.
@@ -64,7 +69,8 @@ impl Meter {
         *self = Self {
             is_on: true,
             names: Vec::with_capacity(pods),
-            pods: Vec::with_capacity(pods),
+            nanos: Vec::with_capacity(pods),
+            is_bound: Vec::with_capacity(pods),
             ..Self::default()
         };
     }
@@ -73,14 +79,21 @@ impl Meter {
     pub(super) fn expect(&mut self, name: Sym) -> Owner {
         debug_assert!(self.names.last().is_none_or(|last| *last < name));
         self.names.push(name);
-        self.pods.push((Duration::ZERO, false));
+        self.nanos.push(0);
+        self.is_bound.push(false);
         Owner::Measured(self.names.len() - 1)
     }
 
     /// Who the pod of this name is.
     pub(super) fn owner(&self, name: Sym) -> Owner {
-        match self.names.binary_search(&name) {
-            Ok(at) => Owner::Measured(at),
+        // Most of the time it is one of the latest: the rest of a long list stays untouched.
+        let latest = self.names.len().saturating_sub(LATEST);
+        let from = match self.names.get(latest) {
+            Some(first) if *first <= name => latest,
+            _ => 0,
+        };
+        match self.names[from..].binary_search(&name) {
+            Ok(at) => Owner::Measured(from + at),
             Err(_) => Owner::Background,
         }
     }
@@ -93,7 +106,10 @@ impl Meter {
         self.total.time += cost.time;
         self.total.allocations += cost.allocations;
         match owner {
-            Owner::Measured(at) => self.pods[at].0 += cost.time + std::mem::take(&mut self.carried),
+            Owner::Measured(at) => {
+                let time = cost.time + std::mem::take(&mut self.carried);
+                self.nanos[at] += u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+            }
             Owner::Background => self.background += cost.time,
             Owner::Anyone => self.carried += cost.time,
         }
@@ -102,7 +118,7 @@ impl Meter {
     /// Notes that a pod is bound.
     pub(super) fn bound(&mut self, owner: Owner) {
         if let Owner::Measured(at) = owner
-            && !std::mem::replace(&mut self.pods[at].1, true)
+            && !std::mem::replace(&mut self.is_bound[at], true)
         {
             self.bound += 1;
         }
@@ -138,13 +154,14 @@ impl Meter {
         &self,
         percents: [usize; N],
     ) -> [Option<Duration>; N] {
-        let bound = self.pods.iter().filter(|(_, bound)| *bound);
-        let mut times: Vec<Duration> = bound.map(|(time, _)| *time).collect();
+        let all = self.nanos.iter().zip(&self.is_bound);
+        let bound = all.filter(|(_, is_bound)| **is_bound);
+        let mut times: Vec<u64> = bound.map(|(nanos, _)| *nanos).collect();
         times.sort_unstable();
         percents.map(|percent| {
             // The nearest rank: the smallest time that so many percent do not exceed.
             let rank = (times.len() * percent).div_ceil(100).max(1);
-            times.get(rank - 1).copied()
+            times.get(rank - 1).copied().map(Duration::from_nanos)
         })
     }
 }

@@ -1,5 +1,13 @@
 //! `stowplan bench`: scheduler_perf's workloads, and some of our own, on the engine alone.
+//!
+//! ```text
+//! workloads ──▶ Stage (run) ──▶ Drive ──▶ the engine
+//! (as data)      │  ▲            │ Meter: what each call costs, and for whom it was
+//!                ▼  │            ▼
+//!      Maker: objects        Report ──▶ JSON, table, Markdown
+//! ```
 
+mod child;
 mod churn;
 mod drive;
 mod machine;
@@ -7,16 +15,19 @@ mod many_templates;
 mod meter;
 mod objects;
 mod one_of_a_kind;
+mod progress;
 mod report;
 mod run;
 mod source;
+mod table;
 mod workloads;
 
 use crate::Verdict;
 use crate::args::Bench;
-use crate::output;
+use crate::output::{self, Align, Table};
 use anyhow::{Result, bail};
-use output::{Align, Table};
+use progress::Progress;
+use report::Report;
 use workloads::{Scale, Workload};
 
 /// Where several nodes are equally good, this decides.
@@ -34,15 +45,87 @@ pub(crate) fn run(args: &Bench) -> Result<Verdict> {
         output::print(&list(&selected))?;
         return Ok(Verdict::AllPlaced);
     }
-    let mut verdict = Verdict::AllPlaced;
-    for workload in selected {
-        let report = run::run(workload, Scale(args.scale), SEED, &mut |_| {})?.rounded();
-        if report.unschedulable > 0 {
-            verdict = Verdict::SomePending;
+    if args.child {
+        return child_main(&selected, args);
+    }
+    let (reports, broken) = run_all(&selected, args)?;
+    if args.markdown {
+        let today = || jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
+        let date = args.date.clone().unwrap_or_else(today);
+        output::print(&table::markdown(&reports, &date, &command(args)))?;
+    } else if !args.json {
+        output::print(&table::render(&reports, output::width()))?;
+    }
+    if broken > 0 {
+        bail!("{} broke", output::count(broken, "workload"));
+    }
+    Ok(verdict(&reports))
+}
+
+/// Runs workloads one after the other; those that break are told of and counted.
+fn run_all(selected: &[&Workload], args: &Bench) -> Result<(Vec<Report>, usize)> {
+    let progress = Progress::new(!args.json);
+    let mut reports = Vec::new();
+    let mut broken = 0;
+    for (i, workload) in selected.iter().enumerate() {
+        progress.begin(i, selected.len(), workload.name);
+        let scale = Scale(args.scale);
+        let mut done = |share| progress.done(share);
+        let result = match args.in_process {
+            true => run::run(workload, scale, SEED, &mut done),
+            false => child::run(workload, scale, &mut done),
+        };
+        match result {
+            Ok(report) => {
+                progress.end(&report);
+                if args.json {
+                    output::print(&(serde_json::to_string(&report)? + "\n"))?;
+                }
+                reports.push(report);
+            }
+            Err(error) => {
+                broken += 1;
+                output::error(format_args!("{error:#}"));
+            }
         }
+    }
+    progress.finish();
+    Ok((reports, broken))
+}
+
+/// The other end of [`child`].
+fn child_main(selected: &[&Workload], args: &Bench) -> Result<Verdict> {
+    for workload in selected {
+        let mut told = |share: f64| {
+            // If nobody listens any more there is nothing to be done about it.
+            let _ = output::print(&format!("{share:.3}\n"));
+        };
+        let report = run::run(workload, Scale(args.scale), SEED, &mut told)?;
         output::print(&(serde_json::to_string(&report)? + "\n"))?;
     }
-    Ok(verdict)
+    Ok(Verdict::AllPlaced)
+}
+
+fn verdict(reports: &[Report]) -> Verdict {
+    match reports.iter().all(|report| report.unschedulable == 0) {
+        true => Verdict::AllPlaced,
+        false => Verdict::SomePending,
+    }
+}
+
+/// The command that was given, as far as it matters to the figures.
+fn command(args: &Bench) -> String {
+    let mut command = "stowplan bench --markdown".to_owned();
+    if args.scale != 1.0 {
+        command += &format!(" --scale {}", args.scale);
+    }
+    for name in &args.names {
+        command += &match name.contains(['*', '?']) {
+            true => format!(" '{name}'"),
+            false => format!(" {name}"),
+        };
+    }
+    command
 }
 
 /// The names of workloads, with their sizes.

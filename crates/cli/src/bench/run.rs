@@ -13,12 +13,13 @@ use super::workloads::{Scale, Source, Step, Where, Workload};
 use anyhow::Result;
 use std::time::Duration;
 use stowplan_base::{Duration as Span, Sym};
+use stowplan_engine::fast::Path;
 use stowplan_engine::model::Object;
 
 /// Upstream creates all pods of a step at once; here they arrive in bursts of so many.
 const BURST: usize = 1000;
 /// Bursts while the plain path is sampled.
-const SMALL_BURST: usize = 10;
+const SMALL_BURST: usize = 100;
 /// How long the plain path is sampled.
 const SAMPLE: Duration = Duration::from_secs(2);
 /// Pods that could not be placed get so much of the virtual clock's time for another try.
@@ -34,10 +35,11 @@ pub(super) fn run(
     seed: u64,
     progress: Progress<'_>,
 ) -> Result<Report> {
+    machine::reset_peak_rss();
     let (mut report, pods) = {
         let mut stage = Stage::set(workload, scale, seed)?;
         let pods = scale.pods(workload.measured());
-        stage.drive.start(pods);
+        stage.start(pods);
         stage.measure(pods, BURST, None, progress);
         (stage.report(workload, pods), pods)
     };
@@ -46,10 +48,11 @@ pub(super) fn run(
     let mut stage = Stage::set(workload, scale, seed)?;
     let half = pods / 2;
     stage.measure(half, BURST, None, &mut |_| {});
-    stage.drive.start(pods - half);
+    stage.drive.scheduler.set_path(Path::Plain);
+    stage.start(pods - half);
     stage.measure(pods - half, SMALL_BURST, Some(SAMPLE), &mut |_| {});
     report.set_plain(stage.drive.meter.decisions_per_s());
-    Ok(report)
+    Ok(report.rounded())
 }
 
 /// A cluster in which everything is ready for the pods to be measured.
@@ -58,6 +61,7 @@ struct Stage {
     maker: Maker,
     background: Background,
     pods: Box<dyn Pods>,
+    nodes: usize,
 }
 
 impl Stage {
@@ -68,10 +72,12 @@ impl Stage {
             maker: Maker::new(seed),
             background: Background::default(),
             pods: Box::new(Nothing),
+            nodes: 0,
         };
         for (i, step) in workload.steps.iter().enumerate() {
             stage.take(i, step, scale);
         }
+        stage.nodes = stage.drive.scheduler.cluster().nodes().len();
         Ok(stage)
     }
 
@@ -196,6 +202,12 @@ impl Stage {
         pods
     }
 
+    /// From now on everything counts.
+    fn start(&mut self, pods: usize) {
+        self.drive.start(pods);
+        self.background.restart();
+    }
+
     /// Has so many pods scheduled, until the time is over if there is a limit.
     fn measure(
         &mut self,
@@ -267,7 +279,7 @@ impl Stage {
         let [p50, p99] = meter.percentiles([50, 99]).map(|p| p.map(micros));
         let mut report = Report {
             workload: workload.name.to_owned(),
-            nodes: self.drive.scheduler.cluster().nodes().len(),
+            nodes: self.nodes,
             pods,
             decisions_per_s: meter.decisions_per_s(),
             p50_us: p50,
@@ -305,5 +317,44 @@ struct Nothing;
 impl Pods for Nothing {
     fn next(&mut self, _: &mut Maker, _: &mut stowplan_engine::Snapshot) -> Arrival {
         unreachable!("the last step says what is measured")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::workloads;
+    use super::*;
+    use std::collections::BTreeMap;
+
+    /// Where every pod is in the end.
+    fn placements(workload: &Workload, scale: Scale, path: Path) -> BTreeMap<String, String> {
+        let mut stage = Stage::set(workload, scale, 7).expect("the default profile");
+        stage.drive.scheduler.set_path(path);
+        let pods = scale.pods(workload.measured());
+        stage.start(pods);
+        stage.measure(pods, BURST, None, &mut |_| {});
+        let cluster = stage.drive.scheduler.cluster();
+        let text = |name| cluster.names.text(name).to_owned();
+        let nodes = cluster.nodes().iter();
+        nodes
+            .flat_map(|node| node.pods.iter().map(|pod| (pod, node.node.name)))
+            .map(|(pod, node)| (pod.key.to_string(), text(node)))
+            .collect()
+    }
+
+    #[test]
+    fn both_paths_place_every_pod_on_the_same_node() {
+        for workload in workloads::all() {
+            let share = 100.0 / workload.nodes() as f64;
+            let scale = Scale(share.min(0.02));
+            let fast = placements(workload, scale, Path::Fast);
+            assert!(!fast.is_empty());
+            assert_eq!(
+                fast,
+                placements(workload, scale, Path::Plain),
+                "{}",
+                workload.name
+            );
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The command line from outside: arguments in, text and exit status out.
 
+mod bench;
 mod broken;
 mod explain;
 mod simulate;
@@ -63,7 +64,7 @@ fn stowplan_at(columns: &str, args: &str, stdin: impl AsRef<[u8]>) -> Run {
 
 #[test]
 fn help_has_examples_and_exit_statuses() {
-    for command in ["", "simulate", "explain"] {
+    for command in ["", "simulate", "explain", "bench"] {
         let run = stowplan(&format!("{command} --help"));
         assert_eq!(run.status, 0);
         assert!(run.stdout.contains("Examples:"), "{}", run.stdout);

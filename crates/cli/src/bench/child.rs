@@ -1,0 +1,42 @@
+//! Runs a workload in a process of its own, so that its memory is its own too.
+//!
+//! The child is this binary with `--child`. It prints how far it is, a number from 0 to 1 per line,
+//! and at last its report as JSON.
+
+use super::report::Report;
+use super::workloads::{Scale, Workload};
+use anyhow::{Context, Result, bail};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+/// Runs a workload, telling how far it is.
+pub(super) fn run(
+    workload: &Workload,
+    scale: Scale,
+    progress: &mut dyn FnMut(f64),
+) -> Result<Report> {
+    let binary = std::env::current_exe().context("this binary cannot be found")?;
+    let mut child = Command::new(binary)
+        .args(["bench", "--child", "--scale", &scale.0.to_string()])
+        .arg(workload.name)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("a process for the workload cannot be started")?;
+    let mut report = None;
+    for line in BufReader::new(child.stdout.take().context("its output")?).lines() {
+        let line = line?;
+        match line.parse() {
+            Ok(done) => progress(done),
+            Err(_) => report = Some(serde_json::from_str(&line)?),
+        }
+    }
+    let status = child.wait()?;
+    match report {
+        Some(report) if status.success() => Ok(report),
+        _ => bail!(
+            "{}: the process of the workload ended with {status}",
+            workload.name
+        ),
+    }
+}
