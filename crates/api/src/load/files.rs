@@ -39,6 +39,14 @@ pub(super) fn manifests(path: &Path) -> Result<Vec<PathBuf>, LoadError> {
             if path.is_dir() {
                 folders.push(path);
             } else if is_manifest(&path) {
+                // To read from a pipe is to wait for somebody who writes.
+                if std::fs::metadata(&path).is_ok_and(|metadata| !metadata.is_file()) {
+                    return Err(LoadError::File {
+                        file: path.display().to_string(),
+                        message: "not a regular file; if it is to be read, name it itself"
+                            .to_owned(),
+                    });
+                }
                 found.push(path);
             }
         }

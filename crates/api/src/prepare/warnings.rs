@@ -6,6 +6,9 @@ use std::collections::BTreeSet;
 /// How many of many things are named.
 const NAMED: usize = 3;
 
+/// How many fields that do not exist are told.
+const FIELDS_TOLD: usize = 10;
+
 /// Kinds that were passed over, and fields that do not exist.
 pub(super) fn of_input(input: &Input) -> Vec<String> {
     let mut warnings = Vec::new();
@@ -20,7 +23,7 @@ pub(super) fn of_input(input: &Input) -> Vec<String> {
             counts.join(", ")
         ));
     }
-    for ((kind, field), (first, count)) in &input.unknown_fields {
+    for ((kind, field), (first, count)) in input.unknown_fields.iter().take(FIELDS_TOLD) {
         let others = match count - 1 {
             0 => String::new(),
             others => format!(" (and in {others} more)"),
@@ -29,6 +32,10 @@ pub(super) fn of_input(input: &Input) -> Vec<String> {
             "{first}{others}: {} has no field {field:?}, it is ignored",
             kind.as_str()
         ));
+    }
+    if let more @ 1.. = input.unknown_fields.len().saturating_sub(FIELDS_TOLD) {
+        let fields = if more == 1 { "field" } else { "fields" };
+        warnings.push(format!("and {more} more {fields} that do not exist"));
     }
     warnings
 }

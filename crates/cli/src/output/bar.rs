@@ -10,9 +10,11 @@ pub(crate) fn bar(kept: i64, now: i64, total: i64, columns: usize) -> String {
     }
     let share = |amount: i64| amount.max(0) as f64 / total as f64;
     let cells = |amount: i64| ((share(amount) * columns as f64).round() as usize).min(columns);
-    // Whatever is in use shows, and whatever is free shows.
+    // Whatever is in use shows, and whatever is free shows, if there is a bar at all.
     let mut filled = cells(now);
-    if now > 0 && filled == 0 {
+    if columns == 0 {
+        filled = 0;
+    } else if now > 0 && filled == 0 {
         filled = 1;
     } else if now < total && filled == columns {
         filled = columns - 1;
@@ -51,5 +53,10 @@ mod tests {
         assert_eq!(plain(100, 100, 100), "██████████ 100%");
         assert_eq!(plain(0, 250, 100), "▓▓▓▓▓▓▓▓▓▓ 250%");
         assert_eq!(plain(0, 0, 0), "              -");
+        let bare = |now, total| anstream::adapter::strip_str(&bar(0, now, total, 0)).to_string();
+        assert_eq!(
+            [bare(1, 2), bare(2, 2), bare(0, 0)],
+            ["  50%", " 100%", "    -"]
+        );
     }
 }

@@ -83,12 +83,29 @@ fn ignore_closed_pipe(result: std::io::Result<()>) -> anyhow::Result<()> {
 
 /// Warns on standard error.
 pub(crate) fn warn(text: impl std::fmt::Display) {
+    let text = printable(&text.to_string());
     anstream::eprintln!("{} {text}", styled(NOTE, "warning:"));
 }
 
 /// Tells of an error on standard error.
 pub(crate) fn error(text: impl std::fmt::Display) {
+    let text = printable(&text.to_string());
     anstream::eprintln!("{} {text}", styled(BAD, "error:"));
+}
+
+/// The text with everything escaped that a terminal would obey instead of showing: input can hold
+/// control characters and marks that turn the direction of writing, and so can what is said of it.
+pub(crate) fn printable(text: &str) -> String {
+    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let mut out = String::new();
+    for c in text.chars() {
+        if c.is_control() || turns(c) {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// Puts a blank line between the sections that say something.

@@ -50,7 +50,7 @@ pub(crate) struct Table {
 }
 
 /// A wrapped column is at least this wide, whatever the terminal.
-const MIN_WRAPPED: usize = 24;
+const MIN_WRAPPED: usize = 16;
 
 impl Table {
     pub(crate) fn new<T: Into<String>>(columns: impl IntoIterator<Item = (T, Align)>) -> Self {
@@ -201,7 +201,7 @@ mod tests {
         let plain = anstream::adapter::strip_str(&table.render(Some(30))).to_string();
         assert_eq!(
             plain,
-            "POD     CPU  WHY\na      100m  one two three four five\n             six seven\nbcdef     2\n"
+            "POD     CPU  WHY\na      100m  one two three\n             four five six\n             seven\nbcdef     2\n"
         );
     }
 

@@ -1,6 +1,6 @@
 //! The outcome for people.
 
-use super::outcome::{Outcome, PodName};
+use super::outcome::{Outcome, PodName, Use};
 use crate::output::{
     Align, BAD, Cell, FAINT, GOOD, HEAD, NOTE, Table, amount, bar, count, join_sections, styled,
     wrap,
@@ -162,17 +162,13 @@ fn nodes(outcome: &Outcome, wide: bool, width: Option<usize>) -> String {
         .max()
         .unwrap_or(4)
         .max(4);
-    let bars = bar_columns(outcome, wide, longest, width);
+    let bars = bar_columns(outcome, wide.then_some(shown), longest, width);
     for node in &outcome.nodes[..shown] {
         let mut row: Vec<Cell> = vec![node.name.clone().into()];
         for (resource, used) in outcome.resources.iter().zip(&node.uses) {
             let mut text = bar(used.kept, used.now, used.allocatable, bars);
             if wide && used.allocatable > 0 {
-                let (now, all) = (
-                    amount(resource, used.now),
-                    amount(resource, used.allocatable),
-                );
-                let _ = write!(text, " {FAINT}{now}/{all}{FAINT:#}");
+                let _ = write!(text, " {FAINT}{}{FAINT:#}", amounts(resource, used));
             }
             row.push(text.into());
         }
@@ -206,13 +202,45 @@ fn title(name: &str, all: &[String]) -> String {
     }
 }
 
-/// How wide bars can be so that all of them fit side by side.
-fn bar_columns(outcome: &Outcome, wide: bool, node: usize, width: Option<usize>) -> usize {
+/// What is asked for and what there is.
+fn amounts(resource: &str, used: &Use) -> String {
+    let (now, all) = (
+        amount(resource, used.now),
+        amount(resource, used.allocatable),
+    );
+    format!("{now}/{all}")
+}
+
+/// A bar of fewer columns says nothing.
+const SHORTEST_BAR: usize = 2;
+
+/// How wide bars can be so that all of them fit side by side; 0 if they cannot. The amounts of the
+/// first `with_amounts` nodes stand behind them.
+fn bar_columns(
+    outcome: &Outcome,
+    with_amounts: Option<usize>,
+    node: usize,
+    width: Option<usize>,
+) -> usize {
     let Some(width) = width else { return 10 };
-    // Each bar comes with two blanks, a percentage, and amounts if there is room for them.
-    let extra = if wide { 7 + 14 } else { 7 };
-    let each = width.saturating_sub(node) / outcome.resources.len().max(1);
-    each.saturating_sub(extra).clamp(4, 20)
+    let widest_amounts = |(i, resource): (usize, &String)| {
+        let nodes = outcome.nodes[..with_amounts?].iter();
+        nodes
+            .map(|node| &node.uses[i])
+            .filter(|used| used.allocatable > 0)
+            .map(|used| 1 + amounts(resource, used).len())
+            .max()
+    };
+    // Each bar comes with two blanks and a percentage.
+    let resources = outcome.resources.iter().enumerate();
+    let taken: usize = resources
+        .map(|resource| 7 + widest_amounts(resource).unwrap_or(0))
+        .sum();
+    let each = width.saturating_sub(node + taken) / outcome.resources.len().max(1);
+    match each.min(20) {
+        ..SHORTEST_BAR => 0,
+        each => each,
+    }
 }
 
 fn summary(outcome: &Outcome) -> String {

@@ -1,6 +1,6 @@
 //! Broken input: a clear message with file and document, never a panic.
 
-use crate::{stowplan, stowplan_on};
+use crate::{stowplan, stowplan_on, temporary};
 use expect_test::{Expect, expect};
 
 /// Input on which `simulate` gives up.
@@ -160,4 +160,61 @@ fn pods_on_missing_nodes_and_no_nodes_at_all() {
           no nodes available to schedule pods
         exit status 3
     "#]].assert_eq(&stowplan_on("explain pending -f -", input).all());
+}
+
+#[test]
+fn control_characters_do_not_reach_the_terminal() {
+    let node =
+        |name: &str| format!("{{apiVersion: v1, kind: Node, metadata: {{name: \"{name}\"}}}}");
+    let input = [node("a\\e[31mb\\nc\\x9b"), node("\\u202egnp")].join("\n---\n");
+    let run = stowplan_on("simulate -f - --color always", input);
+    assert_eq!(run.status, 1);
+    let errors = run.stderr.replace("\u{1b}[31merror:\u{1b}[0m", "error:");
+    let shown = |c: char| c == '\n' || !(c.is_control() || c == '\u{202e}');
+    assert!(errors.chars().all(shown), "{errors:?}");
+    let starts: Vec<&str> = errors
+        .lines()
+        .filter_map(|line| line.split(": ").nth(3))
+        .collect();
+    assert_eq!(
+        starts,
+        [r"Node a\u{1b}[31mb\u{a}c\u{9b}", r"Node \u{202e}gnp"]
+    );
+}
+
+#[test]
+fn many_unknown_fields_are_cut_short() {
+    let fields = |count: usize| {
+        let fields: Vec<String> = (0..count).map(|i| format!("f{i:02}: 1")).collect();
+        let spec = fields.join(", ");
+        format!(
+            "{{apiVersion: v1, kind: Node, metadata: {{name: n}}, spec: {{{spec}}}, status: {{allocatable: {{pods: 1}}}}}}"
+        )
+    };
+    let warnings = |count: usize| stowplan_on("simulate -f -", fields(count)).stderr;
+    assert_eq!(warnings(10).lines().count(), 10);
+    let many = warnings(500);
+    assert_eq!(many.lines().count(), 11);
+    assert!(
+        many.ends_with("warning: and 490 more fields that do not exist\n"),
+        "{many}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_a_folder_is_not_waited_for() {
+    let folder = temporary("");
+    std::fs::create_dir(&folder).expect("a folder");
+    let pipe = folder.join("pipe.yaml");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo").success());
+    let folder = folder.to_str().expect("UTF-8");
+    let run = stowplan(&format!("simulate -f {folder}"));
+    std::fs::remove_dir_all(folder).expect("it was there");
+    assert_eq!(run.status, 1);
+    expect![[r#"
+        error: FOLDER/pipe.yaml: not a regular file; if it is to be read, name it itself
+    "#]]
+    .assert_eq(&run.stderr.replace(folder, "FOLDER"));
 }

@@ -8,6 +8,7 @@ mod simulate;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a run of the binary came to.
 struct Run {
@@ -60,6 +61,35 @@ fn stowplan_at(columns: &str, args: &str, stdin: impl AsRef<[u8]>) -> Run {
         stderr: String::from_utf8(output.stderr).expect("UTF-8"),
         status: output.status.code().expect("it is not killed"),
     }
+}
+
+const NODES: &str = "
+{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 2, memory: 4Gi, pods: 10}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n2}, status: {allocatable: {cpu: 2, memory: 4Gi, pods: 10}}}
+---
+";
+
+fn pod(name: &str, spec: &str) -> String {
+    format!(
+        "{{apiVersion: v1, kind: Pod, metadata: {{name: {name}}}, spec: {{containers: [{{name: a, resources: {{requests: {{cpu: 1500m}}}}}}]{spec}}}}}\n---\n"
+    )
+}
+
+/// A path of its own for the test that runs.
+fn temporary(name: &str) -> std::path::PathBuf {
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let process = std::process::id();
+    std::env::temp_dir().join(format!("stowplan-test-{process}-{number}{name}"))
+}
+
+/// Lets `work` use a file with this text.
+fn with_file(text: &str, work: impl FnOnce(&str)) {
+    let file = temporary(".yaml");
+    std::fs::write(&file, text).expect("a file");
+    work(file.to_str().expect("UTF-8"));
+    std::fs::remove_file(&file).expect("it was there");
 }
 
 #[test]

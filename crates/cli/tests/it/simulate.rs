@@ -1,4 +1,4 @@
-use crate::{stowplan, stowplan_at, stowplan_on};
+use crate::{NODES, pod, stowplan, stowplan_at, stowplan_on, with_file};
 use expect_test::{expect, expect_file};
 use std::fmt::Write;
 
@@ -8,6 +8,22 @@ fn the_example_cluster() {
     expect_file!["golden/simulate.txt"].assert_eq(&run.all());
     let run = stowplan_at("160", "simulate -f examples/cluster -o wide", "");
     expect_file!["golden/simulate_wide.txt"].assert_eq(&run.all());
+}
+
+#[test]
+fn tables_fit_the_terminal() {
+    for args in ["", "-o wide"] {
+        let run = stowplan(&format!("simulate -f examples/cluster {args}"));
+        for line in run.stdout.lines() {
+            assert!(line.chars().count() <= 80, "{args}: {line}");
+        }
+    }
+    let narrow = stowplan_at("50", "simulate -f examples/cluster", "").stdout;
+    let nodes: Vec<&str> = narrow.lines().filter(|line| line.contains('%')).collect();
+    assert_eq!(nodes.len(), 8);
+    for line in nodes {
+        assert!(line.chars().count() <= 50, "{line}");
+    }
 }
 
 #[test]
@@ -38,19 +54,6 @@ fn colours_only_where_they_belong() {
     let coloured = stowplan("simulate -f examples/cluster --color always").stdout;
     assert!(!plain.contains('\u{1b}'));
     assert!(coloured.contains('\u{1b}'));
-}
-
-const NODES: &str = "
-{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 2, memory: 4Gi, pods: 10}}}
----
-{apiVersion: v1, kind: Node, metadata: {name: n2}, status: {allocatable: {cpu: 2, memory: 4Gi, pods: 10}}}
----
-";
-
-fn pod(name: &str, spec: &str) -> String {
-    format!(
-        "{{apiVersion: v1, kind: Pod, metadata: {{name: {name}}}, spec: {{containers: [{{name: a, resources: {{requests: {{cpu: 1500m}}}}}}]{spec}}}}}\n---\n"
-    )
 }
 
 #[test]
@@ -182,8 +185,6 @@ profiles:
   - name: NodeResourcesFit
     args: {scoringStrategy: {type: MostAllocated, resources: [{name: cpu, weight: 1}]}}
 ";
-    let file = std::env::temp_dir().join(format!("stowplan-test-{}.yaml", std::process::id()));
-    std::fs::write(&file, most_allocated).expect("a file");
     let small = |name: &str| pod(name, "").replace("1500m", "500m");
     let input = format!("{NODES}{}{}{}", small("a"), small("b"), small("c"));
     let nodes = |args: &str| {
@@ -196,8 +197,9 @@ profiles:
         nodes.len()
     };
     assert_eq!(nodes(""), 2);
-    assert_eq!(nodes(&format!("--config {}", file.display())), 1);
-    std::fs::remove_file(&file).expect("it was there");
+    with_file(most_allocated, |file| {
+        assert_eq!(nodes(&format!("--config {file}")), 1);
+    });
 }
 
 #[test]
