@@ -43,6 +43,11 @@ pub fn allows_overcommit(name: &str) -> bool {
     is_native(name) && !is_huge_page(name)
 }
 
+/// Whether pods can ask for it.
+pub fn can_be_requested(name: &str) -> bool {
+    is_standard_for_containers(name) || is_extended(name)
+}
+
 pub(crate) fn is_standard_for_containers(name: &str) -> bool {
     matches!(name, "cpu" | "memory" | "ephemeral-storage") || is_huge_page(name)
 }

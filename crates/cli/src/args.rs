@@ -93,14 +93,20 @@ over.
 Pods are tried in the order of kube-scheduler's queue, on a virtual clock. Preempted pods leave at \
 once; those that a workload owns come back under their old name and queue up again.
 
+A node is in use while it holds a pod that is neither static nor of a DaemonSet. The lower bound is \
+a number of nodes below which no policy can place the same pods beside those that ran before; it \
+looks at nothing but amounts of resources.
+
 Examples:
   stowplan simulate -f examples/cluster
   stowplan simulate -f cluster.json -f change.yaml -o wide
   stowplan simulate -f nodes/ apps/ --config scheduler.yaml
+  stowplan simulate -f cluster.json --pack best-fit
+  stowplan simulate -f cluster.json --pack all
   kubectl get nodes,pods,pdb -A -o json | stowplan simulate -f - -o json
 
 Exit status:
-  0  every pod has a place
+  0  every pod has a place, with --pack all under every policy
   1  an input is wrong, or something broke
   2  the command line is wrong
   3  some pod stays pending";
@@ -111,6 +117,35 @@ Exit status:
 pub(crate) struct Simulate {
     #[command(flatten)]
     pub(crate) input: Input,
+
+    /// Choose nodes by this policy, whatever the profiles say, and count the nodes in use.
+    #[arg(long, value_enum, ignore_case = true, value_name = "POLICY")]
+    pub(crate) pack: Option<Pack>,
+}
+
+/// How nodes are chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Pack {
+    /// The first node with room, in the order of the input.
+    #[value(alias = "FirstFit")]
+    FirstFit,
+    /// The node with the least left over.
+    #[value(alias = "BestFit")]
+    BestFit,
+    /// The node with the most left over.
+    #[value(alias = "WorstFit")]
+    WorstFit,
+    /// First fit, with the largest pods first.
+    #[value(alias = "FirstFitDecreasing")]
+    FirstFitDecreasing,
+    /// Scores, among which fuller nodes get more.
+    #[value(alias = "MostAllocated")]
+    MostAllocated,
+    /// Scores, among which emptier nodes get more: the default.
+    #[value(alias = "LeastAllocated")]
+    LeastAllocated,
+    /// Each of these in turn, to compare them.
+    All,
 }
 
 const EXPLAIN_HELP: &str = "\

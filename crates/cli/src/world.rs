@@ -3,9 +3,9 @@
 use crate::args;
 use crate::{WrongInput, output};
 use anyhow::{Context, Result};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use stowplan_api::config::KubeSchedulerConfiguration;
+use stowplan_api::config::{ConfigErrors, KubeSchedulerConfiguration};
 use stowplan_api::k8s::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use stowplan_api::load::{Input, LoadError, Loaded, Object as ApiObject};
 use stowplan_api::prepare::{Prepared, prepare};
@@ -17,10 +17,17 @@ use stowplan_engine::model::{Object, Pod};
 use stowplan_engine::queue::Profiles;
 use stowplan_engine::scheduler::{Change, Scheduler};
 
+/// What was read: any number of worlds can be made of it.
+pub(crate) struct Source {
+    prepared: Arc<Prepared>,
+    config: KubeSchedulerConfiguration,
+    config_file: PathBuf,
+}
+
 /// A cluster, read and ready.
 pub(crate) struct World {
     /// The objects.
-    pub(crate) prepared: Prepared,
+    pub(crate) prepared: Arc<Prepared>,
     /// A scheduler that knows all of them; pending pods are in its queue.
     pub(crate) scheduler: Scheduler,
     /// Pods that are on no node yet, in the order of their arrival.
@@ -32,40 +39,59 @@ pub(crate) struct World {
 /// How far apart pods arrive: enough to tell them apart.
 const ARRIVAL: Duration = Duration::from_millis(1);
 
-impl World {
+impl Source {
     /// Reads the input, or says everything that is wrong with it. Warnings are printed.
-    pub(crate) fn open(args: &args::Input) -> Result<Self> {
+    pub(crate) fn read(args: &args::Input) -> Result<Self> {
         let config = read_config(args.config.as_deref())?;
         let input = Input::read(&args.filename, &mut std::io::stdin().lock());
         let prepared = prepare(input).map_err(wrong_input)?;
         prepared.warnings.iter().for_each(output::warn);
-        let mut cluster = Snapshot::new();
-        let frameworks = config::profiles(&config, &mut door(&mut cluster)).map_err(|errors| {
-            let file = args.config.as_deref().unwrap_or(Path::new("--config"));
-            let errors = errors.0.iter();
-            WrongInput(
-                errors
-                    .map(|error| format!("{}: {error}", file.display()))
-                    .collect(),
-            )
-        })?;
         for left_out in config::left_out(&config) {
             output::warn(left_out);
         }
+        if !prepared.objects.iter().any(is_node) {
+            output::warn("there are no nodes in the input, so nothing can be placed");
+        }
+        Ok(Self {
+            prepared: Arc::new(prepared),
+            config,
+            config_file: args.config.clone().unwrap_or("--config".into()),
+        })
+    }
+
+    /// The objects.
+    pub(crate) fn objects(&self) -> &[Loaded] {
+        &self.prepared.objects
+    }
+
+    /// The scheduler's configuration.
+    pub(crate) fn config(&self) -> &KubeSchedulerConfiguration {
+        &self.config
+    }
+
+    /// The cluster as it was read, under this configuration.
+    pub(crate) fn world(&self, config: &KubeSchedulerConfiguration) -> Result<World> {
+        let mut cluster = Snapshot::new();
+        let frameworks = config::profiles(config, &mut door(&mut cluster))
+            .map_err(|errors| wrong_config(&self.config_file, &errors))?;
         let profiles = Profiles::new(frameworks, &mut cluster.names);
-        let now = latest_time(&prepared.objects);
-        let scheduler = Scheduler::new(cluster, profiles, config::queue_config(&config), now);
-        let mut world = Self {
-            prepared,
-            scheduler,
+        let now = latest_time(self.objects());
+        let mut world = World {
+            prepared: self.prepared.clone(),
+            scheduler: Scheduler::new(cluster, profiles, config::queue_config(config), now),
             pending: Vec::new(),
             now,
         };
         world.fill()?;
-        if world.scheduler.cluster().nodes().is_empty() {
-            output::warn("there are no nodes in the input, so nothing can be placed");
-        }
         Ok(world)
+    }
+}
+
+impl World {
+    /// Reads the input, or says everything that is wrong with it. Warnings are printed.
+    pub(crate) fn open(args: &args::Input) -> Result<Self> {
+        let source = Source::read(args)?;
+        source.world(&source.config)
     }
 
     /// Hands all objects to the scheduler: pods last, and of those the pending ones by age.
@@ -125,15 +151,21 @@ fn read_config(file: Option<&Path>) -> Result<KubeSchedulerConfiguration> {
         return Ok(KubeSchedulerConfiguration::from_profiles(Vec::new())?);
     };
     let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
-    KubeSchedulerConfiguration::from_text(&text).map_err(|errors| {
-        let errors = errors.0.iter();
-        WrongInput(
-            errors
-                .map(|error| format!("{}: {error}", file.display()))
-                .collect(),
-        )
-        .into()
-    })
+    KubeSchedulerConfiguration::from_text(&text)
+        .map_err(|errors| wrong_config(file, &errors).into())
+}
+
+fn wrong_config(file: &Path, errors: &ConfigErrors) -> WrongInput {
+    let errors = errors.0.iter();
+    WrongInput(
+        errors
+            .map(|error| format!("{}: {error}", file.display()))
+            .collect(),
+    )
+}
+
+fn is_node(loaded: &Loaded) -> bool {
+    matches!(loaded.object, ApiObject::Node(_))
 }
 
 fn created(metadata: &ObjectMeta) -> Option<Time> {

@@ -193,7 +193,7 @@ pub(super) fn validate_reference(
     }
     for (name, Text(amount)) in &args.reference {
         let path = path.key(name);
-        if !resource_names::is_standard_for_containers(name) && !resource_names::is_extended(name) {
+        if !resource_names::can_be_requested(name) {
             errors.push(path.invalid(name, "pods cannot ask for such a resource"));
         }
         match amount.parse::<Quantity>() {

@@ -56,5 +56,10 @@ fn tournament(world: &World, found: &Found) -> Result<Report> {
     };
     let explanation =
         stowplan_engine::explain::explain(framework, scheduler.cx(), &found.pod, true);
-    Ok(Report::new(scheduler.cluster(), found, &explanation))
+    Ok(Report::new(
+        scheduler.cluster(),
+        framework,
+        found,
+        &explanation,
+    ))
 }

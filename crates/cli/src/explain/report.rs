@@ -7,8 +7,9 @@ use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
 use stowplan_engine::Snapshot;
 use stowplan_engine::explain::{Explanation, NodeVerdict};
-use stowplan_engine::framework::{Code, PluginStatus, PostFilterResult, Status};
+use stowplan_engine::framework::{Code, Framework, PluginStatus, PostFilterResult, Status};
 use stowplan_engine::model::Pod;
+use stowplan_engine::packing::Packing;
 use stowplan_engine::plugins::default_preemption::{Candidate, PreemptionReport};
 
 /// The whole tournament of one pod.
@@ -44,6 +45,9 @@ pub(super) struct Report {
     pub(super) skipped_filters: Vec<&'static str>,
     /// Scores that had nothing to tell nodes apart by.
     pub(super) skipped_scores: Vec<&'static str>,
+    /// The packing policy that takes the place of all scores.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "policy")]
+    pub(super) packing: Option<Packing>,
     /// Every node, or the one that was asked for.
     pub(super) nodes: Vec<NodeReport>,
     /// What preemption tried, where the pod fits nowhere.
@@ -84,6 +88,10 @@ pub(super) struct PodReport {
     /// What it asks for: cpu in thousandths, memory and storage in bytes.
     #[serde(serialize_with = "quantities")]
     pub(super) requests: BTreeMap<String, i64>,
+}
+
+fn policy<S: Serializer>(packing: &Option<Packing>, to: S) -> Result<S::Ok, S::Error> {
+    packing.map(Packing::name).serialize(to)
 }
 
 /// Amounts as the API writes them.
@@ -165,7 +173,12 @@ pub(super) struct PreemptionSummary {
 
 impl Report {
     /// What the engine found out, in words.
-    pub(super) fn new(cluster: &Snapshot, found: &Found, explanation: &Explanation) -> Self {
+    pub(super) fn new(
+        cluster: &Snapshot,
+        framework: &Framework,
+        found: &Found,
+        explanation: &Explanation,
+    ) -> Self {
         let name = |at: &usize| node_name(cluster, *at);
         let preemption = explanation
             .post_filter
@@ -207,6 +220,7 @@ impl Report {
             total_nodes: cluster.nodes().len(),
             skipped_filters: explanation.skipped_filters.clone(),
             skipped_scores: explanation.skipped_scores.clone(),
+            packing: framework.packing(),
             nodes: node_reports(cluster, explanation, preemption),
             preemption: preemption.map(|report| PreemptionSummary {
                 ineligible: report.ineligible,

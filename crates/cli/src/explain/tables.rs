@@ -6,6 +6,7 @@ use crate::output::{
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use stowplan_engine::packing::Packing;
 
 /// The whole tournament.
 pub(super) fn render(report: &Report, wide: bool, width: Option<usize>) -> String {
@@ -69,6 +70,7 @@ fn short(plugin: &str) -> String {
         "DynamicResources" => "DEVICES",
         "NodeResourcesBalancedAllocation" => "BALANCED",
         "ImageLocality" => "IMAGES",
+        "BinPacking" => "PACKING",
         other => return other.to_uppercase(),
     }
     .to_owned()
@@ -129,6 +131,16 @@ fn scores(report: &Report, wide: bool, width: Option<usize>) -> String {
         );
         let _ = writeln!(out, "{}", styled(FAINT, text));
     }
+    if let Some(policy) = report.packing {
+        let text = format!(
+            "BinPacking ({}) takes the place of all scores: {}",
+            policy.name(),
+            rule_of(policy)
+        );
+        for line in wrap(&text, width.unwrap_or(usize::MAX)) {
+            let _ = writeln!(out, "{}", styled(FAINT, line));
+        }
+    }
     if !report.skipped_scores.is_empty() {
         let text = format!("nothing to score by: {}", report.skipped_scores.join(", "));
         for line in wrap(&text, width.unwrap_or(usize::MAX)) {
@@ -136,6 +148,15 @@ fn scores(report: &Report, wide: bool, width: Option<usize>) -> String {
         }
     }
     out
+}
+
+/// What the keys of a packing policy mean.
+fn rule_of(policy: Packing) -> &'static str {
+    match policy {
+        Packing::FirstFit | Packing::FirstFitDecreasing => "the node that arrived first wins",
+        Packing::BestFit => "the least left over wins, in millionths of the node",
+        Packing::WorstFit => "the most left over wins, in millionths of the node",
+    }
 }
 
 /// Rejected nodes beyond this number are put together by what rejected them.

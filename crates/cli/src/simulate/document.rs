@@ -1,6 +1,7 @@
 //! The outcome for machines.
 
 use super::outcome::{Outcome, PodName};
+use super::packing::PackingUse;
 use crate::output;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -17,6 +18,40 @@ pub(super) struct Document {
     pending: Vec<Pending>,
     preemptions: Vec<Preemption>,
     nodes: Vec<Node>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    packing: Option<Packing>,
+}
+
+/// The same for `--pack all`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Comparison {
+    api_version: &'static str,
+    kind: &'static str,
+    seed: u64,
+    policies: Vec<Policy>,
+}
+
+#[derive(Serialize)]
+struct Policy {
+    #[serde(flatten)]
+    packing: Packing,
+    summary: Summary,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Packing {
+    policy: String,
+    nodes_used: usize,
+    lower_bound: usize,
+    /// The resource that the bound comes from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bound_by: Option<String>,
+    /// What the nodes in use have.
+    allocatable: BTreeMap<&'static str, String>,
+    /// What the pods on them ask for.
+    requested: BTreeMap<&'static str, String>,
 }
 
 #[derive(Serialize)]
@@ -95,17 +130,55 @@ impl Document {
             api_version: "stowplan.dev/v1",
             kind: "Simulation",
             seed,
-            summary: Summary {
-                placed: outcome.placed.len(),
-                pending: outcome.pending.len(),
-                preempted: outcome.preemptions.iter().map(|p| p.victims.len()).sum(),
-                nodes: outcome.nodes.len(),
-            },
+            summary: summary(outcome),
             placements: placements.collect(),
             pending: pending.collect(),
             preemptions: preemptions.collect(),
             nodes: nodes(outcome),
+            packing: outcome.packing.as_ref().map(packing),
         }
+    }
+}
+
+impl Comparison {
+    pub(super) fn of(outcomes: &[Outcome], seed: u64) -> Self {
+        let policy = |outcome: &Outcome| {
+            Some(Policy {
+                packing: packing(outcome.packing.as_ref()?),
+                summary: summary(outcome),
+            })
+        };
+        Self {
+            api_version: "stowplan.dev/v1",
+            kind: "PackingComparison",
+            seed,
+            policies: outcomes.iter().filter_map(policy).collect(),
+        }
+    }
+}
+
+fn summary(outcome: &Outcome) -> Summary {
+    Summary {
+        placed: outcome.placed.len(),
+        pending: outcome.pending.len(),
+        preempted: outcome.preemptions.iter().map(|p| p.victims.len()).sum(),
+        nodes: outcome.nodes.len(),
+    }
+}
+
+fn packing(used: &PackingUse) -> Packing {
+    let amounts = |cpu, memory| {
+        let pairs = [("cpu", cpu), ("memory", memory)];
+        let exact = pairs.map(|(name, amount)| (name, output::exact(name, amount)));
+        exact.into()
+    };
+    Packing {
+        policy: used.policy.clone(),
+        nodes_used: used.nodes_used,
+        lower_bound: used.lower_bound,
+        bound_by: used.bound_by.clone(),
+        allocatable: amounts(used.cpu.1, used.memory.1),
+        requested: amounts(used.cpu.0, used.memory.0),
     }
 }
 

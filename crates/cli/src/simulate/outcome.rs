@@ -1,5 +1,6 @@
 //! What a simulation came to.
 
+use super::packing::PackingUse;
 use super::play::{Events, play};
 use crate::world::{World, requests};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,6 +23,8 @@ pub(super) struct Outcome {
     pub(super) nodes: Vec<NodeUse>,
     /// Resources that some node has, cpu, memory and pods first.
     pub(super) resources: Vec<String>,
+    /// How many nodes are in use, if nodes are chosen by a packing policy.
+    pub(super) packing: Option<PackingUse>,
 }
 
 /// A pod's name and rank.
@@ -72,8 +75,8 @@ pub(super) struct Use {
 }
 
 impl Outcome {
-    /// Plays the simulation.
-    pub(super) fn of(world: &mut World, seed: u64) -> Self {
+    /// Plays the simulation. `policy` is the packing policy to count the nodes in use for.
+    pub(super) fn of(world: &mut World, seed: u64, policy: Option<String>) -> Self {
         let columns = columns(world.scheduler.cluster());
         let before = in_use(world.scheduler.cluster(), &columns, |_| true);
         let events = play(world, seed);
@@ -87,6 +90,8 @@ impl Outcome {
             preemptions: preemptions(cluster, &events),
             nodes: node_uses(cluster, &columns, [&before, &kept, &now]),
             resources: columns.into_iter().map(|(name, _)| name).collect(),
+            packing: policy
+                .map(|policy| PackingUse::of(cluster, policy, |pod| new.contains(&*pod.uid))),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The outcome for people.
 
 use super::outcome::{Outcome, PodName, Use};
+use super::packing_table;
 use crate::output::{
     Align, BAD, Cell, FAINT, GOOD, HEAD, NOTE, Table, amount, bar, count, join_sections, styled,
     wrap,
@@ -15,6 +16,7 @@ pub(super) fn render(outcome: &Outcome, wide: bool, width: Option<usize>) -> Str
         preemptions(outcome, width),
         pending(outcome, wide, width),
         nodes(outcome, wide, width),
+        packing_table::render(std::slice::from_ref(outcome), width),
         summary(outcome),
     ])
 }

@@ -3,6 +3,7 @@
 mod bench;
 mod broken;
 mod explain;
+mod packing;
 mod simulate;
 
 use std::io::Write;
