@@ -5,6 +5,7 @@ mod twin;
 
 use super::*;
 use crate::Snapshot;
+use crate::fast::Path;
 use crate::framework::{Effect as Step, Framework, PluginSet, Plugins, Point, expand};
 use crate::model::{Object, OwnerRef};
 use crate::plugins::bin_packing::BinPackingArgs;
@@ -87,8 +88,15 @@ impl Instance {
         instance
     }
 
-    /// Lets the scheduler place the new pods.
+    /// Lets the scheduler place the new pods: from what it keeps, and by looking at every node.
     fn pack(&self, policy: Packing, seed: u64) -> Packed {
+        let [fast, plain] = [Path::Fast, Path::Plain].map(|path| self.pack_on(path, policy, seed));
+        assert_eq!(fast.nodes, plain.nodes, "seed {seed}, {policy:?}: {self:?}");
+        assert_eq!(fast.order, plain.order, "seed {seed}, {policy:?}: {self:?}");
+        fast
+    }
+
+    fn pack_on(&self, path: Path, policy: Packing, seed: u64) -> Packed {
         let mut world = World::default();
         for (i, [cpu, memory]) in self.nodes.iter().enumerate() {
             let mut node = world.node(&format!("n{i}"), &[]);
@@ -111,7 +119,7 @@ impl Instance {
         let new: Vec<Pod> = named
             .map(|(i, amounts)| pod(&mut world, &format!("default/p{i}"), *amounts))
             .collect();
-        let (scheduler, order) = schedule(world.snapshot, policy, new, seed);
+        let (scheduler, order) = schedule(world.snapshot, (policy, path), new, seed);
         let number = |pod: &Pod| pod.key.name.strip_prefix('p').and_then(|n| n.parse().ok());
         let on: BTreeMap<usize, usize> = scheduler
             .cluster()
@@ -148,13 +156,14 @@ fn daemon_set(world: &mut World) -> OwnerRef {
 /// Schedules the pods until nothing is left to be tried; returns those that were bound, in order.
 fn schedule(
     mut cluster: Snapshot,
-    policy: Packing,
+    (policy, path): (Packing, Path),
     pods: Vec<Pod>,
     seed: u64,
 ) -> (Scheduler, Vec<Arc<Pod>>) {
     let mut now = Time::from_secs(1);
     let profiles = Profiles::new(vec![framework(policy)], &mut cluster.names);
     let mut scheduler = Scheduler::new(cluster, profiles, QueueConfig::default(), now);
+    scheduler.set_path(path);
     for pod in pods {
         now = now + Duration::from_millis(1);
         scheduler.apply(Change::Upsert(Object::Pod(Arc::new(pod))), now);
