@@ -36,6 +36,12 @@ impl Action {
     /// The empty set.
     pub const NONE: Self = Self(0);
 
+    /// What events are made of: each change by itself, and an update that is nothing special.
+    pub fn of_events() -> impl Iterator<Item = Self> {
+        let single = (0..Self::ALL.0.count_ones()).map(|bit| Self(1 << bit));
+        single.chain([Self::UPDATE])
+    }
+
     /// Whether the sets share a bit.
     pub const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
@@ -88,6 +94,26 @@ pub enum EventResource {
     DeviceClass,
     /// Anything.
     WildCard,
+}
+
+impl EventResource {
+    /// Every kind of thing that events are about.
+    pub const ALL: [Self; 14] = [
+        Self::Pod,
+        Self::AssignedPod,
+        Self::UnschedulablePod,
+        Self::Node,
+        Self::PersistentVolume,
+        Self::PersistentVolumeClaim,
+        Self::CSINode,
+        Self::CSIDriver,
+        Self::CSIStorageCapacity,
+        Self::StorageClass,
+        Self::VolumeAttachment,
+        Self::ResourceClaim,
+        Self::ResourceSlice,
+        Self::DeviceClass,
+    ];
 }
 
 impl fmt::Display for EventResource {

@@ -2,6 +2,7 @@
 
 use super::hints::{Strategy, worth_requeuing, worth_requeuing_after_attempt};
 use super::moves::Origin;
+use super::slots::{Home, SlotId};
 use super::{Cause, Env, Happening, Part, QueuedPod, SchedulingQueue, id_of};
 use crate::framework::ClusterEvent;
 use crate::model::{Object, Pod};
@@ -56,17 +57,7 @@ impl SchedulingQueue {
 
     /// Replaces a waiting pod with its new version, in place; returns whether it waits at all.
     fn replace(&mut self, env: &Env<'_>, new: &Arc<Pod>) -> bool {
-        let id = id_of(new);
-        let set = |pod: &mut QueuedPod| pod.pod = new.clone();
-        if let Some(pod) = self.pool.get_mut(id) {
-            set(pod);
-            return true;
-        }
-        let less_backoff = self.config.less_backoff(env.profiles);
-        let less_error_backoff = self.config.less_error_backoff();
-        self.active.update(id, set, env.less())
-            || self.backoff.update(id, set, less_backoff)
-            || self.error_backoff.update(id, set, less_error_backoff)
+        self.change(env, id_of(new), |pod| pod.pod = new.clone())
     }
 
     /// Wakes a pod of the pool if its own change might help it; returns whether it left the pool.
@@ -74,16 +65,19 @@ impl SchedulingQueue {
         let Some(Object::Pod(new)) = &happening.new else {
             return false;
         };
-        let Some(pod) = self.pool.get(id_of(new)) else {
+        let id = id_of(new);
+        let pooled = |slot: &SlotId| matches!(self.slots.home(*slot), Home::Pool(_));
+        let Some(slot) = self.slots.find(id).filter(pooled) else {
             return false;
         };
+        let pod = self.slots.pod(slot);
         let asked = env.profiles.asked(&happening.event);
         let strategy = worth_requeuing(env, &mut self.trace, &asked, pod, happening);
         if strategy == Strategy::Skip {
             return false;
         }
         let cause = Cause::Event(happening.event);
-        match self.pool.remove(id_of(new)) {
+        match self.take(env, id) {
             Some(pod) => self.requeue(env, pod, strategy, cause, Origin::Pool),
             None => false,
         }
@@ -92,12 +86,7 @@ impl SchedulingQueue {
     /// A pending pod is gone, or on a node.
     pub fn delete(&mut self, env: &mut Env<'_>, pod: &Arc<Pod>) {
         env.nominator.remove(&pod.uid);
-        let id = id_of(pod);
-        if self.active.remove(id, env.less()).is_none()
-            && self.remove_from_backoff(env, id).is_none()
-        {
-            self.pool.remove(id);
-        }
+        self.take(env, id_of(pod));
     }
 
     /// Takes the next pod to be tried; `None` if there is none for now.
@@ -105,20 +94,27 @@ impl SchedulingQueue {
     /// When no pod is active, the first in backoff is taken, whether its time has come or not.
     pub fn pop(&mut self, env: &Env<'_>) -> Option<QueuedPod> {
         loop {
-            let mut pod = match self.active.pop(env.less()) {
-                Some(pod) => pod,
-                None => {
-                    let pod = self.backoff.pop(self.config.less_backoff(env.profiles))?;
-                    self.incoming.count(Part::Active, Cause::PopFromBackoffQ);
-                    pod
-                }
-            };
+            let mut pod = self.take_first(env)?;
             pod.attempts += 1;
             // A pod that is in flight already is dropped: its attempt will bring it back.
             if self.in_flight.start(pod.pod.clone()) {
                 return Some(pod);
             }
         }
+    }
+
+    fn take_first(&mut self, env: &Env<'_>) -> Option<QueuedPod> {
+        let slot = if let Some(slot) = self.active.peek() {
+            self.active.remove(&mut self.slots, slot, env.less());
+            slot
+        } else {
+            let slot = self.backoff.peek()?;
+            let less = self.config.less_backoff(env.profiles);
+            self.backoff.remove(&mut self.slots, slot, less);
+            self.incoming.count(Part::Active, Cause::PopFromBackoffQ);
+            slot
+        };
+        Some(self.slots.remove(slot))
     }
 
     /// The attempt of a popped pod is over.
@@ -129,7 +125,7 @@ impl SchedulingQueue {
     /// A popped pod failed. Its rejecting plugins say why; none at all is an error.
     pub fn add_unschedulable(&mut self, env: &mut Env<'_>, mut pod: QueuedPod) {
         let uid = pod.pod.uid.clone();
-        if self.get(pod.id()).is_none() {
+        if self.slots.find(pod.id()).is_none() {
             if pod.rejectors().is_empty() {
                 pod.consecutive_errors += 1;
             } else {

@@ -1,143 +1,124 @@
-//! A binary heap of pods that can also be found by name.
+//! A binary heap of waiting pods.
 
-use super::{PodId, QueuedPod};
-use stowplan_base::Lookup;
+use super::QueuedPod;
+use super::slots::{SlotId, Slots};
 
-/// Pods in heap order. The order is an argument, for it belongs to the profile; one heap must
-/// always be given the same.
+/// Slots of pods in heap order. The order is an argument, for it belongs to the profile; one heap
+/// must always be given the same.
 ///
 /// Sifts as Go's `container/heap` does, so that pods which compare equal come out in upstream's
 /// order.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Heap {
-    pods: Vec<QueuedPod>,
-    positions: Lookup<PodId, usize>,
-}
+pub(super) struct Heap(Vec<SlotId>);
 
 impl Heap {
-    pub(super) fn len(&self) -> usize {
-        self.pods.len()
-    }
-
     pub(super) fn is_empty(&self) -> bool {
-        self.pods.is_empty()
+        self.0.is_empty()
     }
 
-    pub(super) fn contains(&self, id: PodId) -> bool {
-        self.positions.contains(&id)
+    /// The first pod.
+    pub(super) fn peek(&self) -> Option<SlotId> {
+        self.0.first().copied()
     }
 
-    pub(super) fn peek(&self) -> Option<&QueuedPod> {
-        self.pods.first()
+    pub(super) fn iter(&self) -> impl Iterator<Item = SlotId> {
+        self.0.iter().copied()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &QueuedPod> {
-        self.pods.iter()
-    }
-
-    pub(super) fn get(&self, id: PodId) -> Option<&QueuedPod> {
-        self.positions.get(&id).map(|at| &self.pods[*at])
-    }
-
-    /// Adds a pod, in the place of the one of its name if there is one.
-    pub(super) fn insert(&mut self, pod: QueuedPod, less: impl Fn(&QueuedPod, &QueuedPod) -> bool) {
-        let id = pod.id();
-        let at = match self.positions.get(&id) {
-            Some(at) => {
-                self.pods[*at] = pod;
-                *at
-            }
-            None => {
-                self.pods.push(pod);
-                self.positions.insert(id, self.pods.len() - 1);
-                self.pods.len() - 1
-            }
-        };
-        self.fix(at, &less);
-    }
-
-    /// Changes a pod in place; returns whether it was there.
-    pub(super) fn update(
+    /// Adds a pod.
+    pub(super) fn push(
         &mut self,
-        id: PodId,
-        change: impl FnOnce(&mut QueuedPod),
+        slots: &mut Slots,
+        slot: SlotId,
         less: impl Fn(&QueuedPod, &QueuedPod) -> bool,
-    ) -> bool {
-        let Some(at) = self.positions.get(&id).copied() else {
-            return false;
-        };
-        change(&mut self.pods[at]);
-        self.fix(at, &less);
-        true
+    ) {
+        self.0.push(slot);
+        self.sift_up(slots, self.0.len() - 1, &less);
     }
 
-    pub(super) fn pop(
-        &mut self,
-        less: impl Fn(&QueuedPod, &QueuedPod) -> bool,
-    ) -> Option<QueuedPod> {
-        let first = self.pods.first()?.id();
-        self.remove(first, less)
-    }
-
+    /// Takes a pod out.
     pub(super) fn remove(
         &mut self,
-        id: PodId,
+        slots: &mut Slots,
+        slot: SlotId,
         less: impl Fn(&QueuedPod, &QueuedPod) -> bool,
-    ) -> Option<QueuedPod> {
-        let at = self.positions.get(&id).copied()?;
-        let last = self.pods.len() - 1;
-        self.swap(at, last);
-        let pod = self.pods.pop();
-        self.positions.remove(&id);
-        if at < last {
-            self.fix(at, &less);
-        }
-        pod
-    }
-
-    fn swap(&mut self, a: usize, b: usize) {
-        if a == b {
-            return;
-        }
-        self.pods.swap(a, b);
-        for at in [a, b] {
-            self.positions.insert(self.pods[at].id(), at);
+    ) {
+        let at = slots.position(slot);
+        self.0.swap_remove(at);
+        if at < self.0.len() {
+            self.restore(slots, at, &less);
         }
     }
 
-    fn fix(&mut self, at: usize, less: &impl Fn(&QueuedPod, &QueuedPod) -> bool) {
-        if !self.sift_down(at, less) {
-            self.sift_up(at, less);
+    /// A pod has changed.
+    pub(super) fn fix(
+        &mut self,
+        slots: &mut Slots,
+        slot: SlotId,
+        less: impl Fn(&QueuedPod, &QueuedPod) -> bool,
+    ) {
+        self.restore(slots, slots.position(slot), &less);
+    }
+
+    fn restore(
+        &mut self,
+        slots: &mut Slots,
+        at: usize,
+        less: &impl Fn(&QueuedPod, &QueuedPod) -> bool,
+    ) {
+        if !self.sift_down(slots, at, less) {
+            self.sift_up(slots, at, less);
         }
     }
 
-    fn sift_up(&mut self, mut at: usize, less: &impl Fn(&QueuedPod, &QueuedPod) -> bool) {
+    /// Lets the pod at a position rise, and notes where it ends up.
+    fn sift_up(
+        &mut self,
+        slots: &mut Slots,
+        mut at: usize,
+        less: &impl Fn(&QueuedPod, &QueuedPod) -> bool,
+    ) {
+        let slot = self.0[at];
         while at > 0 {
             let parent = (at - 1) / 2;
-            if !less(&self.pods[at], &self.pods[parent]) {
+            if !less(slots.pod(slot), slots.pod(self.0[parent])) {
                 break;
             }
-            self.swap(at, parent);
+            self.set(slots, at, self.0[parent]);
             at = parent;
         }
+        self.set(slots, at, slot);
     }
 
-    fn sift_down(&mut self, start: usize, less: &impl Fn(&QueuedPod, &QueuedPod) -> bool) -> bool {
+    /// Lets the pod at a position sink; returns whether it did.
+    fn sift_down(
+        &mut self,
+        slots: &mut Slots,
+        start: usize,
+        less: &impl Fn(&QueuedPod, &QueuedPod) -> bool,
+    ) -> bool {
+        let slot = self.0[start];
         let mut at = start;
         loop {
             let (left, right) = (2 * at + 1, 2 * at + 2);
-            if left >= self.pods.len() {
+            if left >= self.0.len() {
                 break;
             }
             let right_is_less =
-                right < self.pods.len() && less(&self.pods[right], &self.pods[left]);
+                right < self.0.len() && less(slots.pod(self.0[right]), slots.pod(self.0[left]));
             let child = if right_is_less { right } else { left };
-            if !less(&self.pods[child], &self.pods[at]) {
+            if !less(slots.pod(self.0[child]), slots.pod(slot)) {
                 break;
             }
-            self.swap(at, child);
+            self.set(slots, at, self.0[child]);
             at = child;
         }
+        self.set(slots, at, slot);
         at > start
+    }
+
+    fn set(&mut self, slots: &mut Slots, at: usize, slot: SlotId) {
+        self.0[at] = slot;
+        slots.set_position(slot, at);
     }
 }

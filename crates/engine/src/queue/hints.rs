@@ -1,6 +1,6 @@
 //! Is an event worth a new attempt? Upstream's `isPodWorthRequeuing`.
 
-use super::profiles::Asked;
+use super::asked::Asked;
 use super::{Env, Happening, QueuedPod, Trace};
 use crate::framework::Hint;
 use crate::model::Object;
@@ -39,25 +39,20 @@ pub(super) fn worth_requeuing(
         return Strategy::AfterBackoff;
     };
     let mut strategy = Strategy::Skip;
-    for &(plugin, hinted) in asked.of_profile(profile) {
-        if !pod.rejectors().contains(plugin) {
+    for plugin in asked.of_profile(profile) {
+        if !pod.rejectors().contains(plugin.id) {
             continue;
         }
-        let name = env.profiles.name(plugin);
-        let hint = if hinted {
-            let asked = (profile, plugin);
-            env.profiles.hint(env.cx(), asked, &pod.pod, happening)
-        } else {
-            Hint::Queue
-        };
+        let profiles = env.profiles;
+        let hint = profiles.hint(env.cx(), profile, plugin, &pod.pod, happening);
         let is_skip = hint == Hint::Skip;
         if let Some(trace) = trace {
-            trace.hint(happening.event, &pod.pod, name, hint);
+            trace.hint(happening.event, &pod.pod, profiles.name(plugin.id), hint);
         }
         if is_skip {
             continue;
         }
-        if pod.pending_plugins.contains(plugin) {
+        if pod.pending_plugins.contains(plugin.id) {
             return Strategy::Immediately;
         }
         strategy = Strategy::AfterBackoff;

@@ -18,6 +18,7 @@
 //! might help it. Pods whose attempt ended in an error back off apart from the others
 //! (`error_backoff`) and are never popped before their time.
 
+mod asked;
 mod backoff;
 mod entry;
 mod heap;
@@ -29,6 +30,7 @@ mod plugin_ids;
 mod pool;
 mod profiles;
 mod queued_pod;
+mod slots;
 #[cfg(test)]
 mod tests;
 mod trace;
@@ -45,8 +47,10 @@ use crate::framework::Cx;
 use crate::model::Pod;
 use crate::plugins::default_preemption::Preempting;
 use heap::Heap;
+use hints::Strategy;
 use in_flight::InFlight;
 use pool::Pool;
+use slots::{Home, Slots};
 use std::cmp::Ordering;
 use std::sync::Arc;
 use stowplan_base::{Duration, Time};
@@ -104,6 +108,8 @@ impl Env<'_> {
 #[derive(Clone, Debug, Default)]
 pub struct SchedulingQueue {
     config: QueueConfig,
+    /// All pods that wait; the other parts say in which order.
+    slots: Slots,
     /// To be tried next, by QueueSort.
     active: Heap,
     /// Rejected pods whose time has not come, by the second of expiry, then QueueSort.
@@ -114,6 +120,8 @@ pub struct SchedulingQueue {
     in_flight: InFlight,
     incoming: Incoming,
     trace: Option<Trace>,
+    /// Pods that an event is found to wake, while they are being found.
+    woken: Vec<(PodId, Strategy)>,
 }
 
 /// Where in the queue a pod is.
@@ -147,7 +155,7 @@ impl SchedulingQueue {
 
     /// How many pods wait in all parts together.
     pub fn len(&self) -> usize {
-        self.active.len() + self.backoff.len() + self.error_backoff.len() + self.pool.len()
+        self.slots.len()
     }
 
     /// Whether no pod waits.
@@ -162,26 +170,66 @@ impl SchedulingQueue {
 
     /// The pod of this name, if it waits, and where.
     pub fn get(&self, id: PodId) -> Option<(Place, &QueuedPod)> {
-        if let Some(pod) = self.pool.get(id) {
-            let place = match pod.gating_plugin {
-                Some(_) => Place::Gated,
-                None => Place::Unschedulable,
-            };
-            return Some((place, pod));
+        let slot = self.slots.find(id)?;
+        let pod = self.slots.pod(slot);
+        let place = match self.slots.home(slot) {
+            Home::Active => Place::Active,
+            Home::Backoff => Place::Backoff,
+            Home::ErrorBackoff => Place::ErrorBackoff,
+            Home::Pool(_) if pod.is_gated() => Place::Gated,
+            Home::Pool(_) => Place::Unschedulable,
+        };
+        Some((place, pod))
+    }
+
+    fn home(&self, id: PodId) -> Option<Home> {
+        self.slots.find(id).map(|slot| self.slots.home(slot))
+    }
+
+    /// Takes a pod out, wherever it waits.
+    fn take(&mut self, env: &Env<'_>, id: PodId) -> Option<QueuedPod> {
+        let slot = self.slots.find(id)?;
+        let slots = &mut self.slots;
+        match slots.home(slot) {
+            Home::Active => self.active.remove(slots, slot, env.less()),
+            Home::Backoff => {
+                let less = self.config.less_backoff(env.profiles);
+                self.backoff.remove(slots, slot, less);
+            }
+            Home::ErrorBackoff => {
+                let less = self.config.less_error_backoff();
+                self.error_backoff.remove(slots, slot, less);
+            }
+            Home::Pool(group) => self.pool.remove(slots, slot, group),
         }
-        let heaps = [
-            (Place::Active, &self.active),
-            (Place::Backoff, &self.backoff),
-            (Place::ErrorBackoff, &self.error_backoff),
-        ];
-        heaps
-            .into_iter()
-            .find_map(|(place, heap)| Some((place, heap.get(id)?)))
+        Some(slots.remove(slot))
+    }
+
+    /// Changes a pod where it waits, but not its rejecting plugins; returns whether it waits.
+    fn change(&mut self, env: &Env<'_>, id: PodId, change: impl FnOnce(&mut QueuedPod)) -> bool {
+        let Some(slot) = self.slots.find(id) else {
+            return false;
+        };
+        let slots = &mut self.slots;
+        change(slots.pod_mut(slot));
+        match slots.home(slot) {
+            Home::Active => self.active.fix(slots, slot, env.less()),
+            Home::Backoff => {
+                let less = self.config.less_backoff(env.profiles);
+                self.backoff.fix(slots, slot, less);
+            }
+            Home::ErrorBackoff => {
+                let less = self.config.less_error_backoff();
+                self.error_backoff.fix(slots, slot, less);
+            }
+            Home::Pool(_) => {}
+        }
+        true
     }
 
     /// The active pods, in the order in which they would be popped.
     pub fn active(&self, profiles: &Profiles) -> Vec<&QueuedPod> {
-        sorted(self.active.iter(), |a, b| profiles.order(a, b))
+        self.sorted(&self.active, |a, b| profiles.order(a, b))
     }
 
     /// The pods in backoff with its end, in the order in which they would be popped.
@@ -190,15 +238,24 @@ impl SchedulingQueue {
             let expiry = |pod| self.config.backoff_expiry(pod);
             expiry(a).cmp(&expiry(b)).then_with(|| profiles.order(a, b))
         };
-        self.with_expiry(sorted(self.backoff.iter(), order))
+        self.with_expiry(self.sorted(&self.backoff, order))
     }
 
     /// The pods in backoff because of an error with its end, by that end.
     pub fn error_backoff(&self) -> Vec<(&QueuedPod, Time)> {
         let expiry = |pod: &QueuedPod| self.config.backoff_expiry(pod);
-        self.with_expiry(sorted(self.error_backoff.iter(), |a, b| {
-            expiry(a).cmp(&expiry(b))
-        }))
+        let pods = self.sorted(&self.error_backoff, |a, b| expiry(a).cmp(&expiry(b)));
+        self.with_expiry(pods)
+    }
+
+    fn sorted(
+        &self,
+        heap: &Heap,
+        order: impl Fn(&QueuedPod, &QueuedPod) -> Ordering,
+    ) -> Vec<&QueuedPod> {
+        let mut pods: Vec<_> = heap.iter().map(|slot| self.slots.pod(slot)).collect();
+        pods.sort_by(|a, b| order(a, b));
+        pods
     }
 
     fn with_expiry<'a>(&self, pods: Vec<&'a QueuedPod>) -> Vec<(&'a QueuedPod, Time)> {
@@ -208,7 +265,7 @@ impl SchedulingQueue {
 
     /// The unschedulable and the gated pods, in no particular order.
     pub fn pool(&self) -> impl Iterator<Item = &QueuedPod> {
-        self.pool.iter()
+        self.pool.iter().map(|slot| self.slots.pod(slot))
     }
 
     /// Whether the pod was popped and is not done.
@@ -241,7 +298,7 @@ impl SchedulingQueue {
         let heads = [self.backoff.peek(), self.error_backoff.peek()];
         let expiries = heads.into_iter().flatten();
         expiries
-            .filter_map(|pod| self.config.backoff_expiry(pod))
+            .filter_map(|slot| self.config.backoff_expiry(self.slots.pod(slot)))
             .min()
     }
 
@@ -250,15 +307,6 @@ impl SchedulingQueue {
             trace.events.push(event);
         }
     }
-}
-
-fn sorted<'a>(
-    pods: impl Iterator<Item = &'a QueuedPod>,
-    order: impl Fn(&QueuedPod, &QueuedPod) -> Ordering,
-) -> Vec<&'a QueuedPod> {
-    let mut pods: Vec<_> = pods.collect();
-    pods.sort_by(|a, b| order(a, b));
-    pods
 }
 
 fn id_of(pod: &Arc<Pod>) -> PodId {

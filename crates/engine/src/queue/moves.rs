@@ -1,7 +1,8 @@
 //! Moves between the parts of the queue.
 
 use super::hints::{Strategy, worth_requeuing};
-use super::{Cause, Env, Happening, Part, PodId, QueuedPod, SchedulingQueue, id_of};
+use super::slots::Home;
+use super::{Cause, Env, Happening, Part, PluginIds, PodId, QueuedPod, SchedulingQueue, id_of};
 use crate::framework::{ClusterEvent, Nomination};
 use crate::model::{Object, Pod};
 use std::sync::Arc;
@@ -27,43 +28,43 @@ impl SchedulingQueue {
         happening: Happening,
         concerns: impl Fn(&Pod) -> bool,
     ) {
-        self.note_event(happening.event);
-        if !env.profiles.is_of_interest(&happening.event) {
+        let event = happening.event;
+        self.note_event(event);
+        let asked = env.profiles.asked(&event);
+        let plugins = if event.is_wildcard() {
+            PluginIds::ALL
+        } else {
+            asked.plugins()
+        };
+        if plugins.is_empty() {
             return;
         }
-        let candidates = if happening.event.is_wildcard() {
-            self.pool.ids()
-        } else {
-            let asked = env.profiles.asked(&happening.event);
-            self.pool.rejected_by(asked.plugins())
-        };
-        let concerned = |id: &PodId| self.pool.get(*id).is_some_and(|pod| concerns(&pod.pod));
-        let ids = candidates.into_iter().filter(concerned).collect();
-        self.move_pods(env, ids, happening);
-    }
-
-    fn move_pods(&mut self, env: &mut Env<'_>, ids: Vec<PodId>, happening: Happening) {
-        let event = happening.event;
-        let asked = env.profiles.asked(&event);
-        for id in ids {
-            let Some(pod) = self.pool.get(id) else {
-                continue;
-            };
+        for slot in self.pool.rejected_by(plugins) {
+            let pod = self.slots.pod(slot);
             // What does not interest the plugin that holds the pod back cannot release it.
-            let concerns_gate =
-                |plugin| event.is_wildcard() || env.profiles.listens(plugin, &event);
-            if !pod.gating_plugin.is_none_or(concerns_gate) {
+            let concerns_gate = |plugin| plugins.contains(plugin);
+            if !concerns(&pod.pod) || !pod.gating_plugin.is_none_or(concerns_gate) {
                 continue;
             }
             let strategy = worth_requeuing(env, &mut self.trace, &asked, pod, &happening);
-            if strategy == Strategy::Skip {
-                continue;
+            if strategy != Strategy::Skip {
+                self.woken.push((pod.id(), strategy));
             }
-            if let Some(pod) = self.pool.remove(id) {
+        }
+        self.move_woken(env, event);
+        self.in_flight.remember(|| happening);
+    }
+
+    /// Moves the pods that were found to be woken, in the order of their names.
+    fn move_woken(&mut self, env: &mut Env<'_>, event: ClusterEvent) {
+        let mut woken = std::mem::take(&mut self.woken);
+        woken.sort_unstable_by_key(|(id, _)| *id);
+        for (id, strategy) in woken.drain(..) {
+            if let Some(pod) = self.take(env, id) {
                 self.requeue(env, pod, strategy, Cause::Event(event), Origin::Elsewhere);
             }
         }
-        self.in_flight.remember(|| happening);
+        self.woken = woken;
     }
 
     /// Moves pods to the active queue, whatever their backoff. For one in flight it is remembered.
@@ -81,66 +82,61 @@ impl SchedulingQueue {
     }
 
     fn activate_one(&mut self, env: &mut Env<'_>, id: PodId) -> bool {
+        let origin = match self.home(id) {
+            Some(Home::Pool(_)) => Origin::Pool,
+            Some(Home::Backoff | Home::ErrorBackoff) => Origin::Backoff,
+            Some(Home::Active) | None => return false,
+        };
         let cause = Cause::Event(ClusterEvent::FORCE_ACTIVATE);
-        if let Some(pod) = self.pool.remove(id) {
-            return self.move_to_active(env, pod, cause, Origin::Pool);
-        }
-        match self.remove_from_backoff(env, id) {
-            Some(pod) => self.move_to_active(env, pod, cause, Origin::Backoff),
+        match self.take(env, id) {
+            Some(pod) => self.move_to_active(env, pod, cause, origin),
             None => false,
         }
     }
 
     /// Releases the pods whose backoff is over. Due at every whole second.
     pub fn flush_backoff(&mut self, env: &mut Env<'_>) {
-        let mut released = Vec::new();
-        let over = |pod: &QueuedPod, now: Time| !self.config.is_backing_off(pod, now);
-        while self.backoff.peek().is_some_and(|pod| over(pod, env.now)) {
-            released.extend(self.backoff.pop(self.config.less_backoff(env.profiles)));
+        while let Some(id) = self.backoff_over(env.now) {
+            if let Some(pod) = self.take(env, id) {
+                self.move_to_active(env, pod, Cause::BackoffComplete, Origin::Backoff);
+            }
         }
-        while self
-            .error_backoff
-            .peek()
-            .is_some_and(|pod| over(pod, env.now))
-        {
-            released.extend(self.error_backoff.pop(self.config.less_error_backoff()));
-        }
-        for pod in released {
-            self.move_to_active(env, pod, Cause::BackoffComplete, Origin::Backoff);
-        }
+    }
+
+    /// The first pod whose backoff is over; those that failed with an error come last.
+    fn backoff_over(&self, now: Time) -> Option<PodId> {
+        [&self.backoff, &self.error_backoff]
+            .into_iter()
+            .filter_map(|heap| Some(self.slots.pod(heap.peek()?)))
+            .find(|pod| !self.config.is_backing_off(pod, now))
+            .map(QueuedPod::id)
     }
 
     /// Wakes the pods that waited for too long though nothing happened. Due every 30 seconds.
     pub fn flush_leftover(&mut self, env: &mut Env<'_>) {
         let now = env.now;
         let limit = self.config.max_in_unschedulable_pods;
-        let waited = |pod: &QueuedPod| {
+        for slot in self.pool.iter() {
+            let pod = self.slots.pod_mut(slot);
             let since = pod
                 .flush_timestamp
                 .map_or(pod.timestamp, |t| t.max(pod.timestamp));
-            now - since
-        };
-        let leftover: Vec<_> = self
-            .pool
-            .iter()
-            .filter(|pod| waited(pod) > limit)
-            .map(QueuedPod::id)
-            .collect();
-        if leftover.is_empty() {
-            return;
-        }
-        for id in &leftover {
-            if let Some(pod) = self.pool.get_mut(*id) {
+            if now - since > limit {
                 pod.flushed = true;
                 pod.flush_timestamp = Some(now);
+                self.woken.push((pod.id(), Strategy::AfterBackoff));
             }
         }
-        let timeout = Happening {
-            event: ClusterEvent::UNSCHEDULABLE_TIMEOUT,
+        if self.woken.is_empty() {
+            return;
+        }
+        let event = ClusterEvent::UNSCHEDULABLE_TIMEOUT;
+        self.move_woken(env, event);
+        self.in_flight.remember(|| Happening {
+            event,
             old: None,
             new: None,
-        };
-        self.move_pods(env, leftover, timeout);
+        });
     }
 
     /// Puts a pod where the strategy says; returns whether it can be popped from there, be it
@@ -155,7 +151,7 @@ impl SchedulingQueue {
     ) -> bool {
         match strategy {
             Strategy::Skip => {
-                self.keep_in_pool(pod, cause, origin);
+                self.keep_in_pool(env, pod, cause, origin);
                 false
             }
             Strategy::AfterBackoff if self.config.is_backing_off(&pod, env.now) => {
@@ -179,15 +175,14 @@ impl SchedulingQueue {
             run_pre_enqueue(env, &mut pod);
         }
         let id = pod.id();
+        let home = self.home(id);
         if pod.is_gated() {
-            if !self.active.contains(id) && !self.is_in_backoff(id) {
-                self.keep_gated(pod, cause, origin);
+            if let None | Some(Home::Pool(_)) = home {
+                self.keep_gated(env, pod, cause, origin);
             }
             return false;
         }
         pod.initial_attempt.get_or_insert(env.now);
-        self.pool.remove(id);
-        self.remove_from_backoff(env, id);
         let is_entry = [
             ClusterEvent::UNSCHEDULED_POD_ADD,
             ClusterEvent::UNSCHEDULED_POD_UPDATE,
@@ -196,7 +191,13 @@ impl SchedulingQueue {
             let cluster = env.cluster;
             env.nominator.nominate(&pod.pod, Nomination::Keep, cluster);
         }
-        self.active.insert(pod, env.less());
+        if home == Some(Home::Active) {
+            self.change(env, id, |waiting| *waiting = pod);
+        } else {
+            self.take(env, id);
+            let slot = self.slots.insert(pod, Home::Active);
+            self.active.push(&mut self.slots, slot, env.less());
+        }
         self.incoming.count(Part::Active, cause);
         true
     }
@@ -211,52 +212,35 @@ impl SchedulingQueue {
     ) -> bool {
         run_pre_enqueue(env, &mut pod);
         if pod.is_gated() {
-            self.keep_gated(pod, cause, origin);
+            self.keep_gated(env, pod, cause, origin);
             return false;
         }
-        let id = pod.id();
-        self.pool.remove(id);
-        let was_there = if pod.rejectors().is_empty() {
-            self.error_backoff
-                .insert(pod, self.config.less_error_backoff());
-            self.backoff
-                .remove(id, self.config.less_backoff(env.profiles))
+        self.take(env, pod.id());
+        if pod.rejectors().is_empty() {
+            let slot = self.slots.insert(pod, Home::ErrorBackoff);
+            let less = self.config.less_error_backoff();
+            self.error_backoff.push(&mut self.slots, slot, less);
         } else {
-            self.backoff
-                .insert(pod, self.config.less_backoff(env.profiles));
-            self.error_backoff
-                .remove(id, self.config.less_error_backoff())
-        };
-        if was_there.is_none() {
-            self.incoming.count(Part::Backoff, cause);
+            let slot = self.slots.insert(pod, Home::Backoff);
+            let less = self.config.less_backoff(env.profiles);
+            self.backoff.push(&mut self.slots, slot, less);
         }
+        self.incoming.count(Part::Backoff, cause);
         true
     }
 
-    fn keep_gated(&mut self, mut pod: QueuedPod, cause: Cause, origin: Origin) {
+    fn keep_gated(&mut self, env: &Env<'_>, mut pod: QueuedPod, cause: Cause, origin: Origin) {
         // It was not tried: whatever wakes it next is not the flush.
         pod.flushed = false;
-        self.keep_in_pool(pod, cause, origin);
+        self.keep_in_pool(env, pod, cause, origin);
     }
 
-    fn keep_in_pool(&mut self, pod: QueuedPod, cause: Cause, origin: Origin) {
-        let is_new = self.pool.insert(pod);
+    fn keep_in_pool(&mut self, env: &Env<'_>, pod: QueuedPod, cause: Cause, origin: Origin) {
+        let is_new = self.take(env, pod.id()).is_none();
+        self.pool.insert(&mut self.slots, pod);
         if is_new && origin != Origin::Pool {
             self.incoming.count(Part::Unschedulable, cause);
         }
-    }
-
-    fn is_in_backoff(&self, id: PodId) -> bool {
-        self.backoff.contains(id) || self.error_backoff.contains(id)
-    }
-
-    pub(super) fn remove_from_backoff(&mut self, env: &Env<'_>, id: PodId) -> Option<QueuedPod> {
-        self.backoff
-            .remove(id, self.config.less_backoff(env.profiles))
-            .or_else(|| {
-                self.error_backoff
-                    .remove(id, self.config.less_error_backoff())
-            })
     }
 }
 

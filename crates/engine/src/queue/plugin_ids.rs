@@ -26,6 +26,9 @@ impl PluginIds {
     /// No plugin.
     pub const NONE: Self = Self(0);
 
+    /// Every plugin that there can be.
+    pub const ALL: Self = Self(u128::MAX);
+
     /// Whether there are none.
     pub fn is_empty(self) -> bool {
         self == Self::NONE

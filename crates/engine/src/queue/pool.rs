@@ -1,74 +1,68 @@
 //! Pods that were rejected or are held back, and wait for something to happen.
 
-use super::{PluginIds, PodId, QueuedPod};
-use std::collections::{BTreeMap, BTreeSet};
+use super::PluginIds;
+use super::QueuedPod;
+use super::slots::{Home, SlotId, Slots};
+use stowplan_base::Lookup;
 
 /// The unschedulable and the gated pods. Upstream's `unschedulablePods`.
 ///
-/// Indexed by rejecting plugin, so that an event looks only at pods it may concern.
+/// Pods that the same plugins rejected are one group, so that an event passes over all pods that
+/// it cannot concern at once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pool {
-    pods: BTreeMap<PodId, QueuedPod>,
-    /// By the plugin's number.
-    rejected_by: Vec<BTreeSet<PodId>>,
+    groups: Vec<Group>,
+    by_rejectors: Lookup<PluginIds, u32>,
+}
+
+#[derive(Clone, Debug)]
+struct Group {
+    rejectors: PluginIds,
+    pods: Vec<SlotId>,
 }
 
 impl Pool {
-    pub(super) fn len(&self) -> usize {
-        self.pods.len()
+    /// Takes in a pod whose name does not wait yet.
+    pub(super) fn insert(&mut self, slots: &mut Slots, pod: QueuedPod) {
+        let group = self.group_of(pod.rejectors());
+        let slot = slots.insert(pod, Home::Pool(group));
+        let pods = &mut self.groups[group as usize].pods;
+        slots.set_position(slot, pods.len());
+        pods.push(slot);
     }
 
-    pub(super) fn get(&self, id: PodId) -> Option<&QueuedPod> {
-        self.pods.get(&id)
+    fn group_of(&mut self, rejectors: PluginIds) -> u32 {
+        let groups = &mut self.groups;
+        *self.by_rejectors.or_insert_with(rejectors, || {
+            groups.push(Group {
+                rejectors,
+                pods: Vec::new(),
+            });
+            u32::try_from(groups.len() - 1).expect("fewer than 2^32 groups")
+        })
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &QueuedPod> {
-        self.pods.values()
-    }
-
-    /// Changes a pod in place. Its rejecting plugins must stay as they are.
-    pub(super) fn get_mut(&mut self, id: PodId) -> Option<&mut QueuedPod> {
-        self.pods.get_mut(&id)
-    }
-
-    /// Adds a pod, in the place of the one of its name; returns whether there was none.
-    pub(super) fn insert(&mut self, pod: QueuedPod) -> bool {
-        let id = pod.id();
-        let is_new = self.remove(id).is_none();
-        for plugin in pod.rejectors().iter() {
-            if self.rejected_by.len() <= plugin.index() {
-                self.rejected_by
-                    .resize_with(plugin.index() + 1, BTreeSet::new);
-            }
-            self.rejected_by[plugin.index()].insert(id);
+    /// Lets a pod of this group go.
+    pub(super) fn remove(&mut self, slots: &mut Slots, slot: SlotId, group: u32) {
+        let pods = &mut self.groups[group as usize].pods;
+        let at = slots.position(slot);
+        pods.swap_remove(at);
+        if let Some(moved) = pods.get(at) {
+            slots.set_position(*moved, at);
         }
-        self.pods.insert(id, pod);
-        is_new
     }
 
-    pub(super) fn remove(&mut self, id: PodId) -> Option<QueuedPod> {
-        let pod = self.pods.remove(&id)?;
-        for plugin in pod.rejectors().iter() {
-            self.rejected_by[plugin.index()].remove(&id);
-        }
-        Some(pod)
+    /// All pods. Their order follows from what happened before, and means nothing.
+    pub(super) fn iter(&self) -> impl Iterator<Item = SlotId> {
+        self.groups.iter().flat_map(|group| &group.pods).copied()
     }
 
-    /// The pods that any of these plugins rejected, in order of symbols.
-    pub(super) fn rejected_by(&self, plugins: PluginIds) -> Vec<PodId> {
-        let mut ids: Vec<_> = plugins
+    /// The pods that any of these plugins rejected.
+    pub(super) fn rejected_by(&self, plugins: PluginIds) -> impl Iterator<Item = SlotId> {
+        self.groups
             .iter()
-            .filter_map(|plugin| self.rejected_by.get(plugin.index()))
-            .flatten()
+            .filter(move |group| group.rejectors.intersects(plugins))
+            .flat_map(|group| &group.pods)
             .copied()
-            .collect();
-        ids.sort_unstable();
-        ids.dedup();
-        ids
-    }
-
-    /// All pods, in order of symbols.
-    pub(super) fn ids(&self) -> Vec<PodId> {
-        self.pods.keys().copied().collect()
     }
 }

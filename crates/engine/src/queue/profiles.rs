@@ -1,10 +1,11 @@
 //! All profiles, and which of their plugins listens to what. Upstream's `profile.Map` and the
 //! queueing-hint map that `pkg/scheduler/scheduler.go` builds.
 
-use super::Happening;
-use super::{PluginId, PluginIds, QueuedPod};
+use super::asked::{Asked, AskedPlugin, Listener};
+use super::{Happening, PluginId, PluginIds, QueuedPod};
 use crate::framework::{Action, ClusterEvent, Cx, EventResource, Framework, Hint, Registration};
 use crate::model::Pod;
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use stowplan_base::{Lookup, Names, Sym};
 
@@ -15,24 +16,13 @@ pub struct Profiles {
     plugin_names: Vec<&'static str>,
     /// Per profile.
     listeners: Vec<Vec<Listener>>,
+    /// Who is asked about the ordinary events, by what happened to what.
+    asked: Lookup<(EventResource, Action), Asked>,
     recorded_hints: Option<RecordedHints>,
 }
 
 /// Answers to hints, by event, pod and plugin.
 pub type RecordedHints = Box<dyn Fn(&ClusterEvent, &Pod, &str) -> Hint>;
-
-/// A plugin and one event that it registered.
-#[derive(Clone, Copy, Debug)]
-struct Listener {
-    plugin: PluginId,
-    event: ClusterEvent,
-    hinted: bool,
-}
-
-/// Who is asked about one event: per profile the plugins, with or without a hint of their own.
-pub(super) struct Asked {
-    per_profile: Vec<Vec<(PluginId, bool)>>,
-}
 
 impl Profiles {
     /// The profiles, at least one. The first one's QueueSort orders the queue for all.
@@ -43,6 +33,7 @@ impl Profiles {
             by_scheduler_name: Lookup::new(),
             plugin_names: Vec::new(),
             listeners: Vec::new(),
+            asked: Lookup::new(),
             recorded_hints: None,
         };
         for (at, framework) in frameworks.iter().enumerate() {
@@ -50,18 +41,25 @@ impl Profiles {
                 .by_scheduler_name
                 .insert(names.intern(&framework.profile_name), at);
             let mut listeners = Vec::new();
-            for (plugin, registrations) in framework.registrations() {
-                let plugin = profiles.id(plugin);
+            for (number, plugin, registrations) in framework.registrations() {
+                let id = profiles.id(plugin);
                 let registrations = with_node_taint(registrations);
                 listeners.extend(registrations.into_iter().map(|registration| Listener {
-                    plugin,
                     event: registration.event,
-                    hinted: registration.hinted,
+                    plugin: AskedPlugin {
+                        id,
+                        number,
+                        hinted: registration.hinted,
+                    },
                 }));
             }
             profiles.listeners.push(listeners);
         }
         profiles.frameworks = frameworks;
+        for event in ordinary_events() {
+            let asked = Asked::new(&profiles.listeners, &event);
+            profiles.asked.insert((event.resource, event.action), asked);
+        }
         profiles
     }
 
@@ -97,6 +95,11 @@ impl Profiles {
         })
     }
 
+    /// The numbers of plugins, new if need be.
+    pub fn ids<'a>(&mut self, names: impl IntoIterator<Item = &'a &'static str>) -> PluginIds {
+        names.into_iter().map(|name| self.id(name)).collect()
+    }
+
     /// The number of a plugin that some profile has.
     pub fn find(&self, name: &str) -> Option<PluginId> {
         let at = self.plugin_names.iter().position(|known| *known == name)?;
@@ -121,72 +124,50 @@ impl Profiles {
         self.recorded_hints = Some(recorded);
     }
 
-    /// Asks a plugin of a profile about an event.
+    /// Asks a plugin of the profile at this position about an event.
     pub(super) fn hint(
         &self,
         cx: Cx<'_>,
-        (profile, plugin): (usize, PluginId),
+        profile: usize,
+        plugin: &AskedPlugin,
         pod: &Pod,
         Happening { event, old, new }: &Happening,
     ) -> Hint {
-        let name = self.name(plugin);
+        if !plugin.hinted {
+            return Hint::Queue;
+        }
         match &self.recorded_hints {
-            Some(recorded) => recorded(event, pod, name),
+            Some(recorded) => recorded(event, pod, self.name(plugin.id)),
             None => {
                 let framework = &self.frameworks[profile];
-                framework.hint(cx, name, event, pod, old.as_ref(), new.as_ref())
+                framework.hint(cx, plugin.number, event, pod, old.as_ref(), new.as_ref())
             }
         }
     }
 
-    /// Whether any plugin of any profile listens to the event.
-    pub fn is_of_interest(&self, event: &ClusterEvent) -> bool {
-        event.is_wildcard() || self.all_listeners().any(|l| l.event.covers(event))
-    }
-
-    /// Whether the plugin listens to the event, in whatever profile.
-    pub(super) fn listens(&self, plugin: PluginId, event: &ClusterEvent) -> bool {
-        self.all_listeners()
-            .any(|l| l.plugin == plugin && l.event.covers(event))
-    }
-
     /// Everything that some plugin wants to know of one kind of object.
     pub fn actions(&self, resource: EventResource) -> Action {
-        self.all_listeners()
+        let listeners = self.listeners.iter().flatten();
+        listeners
             .filter(|listener| listener.event.resource == resource)
             .fold(Action::NONE, |actions, l| actions.or(l.event.action))
     }
 
     /// Who is asked about the event.
-    pub(super) fn asked(&self, event: &ClusterEvent) -> Asked {
-        let of_profile = |listeners: &Vec<Listener>| {
-            let listening = listeners.iter().filter(|l| l.event.covers(event));
-            listening.map(|l| (l.plugin, l.hinted)).collect()
-        };
-        Asked {
-            per_profile: self.listeners.iter().map(of_profile).collect(),
+    pub(super) fn asked(&self, event: &ClusterEvent) -> Cow<'_, Asked> {
+        match self.asked.get(&(event.resource, event.action)) {
+            Some(asked) => Cow::Borrowed(asked),
+            None => Cow::Owned(Asked::new(&self.listeners, event)),
         }
-    }
-
-    fn all_listeners(&self) -> impl Iterator<Item = &Listener> {
-        self.listeners.iter().flatten()
     }
 }
 
-impl Asked {
-    /// The plugins of the profile at this position; `true` if their hint is to be asked.
-    pub(super) fn of_profile(&self, at: usize) -> &[(PluginId, bool)] {
-        &self.per_profile[at]
-    }
-
-    /// The plugins of all profiles together.
-    pub(super) fn plugins(&self) -> PluginIds {
-        self.per_profile
-            .iter()
-            .flatten()
-            .map(|(plugin, _)| *plugin)
-            .collect()
-    }
+/// The events that are told all the time.
+fn ordinary_events() -> impl Iterator<Item = ClusterEvent> {
+    let changes = EventResource::ALL.into_iter().flat_map(|resource| {
+        Action::of_events().map(move |action| ClusterEvent::new(resource, action))
+    });
+    changes.chain([ClusterEvent::FORCE_ACTIVATE])
 }
 
 /// Whoever listens to new nodes but not to taints is woken by taints as well: upstream's answer to

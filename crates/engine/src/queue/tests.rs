@@ -2,13 +2,15 @@
 
 use super::heap::Heap;
 use super::in_flight::{Happening, InFlight};
+use super::pool::Pool;
+use super::slots::{Home, Slots};
 use super::{Env, Nominator, PluginId, PluginIds, Profiles, QueueConfig, QueuedPod};
 use super::{PodId, SchedulingQueue};
 use crate::framework::ClusterEvent;
 use crate::model::Pod;
 use crate::plugins::registry::default_framework;
 use crate::testing::World;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use stowplan_base::{Duration, Rng, Time};
 
@@ -21,40 +23,141 @@ fn earlier(a: &QueuedPod, b: &QueuedPod) -> bool {
     a.timestamp < b.timestamp
 }
 
+/// Go's `container/heap` over times, swap by swap.
+#[derive(Default)]
+struct GoHeap(Vec<(PodId, i64)>);
+
+impl GoHeap {
+    fn position(&self, id: PodId) -> Option<usize> {
+        self.0.iter().position(|(other, _)| *other == id)
+    }
+
+    fn push(&mut self, id: PodId, time: i64) {
+        self.0.push((id, time));
+        self.up(self.0.len() - 1);
+    }
+
+    fn remove(&mut self, at: usize) -> PodId {
+        let last = self.0.len() - 1;
+        if at != last {
+            self.0.swap(at, last);
+            self.fix(at, last);
+        }
+        self.0.swap_remove(last).0
+    }
+
+    fn fix(&mut self, at: usize, len: usize) {
+        if !self.down(at, len) {
+            self.up(at);
+        }
+    }
+
+    fn up(&mut self, mut at: usize) {
+        while at > 0 && self.0[at].1 < self.0[(at - 1) / 2].1 {
+            self.0.swap(at, (at - 1) / 2);
+            at = (at - 1) / 2;
+        }
+    }
+
+    fn down(&mut self, start: usize, len: usize) -> bool {
+        let mut at = start;
+        while 2 * at + 1 < len {
+            let mut child = 2 * at + 1;
+            if child + 1 < len && self.0[child + 1].1 < self.0[child].1 {
+                child += 1;
+            }
+            if self.0[child].1 >= self.0[at].1 {
+                break;
+            }
+            self.0.swap(at, child);
+            at = child;
+        }
+        at > start
+    }
+}
+
 #[test]
-fn the_heap_is_a_sorted_map() {
+fn the_heap_is_gos_even_where_pods_are_equal() {
     let mut world = World::default();
     let mut rng = Rng::new(3);
-    let mut heap = Heap::default();
-    let mut model: BTreeMap<PodId, i64> = BTreeMap::new();
-    for millis in 0..5_000 {
+    let (mut slots, mut heap) = (Slots::default(), Heap::default());
+    let mut model = GoHeap::default();
+    for _ in 0..20_000 {
+        let millis = i64::try_from(rng.below(5)).expect("small");
         let pod = queued(&mut world, rng.below(100), millis);
         let id = pod.id();
-        match rng.below(4) {
-            0 => {
-                let first = model.iter().min_by_key(|(_, t)| **t).map(|(id, _)| *id);
-                assert_eq!(heap.pop(earlier).map(|pod| pod.id()), first);
-                first.and_then(|id| model.remove(&id));
+        let at = model.position(id);
+        assert_eq!(slots.find(id).is_some(), at.is_some());
+        match (rng.below(4), slots.find(id)) {
+            (0, _) => {
+                let first = (!model.0.is_empty()).then(|| model.remove(0));
+                let popped = heap.peek().map(|slot| {
+                    heap.remove(&mut slots, slot, earlier);
+                    slots.remove(slot).id()
+                });
+                assert_eq!(popped, first);
             }
-            1 => {
-                assert_eq!(
-                    heap.remove(id, earlier).is_some(),
-                    model.remove(&id).is_some()
-                );
+            (1, Some(slot)) => {
+                heap.remove(&mut slots, slot, earlier);
+                assert_eq!(slots.remove(slot).id(), id);
+                at.map(|at| model.remove(at));
             }
-            2 => {
-                let later = Time::from_millis(millis);
-                let changed = heap.update(id, |pod| pod.timestamp = later, earlier);
-                assert_eq!(changed, model.contains_key(&id));
-                model.entry(id).and_modify(|t| *t = millis);
+            (_, Some(slot)) => {
+                slots.pod_mut(slot).timestamp = Time::from_millis(millis);
+                heap.fix(&mut slots, slot, earlier);
+                let at = at.expect("as the slots say");
+                model.0[at].1 = millis;
+                model.fix(at, model.0.len());
             }
-            _ => {
-                heap.insert(pod, earlier);
-                model.insert(id, millis);
+            (_, None) => {
+                let slot = slots.insert(pod, Home::Active);
+                heap.push(&mut slots, slot, earlier);
+                model.push(id, millis);
             }
         }
-        assert_eq!(heap.len(), model.len());
-        assert!(model.keys().all(|id| heap.contains(*id)));
+        let order: Vec<_> = heap.iter().map(|slot| slots.pod(slot).id()).collect();
+        let expected: Vec<_> = model.0.iter().map(|(id, _)| *id).collect();
+        assert_eq!(order, expected);
+    }
+}
+
+#[test]
+fn the_pool_knows_who_rejected_whom() {
+    let mut world = World::default();
+    let mut rng = Rng::new(4);
+    let (mut slots, mut pool) = (Slots::default(), Pool::default());
+    let mut model: BTreeMap<PodId, PluginIds> = BTreeMap::new();
+    let some = |rng: &mut Rng| -> PluginIds {
+        let mut plugins: PluginIds = [PluginId::new(rng.below(4))].into_iter().collect();
+        plugins.insert(PluginId::new(rng.below(4)));
+        plugins
+    };
+    for _ in 0..5_000 {
+        let mut pod = queued(&mut world, rng.below(50), 0);
+        let id = pod.id();
+        match slots.find(id) {
+            Some(slot) => {
+                let Home::Pool(group) = slots.home(slot) else {
+                    panic!("there is nothing but the pool");
+                };
+                pool.remove(&mut slots, slot, group);
+                slots.remove(slot);
+                model.remove(&id);
+            }
+            None => {
+                pod.set_rejectors(some(&mut rng), PluginIds::NONE);
+                model.insert(id, pod.rejectors());
+                pool.insert(&mut slots, pod);
+            }
+        }
+        let asked = some(&mut rng);
+        let found: BTreeSet<_> = pool
+            .rejected_by(asked)
+            .map(|slot| slots.pod(slot).id())
+            .collect();
+        let expected = model.iter().filter(|(_, by)| by.intersects(asked));
+        assert!(expected.map(|(id, _)| id).eq(&found));
+        assert_eq!(pool.iter().count(), model.len());
     }
 }
 

@@ -106,9 +106,9 @@ impl Framework {
             .map_or(Ordering::Equal, |(_, plugin)| plugin.order(a, b))
     }
 
-    /// Every plugin that can reject a pod, with the events it listens to, whatever the points it is
-    /// enabled at.
-    pub fn registrations(&self) -> Vec<(&'static str, Vec<Registration>)> {
+    /// Every plugin that can reject a pod: its number within the profile, its name and the events
+    /// it listens to, whatever the points it is enabled at.
+    pub fn registrations(&self) -> Vec<(usize, &'static str, Vec<Registration>)> {
         const REJECTING: [Point; 5] = [
             Point::PreEnqueue,
             Point::PreFilter,
@@ -122,24 +122,22 @@ impl Framework {
         };
         self.plugins
             .iter()
-            .filter(|plugin| rejects(&***plugin))
-            .map(|plugin| (plugin.name(), plugin.events()))
+            .enumerate()
+            .filter(|(_, plugin)| rejects(&***plugin))
+            .map(|(i, plugin)| (i, plugin.name(), plugin.events()))
             .collect()
     }
 
-    /// Asks a plugin whether an event could make `pod` schedulable.
+    /// Asks the plugin of this number whether an event could make `pod` schedulable.
     pub fn hint(
         &self,
         cx: Cx<'_>,
-        plugin: &str,
+        plugin: usize,
         event: &ClusterEvent,
         pod: &Pod,
         old: Option<&Object>,
         new: Option<&Object>,
     ) -> Hint {
-        self.plugins
-            .iter()
-            .find(|p| p.name() == plugin)
-            .map_or(Hint::Queue, |p| p.hint(cx, event, pod, old, new))
+        self.plugins[plugin].hint(cx, event, pod, old, new)
     }
 }
