@@ -34,7 +34,7 @@ impl Class {
         }
         let odd = |class: &Self| {
             let mut groups = class.groups.list.iter();
-            groups.any(|group| group.is_feasible() && group.tag() == Tag::Odd)
+            groups.any(|group| group.is_feasible() && group.is_odd())
         };
         if odd(self) {
             return Err(OutOfRange);
@@ -55,7 +55,7 @@ impl Class {
     ) -> VerdictId {
         let group = &self.groups.list[at];
         let (before, verdict) = match group.tag() {
-            Tag::Open | Tag::Odd => (usize::MAX, FITS),
+            Tag::Open | Tag::Unseen => (usize::MAX, FITS),
             Tag::Rejected(verdict) => (self.groups.verdict(verdict).order, verdict),
             Tag::Alone(node) => return self.judge_alone(framework, cx, pod, node),
         };

@@ -24,11 +24,14 @@ pub(super) enum Tag {
     Rejected(VerdictId),
     /// One node that is evaluated in every attempt, by its name's number.
     Alone(u32),
-    /// Nodes with a score out of range: an error, should they be feasible.
-    Odd,
+    /// Nodes that nobody looked at yet.
+    Unseen,
 }
 
 const KIND: u32 = 62;
+
+/// Beside the tag: nodes with a score out of range, which is an error should they be feasible.
+pub(super) const ODD: u64 = 1 << 61;
 
 impl Tag {
     pub(super) fn pack(self) -> u64 {
@@ -36,7 +39,7 @@ impl Tag {
             Self::Open => 0,
             Self::Rejected(verdict) => 1 << KIND | u64::from(verdict),
             Self::Alone(node) => 2 << KIND | u64::from(node),
-            Self::Odd => 3 << KIND,
+            Self::Unseen => 3 << KIND,
         }
     }
 
@@ -45,7 +48,7 @@ impl Tag {
             0 => Self::Open,
             1 => Self::Rejected(word as u32),
             2 => Self::Alone(word as u32),
-            _ => Self::Odd,
+            _ => Self::Unseen,
         }
     }
 }
@@ -72,6 +75,10 @@ pub(super) struct Group {
 impl Group {
     pub(super) fn tag(&self) -> Tag {
         Tag::unpack(self.key[0])
+    }
+
+    pub(super) fn is_odd(&self) -> bool {
+        self.key[0] & ODD != 0
     }
 
     pub(super) fn is_feasible(&self) -> bool {
