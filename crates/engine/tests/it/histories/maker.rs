@@ -100,13 +100,17 @@ impl Maker<'_> {
 
     /// A label that pods bear, at random.
     pub(super) fn pod_label(&mut self) -> (Sym, Sym) {
-        let (key, values): (_, &[_]) = match self.dice.below(40) {
+        let keys = if self.plan.features.own_labels {
+            60
+        } else {
+            40
+        };
+        let (key, values): (_, &[_]) = match self.dice.below(keys) {
             0..20 => ("app", &["web", "db", "cache"]),
             20..30 => ("tier", &["front", "back"]),
             30..38 => ("version", &["v1", "v2"]),
-            // Every pod of some templates bears another value, and hardly anybody asks.
-            38 => (SHARD, &["0", "1"]),
-            _ => (POD_NAME, &["p1", "p5", "p30"]),
+            38 => (POD_NAME, &["p1", "p5", "p30"]),
+            _ => (SHARD, &["0", "1"]),
         };
         (self.sym(key), self.one_of(values))
     }
@@ -217,6 +221,10 @@ impl Maker<'_> {
             (sym::CPU, Quantity::from_millis(cpu_milli)),
             (sym::MEMORY, Quantity::from_units(memory_mib << 20)),
         ];
+        if self.plan.features.huge && self.dice.chance(20) {
+            let most = *self.dice.pick(&[i64::MAX, i64::MAX / 2, i64::MAX / 100]);
+            amounts[1].1 = Quantity::from_units(most);
+        }
         if self.dice.chance(20) {
             let storage = Quantity::from_units(self.dice.between(1, 4) << 30);
             amounts.push((sym::EPHEMERAL_STORAGE, storage));

@@ -74,6 +74,10 @@ features! {
     budgets: 40,
     nominations: 35,
     tight: 50,
+    // Labels that differ between the pods of one template are read.
+    own_labels: 20,
+    // Amounts, weights and priorities at the end of the scale.
+    huge: 8,
     // Full of pods that are less important than those to come.
     crowded: 25,
 }

@@ -121,6 +121,10 @@ impl Maker<'_> {
         for plugin in &mut plugins.multi_point.enabled {
             plugin.weight = *self.dice.pick(&[0, 1, 1, 2, 3, 10]);
         }
+        if self.plan.features.huge {
+            let at = self.dice.below(plugins.multi_point.enabled.len());
+            plugins.multi_point.enabled[at].weight = *self.dice.pick(&[100_000, i32::MAX]);
+        }
         if self.dice.chance(50) {
             self.dice.shuffle(&mut plugins.multi_point.enabled);
         }

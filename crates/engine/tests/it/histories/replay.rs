@@ -58,7 +58,9 @@ impl Replay {
     fn decide(&mut self, pod: &Pod, profile: usize) -> Result<Attempt, Difference> {
         let framework = &self.profiles[profile].framework;
         let cx = self.world.cx();
-        let plain = schedule::schedule_pod(framework, cx, pod);
+        let differs = |text| Difference { profile, text };
+        let plain = quietly(|| schedule::schedule_pod(framework, cx, pod))
+            .map_err(|panic| differs(format!("- panics: {panic}")))?;
         self.coverage.attempt(&plain, cx, pod);
         if self.coverage.comparisons().is_multiple_of(EXPLAINED_EVERY) {
             let explanation = explain::explain(framework, cx, pod, false);
@@ -75,7 +77,7 @@ impl Replay {
         };
         match text {
             None => Ok(plain),
-            Some(text) => Err(Difference { profile, text }),
+            Some(text) => Err(differs(text)),
         }
     }
 }

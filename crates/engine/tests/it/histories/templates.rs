@@ -110,6 +110,9 @@ impl Maker<'_> {
         if !self.plan.features.priorities {
             return 0;
         }
+        if self.plan.features.huge && self.dice.chance(30) {
+            return *self.dice.pick(&[i32::MIN, i32::MAX, 2_000_001_000]);
+        }
         *self.dice.pick(&[0, 0, -5, 10, 10, 100, 100, 1000])
     }
 
