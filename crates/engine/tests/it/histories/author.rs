@@ -40,7 +40,7 @@ impl Author {
             plan: &plan,
         };
         let profiles = maker.profiles();
-        let templates = (0..plan.templates).map(|_| maker.template()).collect();
+        let templates = maker.templates();
         let author = Self {
             dice,
             plan,

@@ -3,6 +3,7 @@
 use super::event::Event;
 use std::collections::BTreeMap;
 use stowplan_engine::explain::Explanation;
+use stowplan_engine::fast::Stats;
 use stowplan_engine::framework::{Code, Cx, Nomination};
 use stowplan_engine::model::{Kind, Pod};
 use stowplan_engine::schedule::Attempt;
@@ -20,6 +21,8 @@ pub(super) const WANTED: &[Wanted] = &[
     ("nominate", 100, &[""]),
     ("denominate", 100, &[""]),
     ("churn", 100, &[""]),
+    ("class", 20_000, &["warm"]),
+    ("class", 1000, &["opened"]),
     (
         "rejected by Filter",
         50,
@@ -187,6 +190,23 @@ impl Coverage {
                     self.count("preemption decided by", rule.as_str());
                 }
             }
+        }
+    }
+
+    pub(super) fn classes(&mut self, stats: Stats) {
+        let Stats {
+            warm,
+            opened,
+            evicted,
+            plain,
+        } = stats;
+        for (whose, n) in [
+            ("warm", warm),
+            ("opened", opened),
+            ("evicted", evicted),
+            ("plain", plain),
+        ] {
+            *self.0.entry(("class", whose)).or_default() += n;
         }
     }
 

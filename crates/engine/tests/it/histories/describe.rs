@@ -106,8 +106,11 @@ fn fields(object: &impl Debug, names: &Names) -> Vec<String> {
 
 /// Every `Sym(7)` replaced by the text that it stands for, every quantity by its amount.
 pub(super) fn spelled(text: &str, names: &Names) -> String {
-    let symbol = |index: usize| names.texts().nth(index).unwrap_or("?").to_owned();
-    let amount = |nanos: usize| match nanos % 1_000_000_000 {
+    let symbol = |index: i128| {
+        let index = usize::try_from(index).unwrap_or(usize::MAX);
+        names.texts().nth(index).unwrap_or("?").to_owned()
+    };
+    let amount = |nanos: i128| match nanos % 1_000_000_000 {
         0 => (nanos / 1_000_000_000).to_string(),
         _ => format!("{}m", nanos / 1_000_000),
     };
@@ -117,7 +120,7 @@ pub(super) fn spelled(text: &str, names: &Names) -> String {
 }
 
 /// Every number between `open` and `close` replaced, with them.
-fn replaced(text: &str, open: &str, close: &str, by: impl Fn(usize) -> String) -> String {
+fn replaced(text: &str, open: &str, close: &str, by: impl Fn(i128) -> String) -> String {
     let mut out = String::new();
     let mut rest = text;
     while let Some((before, tail)) = rest.split_once(open) {

@@ -82,10 +82,11 @@ fn large_clusters() {
 
 #[test]
 fn many_templates() {
-    check(
-        Share::ManyTemplates,
-        &[("placed", 50, &["one best", "tie"])],
-    );
+    let wanted = [
+        ("placed", 50, &["one best", "tie"][..]),
+        ("class", 500, &["warm", "opened", "evicted"]),
+    ];
+    check(Share::ManyTemplates, &wanted);
 }
 
 /// Runs seed after seed until enough is compared.
@@ -142,7 +143,7 @@ fn number(variable: &str) -> Option<u64> {
 fn run(seed: u64, size: Size) -> Result<Coverage, String> {
     let mut world = World::default();
     let (mut author, profiles) = Author::new(seed, size, &mut world.snapshot.names);
-    let mut replay = Replay::new(world, profiles);
+    let mut replay = Replay::new(world, profiles, size);
     let mut history: Vec<Event> = Vec::new();
     let mut ahead: VecDeque<Event> = author.beginning(&mut replay.world.snapshot.names).into();
     for _ in 0..author.plan.steps {
@@ -163,7 +164,7 @@ fn run(seed: u64, size: Size) -> Result<Coverage, String> {
         }
         ahead.extend(author.next(&mut replay.world));
     }
-    Ok(replay.coverage)
+    Ok(replay.into_coverage())
 }
 
 /// All that is needed to find out why the paths part.
@@ -177,7 +178,7 @@ fn report(
     let start = || {
         let mut world = World::knowing(names.clone());
         let (_, profiles) = Author::new(seed, size, &mut world.snapshot.names);
-        Replay::new(world, profiles)
+        Replay::new(world, profiles, size)
     };
     let mut out = String::new();
     let _ = writeln!(

@@ -3,17 +3,22 @@
 use super::compare::{difference, render};
 use super::coverage::Coverage;
 use super::event::{Event, World};
+use super::plan::Size;
 use super::profiles::Profile;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Once;
 use stowplan_engine::explain;
-use stowplan_engine::fast::Classes;
+use stowplan_engine::fast::{Classes, Decision};
+use stowplan_engine::framework::{Cx, Framework};
 use stowplan_engine::model::Pod;
 use stowplan_engine::schedule::{self, Attempt};
 
 /// Every so many decisions are looked at more closely.
-const EXPLAINED_EVERY: u64 = 16;
+const CLOSELY_EVERY: u64 = 8;
+
+/// With so little room classes are forgotten all the time.
+const FORGETFUL_BYTES: usize = 100 << 10;
 
 /// Where the paths part.
 #[derive(Debug)]
@@ -27,17 +32,29 @@ pub(super) struct Replay {
     pub(super) world: World,
     pub(super) profiles: Vec<Profile>,
     classes: Vec<Classes>,
-    pub(super) coverage: Coverage,
+    coverage: Coverage,
 }
 
 impl Replay {
-    pub(super) fn new(world: World, profiles: Vec<Profile>) -> Self {
+    pub(super) fn new(world: World, profiles: Vec<Profile>, size: Size) -> Self {
+        let classes = || match size {
+            Size::ManyTemplates => Classes::with_limit(FORGETFUL_BYTES),
+            _ => Classes::default(),
+        };
         Self {
             world,
-            classes: profiles.iter().map(|_| Classes::default()).collect(),
+            classes: profiles.iter().map(|_| classes()).collect(),
             profiles,
             coverage: Coverage::default(),
         }
+    }
+
+    /// What came up.
+    pub(super) fn into_coverage(mut self) -> Coverage {
+        for classes in &self.classes {
+            self.coverage.classes(classes.stats());
+        }
+        self.coverage
     }
 
     /// Plays one event. Of a decision, what the plain path came to.
@@ -62,17 +79,22 @@ impl Replay {
         let plain = quietly(|| schedule::schedule_pod(framework, cx, pod))
             .map_err(|panic| differs(format!("- panics: {panic}")))?;
         self.coverage.attempt(&plain, cx, pod);
-        if self.coverage.comparisons().is_multiple_of(EXPLAINED_EVERY) {
+        let closely = self.coverage.comparisons().is_multiple_of(CLOSELY_EVERY);
+        if closely {
             let explanation = explain::explain(framework, cx, pod, false);
             self.coverage.scores(&explanation);
         }
         let classes = &mut self.classes[profile];
-        let fast = quietly(|| classes.schedule_pod(framework, cx, pod));
+        let fast = quietly(|| {
+            let fast = classes.schedule_pod(framework, cx, pod);
+            let mut lines = render(&fast, framework, cx, pod);
+            if let (Attempt::Placed(placement), true) = (&fast, closely) {
+                lines.extend(ties(classes, framework, cx, pod, &placement.best));
+            }
+            lines
+        });
         let text = match fast {
-            Ok(fast) => difference(
-                &render(&plain, framework, cx, pod),
-                &render(&fast, framework, cx, pod),
-            ),
+            Ok(fast) => difference(&render(&plain, framework, cx, pod), &fast),
             Err(panic) => Some(format!("+ panics: {panic}")),
         };
         match text {
@@ -80,6 +102,22 @@ impl Replay {
             Some(text) => Err(differs(text)),
         }
     }
+}
+
+/// What is wrong with the best nodes when they are asked for one by one.
+fn ties(
+    classes: &mut Classes,
+    framework: &Framework,
+    cx: Cx<'_>,
+    pod: &Pod,
+    best: &[usize],
+) -> Option<String> {
+    let Decision::Placed(ties) = classes.decide(framework, cx, pod) else {
+        return None;
+    };
+    let one_by_one: Vec<_> = (0..ties.len()).map_while(|n| ties.nth(n)).collect();
+    let right = one_by_one == best && ties.nth(ties.len()).is_none();
+    (!right).then(|| format!("one by one: {one_by_one:?} of {}", ties.len()))
 }
 
 thread_local! {

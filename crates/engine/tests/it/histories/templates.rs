@@ -16,7 +16,53 @@ pub(super) struct Template {
 }
 
 impl Maker<'_> {
-    pub(super) fn template(&mut self) -> Template {
+    /// So many templates. Some are twins: all alike but for one thing.
+    pub(super) fn templates(&mut self) -> Vec<Template> {
+        let mut templates: Vec<Template> = Vec::new();
+        for _ in 0..self.plan.templates {
+            let template = match templates.is_empty() || self.dice.chance(70) {
+                true => self.template(),
+                false => {
+                    let at = self.dice.below(templates.len());
+                    self.twin(&templates[at])
+                }
+            };
+            templates.push(template);
+        }
+        templates
+    }
+
+    fn twin(&mut self, of: &Template) -> Template {
+        let other = self.template().pod;
+        let mut pod = of.pod.clone();
+        match self.dice.below(18) {
+            0..=2 => pod.volumes = other.volumes,
+            3 => pod.resource_claims = other.resource_claims,
+            4 => pod.labels = other.labels,
+            5 => pod.controller = other.controller,
+            6 => pod.priority = other.priority,
+            7 => pod.never_preempts = !pod.never_preempts,
+            8 => pod.tolerations = other.tolerations,
+            9 => pod.node_affinity = other.node_affinity,
+            10 => pod.pod_affinity = other.pod_affinity,
+            11 => pod.pod_anti_affinity = other.pod_anti_affinity,
+            12 => pod.spread_constraints = other.spread_constraints,
+            13 => pod.host_ports = other.host_ports,
+            14 => pod.images = other.images,
+            15 => pod.required_features = other.required_features,
+            16 => pod.requests = other.requests,
+            _ => {
+                pod.key.namespace = other.key.namespace;
+                pod.namespace = other.namespace;
+            }
+        }
+        Template {
+            pod,
+            labels_differ: of.labels_differ,
+        }
+    }
+
+    fn template(&mut self) -> Template {
         let on = self.plan.features;
         let mut pod = self.bare_pod();
         let labels_differ = self.dice.chance(25);
