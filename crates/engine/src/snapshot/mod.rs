@@ -1,14 +1,13 @@
 //! The cluster's present state.
 
-mod change_log;
 mod device_classes;
-mod kin;
+mod log;
 mod node_info;
 mod objects;
 mod pods;
 mod read_keys;
 
-pub use change_log::{ChangeLog, Delta, Fact, NodeUpdate};
+pub use log::{ChangeLog, Delta, Fact, NodeUpdate};
 pub use node_info::NodeInfo;
 pub use objects::Objects;
 pub use read_keys::ReadKeys;
@@ -18,7 +17,6 @@ use crate::model::{
     PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget, PodSelectorOwner,
     ResourceClaim, ResourceNames, ResourceSlice, StorageClass, VolumeAttachment,
 };
-use kin::KinTable;
 use pods::Placed;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -56,7 +54,6 @@ pub struct Snapshot {
     no_labels: Labels,
     log: ChangeLog,
     read_keys: ReadKeys,
-    kin: KinTable,
     /// Namespaces.
     pub namespaces: Objects<Namespace>,
     /// PodDisruptionBudgets.
@@ -115,11 +112,6 @@ impl Snapshot {
     /// What changed lately.
     pub fn log(&self) -> &ChangeLog {
         &self.log
-    }
-
-    /// Placed pods that are the same to selectors, kept together.
-    pub(crate) fn kin(&self) -> &KinTable {
-        &self.kin
     }
 
     /// The labels of a pending pod that others may read.
@@ -345,13 +337,12 @@ impl Snapshot {
         Some(info.node)
     }
 
-    fn note_pod(&mut self, at: usize, pod: &Arc<Pod>, kin: u32, added: bool) {
+    fn note_pod(&mut self, at: usize, pod: &Arc<Pod>, added: bool) {
         let delta = Delta::Pod {
             at: at as u32,
             added,
             node: self.nodes[at].node.clone(),
             pod: pod.clone(),
-            kin,
         };
         self.log.push(delta, self.nodes.len());
     }
