@@ -27,6 +27,8 @@ pub(super) struct Scratch {
     dirty: Vec<u32>,
     /// One bit per node: whether it is in `dirty`.
     is_dirty: Vec<u64>,
+    /// Which of a run of changes matter.
+    places: Vec<u32>,
     /// Raw scores of one plugin, group by group.
     pub(super) raws: Vec<Option<i64>>,
     /// What groups add to scores.
@@ -51,6 +53,27 @@ impl Scratch {
         let at = self.dirty.pop()?;
         self.is_dirty[at as usize / 64] = 0;
         Some(at)
+    }
+}
+
+/// Which kin matter, as far as that was asked: two bits each.
+#[derive(Clone, Debug, Default)]
+struct Minded(Vec<u64>);
+
+impl Minded {
+    fn get(&mut self, kin: u32, minds: impl FnOnce() -> bool) -> bool {
+        let (word, shift) = (kin as usize / 32, kin % 32 * 2);
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
+        }
+        match self.0[word] >> shift & 3 {
+            0 => {
+                let minds = minds();
+                self.0[word] |= if minds { 3 } else { 1 } << shift;
+                minds
+            }
+            known => known == 3,
+        }
     }
 }
 
@@ -86,6 +109,8 @@ pub(super) struct Class {
     seen_nominations: u64,
     /// How many resources were known when the class was opened.
     resources: usize,
+    /// Which kin matter to what the plugins keep.
+    minded: Minded,
     /// The position of a node that was last looked at for one pod alone.
     pub(super) overlooked: Option<u32>,
 }
@@ -110,6 +135,7 @@ impl Class {
             seen: 0,
             seen_nominations: 0,
             resources: 0,
+            minded: Minded::default(),
             overlooked: None,
         };
         class.reopen(profile, cx, scratch);
@@ -123,6 +149,7 @@ impl Class {
         self.resources = cx.cluster.resource_names.len();
         self.scope = Scope::Plain;
         self.overlooked = None;
+        self.minded = Minded::default();
         if plan.is_plain {
             return;
         }
@@ -146,6 +173,9 @@ impl Class {
 
     /// Takes in what changed since the class was last used.
     pub(super) fn catch_up(&mut self, profile: Profile<'_>, cx: Cx<'_>, scratch: &mut Scratch) {
+        // What the pod before was asked is no business of this one.
+        let Profile { framework, plan } = profile;
+        framework.forget_cluster_filters(plan, &mut self.cycle);
         let (deltas, nominations) = (
             cx.cluster.log().since(self.seen),
             cx.nominator.changes_since(self.seen_nominations),
@@ -166,12 +196,11 @@ impl Class {
         if let Some(at) = self.overlooked.take() {
             scratch.mark(at);
         }
-        profile
-            .framework
-            .rest_cluster_filters(profile.plan, &mut self.cycle);
         let mut kept = Kept::Same;
         for deltas in [a, b] {
-            kept = kept.max(self.take_in(profile, cx, deltas, scratch));
+            if kept != Kept::Lost {
+                kept = kept.max(self.take_in(profile, cx, deltas, scratch));
+            }
         }
         if kept == Kept::Lost {
             while scratch.take_mark().is_some() {}
@@ -211,10 +240,19 @@ impl Class {
         if deltas.is_empty() {
             return Kept::Same;
         }
-        let mut kept = framework.observe(plan, cx, &mut self.cycle, &self.example, deltas);
-        for delta in deltas {
+        let mut kept = Kept::Same;
+        scratch.places.clear();
+        for (place, delta) in (0..).zip(deltas) {
             match delta {
-                Delta::Pod { at, .. } => scratch.mark(*at),
+                Delta::Pod { at, pod, kin, .. } => {
+                    scratch.mark(*at);
+                    let (cycle, own) = (&self.cycle, &self.example);
+                    let minds = || framework.minds(plan, cx, cycle, own, pod);
+                    if self.minded.get(*kin, minds) {
+                        scratch.places.push(place);
+                    }
+                    continue;
+                }
                 Delta::NodeUpdated { at, .. } => {
                     scratch.mark(*at);
                     self.stale = true;
@@ -239,8 +277,13 @@ impl Class {
                     }
                 }
             }
+            scratch.places.push(place);
         }
-        kept
+        if scratch.places.is_empty() || kept == Kept::Lost {
+            return kept;
+        }
+        let (cycle, pod) = (&mut self.cycle, &self.example);
+        kept.max(framework.observe(plan, cx, cycle, pod, deltas, &scratch.places))
     }
 
     /// Makes room for a node that is yet to be looked at.
@@ -248,7 +291,7 @@ impl Class {
         if !matches!(self.scope, Scope::All) {
             return;
         }
-        let group = self.groups.intern(&[Tag::Open.pack() | ODD]);
+        let group = self.groups.intern(&[Tag::Unseen.pack()]);
         self.groups.list[group as usize].members += 1;
         self.rows.push(Row { score: 0, group });
     }

@@ -55,7 +55,7 @@ impl Class {
     ) -> VerdictId {
         let group = &self.groups.list[at];
         let (before, verdict) = match group.tag() {
-            Tag::Open => (usize::MAX, FITS),
+            Tag::Open | Tag::Unseen => (usize::MAX, FITS),
             Tag::Rejected(verdict) => (self.groups.verdict(verdict).order, verdict),
             Tag::Alone(node) => return self.judge_alone(framework, cx, pod, node),
         };

@@ -24,12 +24,13 @@ pub(super) enum Tag {
     Rejected(VerdictId),
     /// One node that is evaluated in every attempt, by its name's number.
     Alone(u32),
+    /// Nodes that nobody looked at yet.
+    Unseen,
 }
 
 const KIND: u32 = 62;
 
-/// Set in the first word of the keys of nodes with a score out of range, and of nodes that are yet
-/// to be looked at: an error, should they be feasible.
+/// Beside the tag: nodes with a score out of range, which is an error should they be feasible.
 pub(super) const ODD: u64 = 1 << 61;
 
 impl Tag {
@@ -38,6 +39,7 @@ impl Tag {
             Self::Open => 0,
             Self::Rejected(verdict) => 1 << KIND | u64::from(verdict),
             Self::Alone(node) => 2 << KIND | u64::from(node),
+            Self::Unseen => 3 << KIND,
         }
     }
 
@@ -45,7 +47,8 @@ impl Tag {
         match word >> KIND {
             0 => Self::Open,
             1 => Self::Rejected(word as u32),
-            _ => Self::Alone(word as u32),
+            2 => Self::Alone(word as u32),
+            _ => Self::Unseen,
         }
     }
 }

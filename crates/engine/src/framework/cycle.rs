@@ -43,6 +43,14 @@ impl<S> Slot<S> {
     }
 
     /// The state, be it at rest.
+    pub(super) fn state(&self) -> Option<&S> {
+        match self {
+            Self::Ready(state) | Self::Resting(state) => Some(state),
+            _ => None,
+        }
+    }
+
+    /// The state, be it at rest, to be changed.
     pub(super) fn kept(&mut self) -> Option<&mut S> {
         match self {
             Self::Ready(state) | Self::Resting(state) => Some(state),

@@ -64,20 +64,29 @@ pub trait AnyPlugin {
     fn forgets(&self, pod: &Pod, kind: Kind, namespace: Sym, name: Sym) -> bool;
     fn keep_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Erased>;
     fn filter_rests(&self, state: &dyn State) -> bool;
-    /// Every fact of every change, statically dispatched inside.
+    fn minds_filter(&self, cx: Cx<'_>, state: &dyn State, pod: &Pod, other: &Pod) -> bool;
+    fn minds_score(&self, cx: Cx<'_>, state: &dyn State, pod: &Pod, other: &Pod) -> bool;
+    /// Every fact of the changes at these places, statically dispatched inside.
     fn observe_filter(
         &self,
         cx: Cx<'_>,
         state: &mut dyn State,
         pod: &Pod,
         deltas: &[Delta],
+        places: &[u32],
     ) -> Kept;
     fn see_filter(&self, state: &dyn State, node: &NodeInfo, seen: &mut Vec<u64>);
     fn admit(&self, state: &dyn State, seen: &[u64]) -> Fit;
     fn keep_score(&self, cx: Cx<'_>, pod: &Pod) -> PreScore<Erased>;
     fn score_rests(&self, state: &dyn State) -> bool;
-    fn observe_score(&self, cx: Cx<'_>, state: &mut dyn State, pod: &Pod, deltas: &[Delta])
-    -> Kept;
+    fn observe_score(
+        &self,
+        cx: Cx<'_>,
+        state: &mut dyn State,
+        pod: &Pod,
+        deltas: &[Delta],
+        places: &[u32],
+    ) -> Kept;
     fn see_score(&self, state: &dyn State, pod: &Pod, node: &NodeInfo, seen: &mut Vec<u64>);
     fn weigh(&self, state: &mut dyn State, feasible: &mut dyn Iterator<Item = (&[u64], usize)>);
     fn raw(&self, cx: Cx<'_>, state: &dyn State, pod: &Pod, seen: &[u64]) -> Option<i64>;
@@ -287,15 +296,24 @@ impl<P: Plugin> AnyPlugin for P {
         state: &mut dyn State,
         pod: &Pod,
         deltas: &[Delta],
+        places: &[u32],
     ) -> Kept {
         let state = typed_mut(state);
         let mut kept = Kept::Same;
-        for delta in deltas {
-            delta.facts(|fact, holds| {
+        for place in places {
+            deltas[*place as usize].facts(|fact, holds| {
                 kept = kept.max(Plugin::observe_filter(self, cx, state, pod, fact, holds));
             });
         }
         kept
+    }
+
+    fn minds_filter(&self, cx: Cx<'_>, state: &dyn State, pod: &Pod, other: &Pod) -> bool {
+        Plugin::minds_filter(self, cx, typed(state), pod, other)
+    }
+
+    fn minds_score(&self, cx: Cx<'_>, state: &dyn State, pod: &Pod, other: &Pod) -> bool {
+        Plugin::minds_score(self, cx, typed(state), pod, other)
     }
 
     fn see_filter(&self, state: &dyn State, node: &NodeInfo, seen: &mut Vec<u64>) {
@@ -320,11 +338,12 @@ impl<P: Plugin> AnyPlugin for P {
         state: &mut dyn State,
         pod: &Pod,
         deltas: &[Delta],
+        places: &[u32],
     ) -> Kept {
         let state = typed_mut(state);
         let mut kept = Kept::Same;
-        for delta in deltas {
-            delta.facts(|fact, holds| {
+        for place in places {
+            deltas[*place as usize].facts(|fact, holds| {
                 kept = kept.max(Plugin::observe_score(self, cx, state, pod, fact, holds));
             });
         }

@@ -309,6 +309,11 @@ pub trait Plugin: 'static {
         false
     }
 
+    /// Whether pods like `other` matter to `state` when they come or go.
+    fn minds_filter(&self, _cx: Cx<'_>, _state: &Self::Filter, _pod: &Pod, _other: &Pod) -> bool {
+        true
+    }
+
     /// A fact came to hold or ceased to: keeps `state` as PreFilter would make it.
     fn observe_filter(
         &self,
@@ -339,6 +344,11 @@ pub trait Plugin: 'static {
     /// Whether PreScore would skip now.
     fn score_rests(&self, _state: &Self::Score) -> bool {
         false
+    }
+
+    /// Whether pods like `other` matter to `state` when they come or go.
+    fn minds_score(&self, _cx: Cx<'_>, _state: &Self::Score, _pod: &Pod, _other: &Pod) -> bool {
+        true
     }
 
     /// A fact came to hold or ceased to: keeps `state` as PreScore would make it.

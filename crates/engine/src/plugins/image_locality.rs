@@ -63,6 +63,10 @@ impl Plugin for ImageLocality {
         Some(Self::score_of(cx, pod, |_, image| holds(&node.node, image)))
     }
 
+    fn minds_score(&self, _cx: Cx<'_>, _state: &(), _pod: &Pod, _other: &Pod) -> bool {
+        false
+    }
+
     /// Which of the pod's images the node holds, one bit each.
     fn see_score(&self, _state: &(), pod: &Pod, node: &NodeInfo, seen: &mut Vec<u64>) {
         let holds_any = !node.node.images.is_empty();

@@ -1,13 +1,14 @@
 //! The cluster's present state.
 
+mod change_log;
 mod device_classes;
-mod log;
+mod kin;
 mod node_info;
 mod objects;
 mod pods;
 mod read_keys;
 
-pub use log::{ChangeLog, Delta, Fact, NodeUpdate};
+pub use change_log::{ChangeLog, Delta, Fact, NodeUpdate};
 pub use node_info::NodeInfo;
 pub use objects::Objects;
 pub use read_keys::ReadKeys;
@@ -17,6 +18,7 @@ use crate::model::{
     PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget, PodSelectorOwner,
     ResourceClaim, ResourceNames, ResourceSlice, StorageClass, VolumeAttachment,
 };
+use kin::KinTable;
 use pods::Placed;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -54,6 +56,7 @@ pub struct Snapshot {
     no_labels: Labels,
     log: ChangeLog,
     read_keys: ReadKeys,
+    kin: KinTable,
     /// Namespaces.
     pub namespaces: Objects<Namespace>,
     /// PodDisruptionBudgets.
@@ -112,6 +115,11 @@ impl Snapshot {
     /// What changed lately.
     pub fn log(&self) -> &ChangeLog {
         &self.log
+    }
+
+    /// Placed pods that are the same to selectors, kept together.
+    pub(crate) fn kin(&self) -> &KinTable {
+        &self.kin
     }
 
     /// The labels of a pending pod that others may read.
@@ -337,12 +345,13 @@ impl Snapshot {
         Some(info.node)
     }
 
-    fn note_pod(&mut self, at: usize, pod: &Arc<Pod>, added: bool) {
+    fn note_pod(&mut self, at: usize, pod: &Arc<Pod>, kin: u32, added: bool) {
         let delta = Delta::Pod {
             at: at as u32,
             added,
             node: self.nodes[at].node.clone(),
             pod: pod.clone(),
+            kin,
         };
         self.log.push(delta, self.nodes.len());
     }

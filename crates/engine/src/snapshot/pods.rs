@@ -1,6 +1,7 @@
 //! Pods: those that the API lists, and those that count on a node.
 
 use super::Snapshot;
+use super::kin::KinId;
 use crate::model::Pod;
 use std::sync::Arc;
 use stowplan_base::Sym;
@@ -10,6 +11,9 @@ use stowplan_base::Sym;
 pub(super) struct Placed {
     pod: Arc<Pod>,
     node: Sym,
+    /// Who is like it, and where among them it stands.
+    kin: KinId,
+    place: u32,
 }
 
 impl Snapshot {
@@ -53,15 +57,18 @@ impl Snapshot {
             return alike;
         }
         let old = self.remove_pod(&pod.uid);
+        let (kin, place) = self.kin.add(&pod, node);
         let placed = Placed {
             pod: pod.clone(),
             node,
+            kin,
+            place,
         };
         self.pods.insert(pod.uid.clone(), placed);
         self.read_keys.add_terms(&pod);
         match self.node_position(node) {
             Some(at) => {
-                self.note_pod(at, &pod, true);
+                self.note_pod(at, &pod, kin, true);
                 self.nodes[at].add_pod(pod);
             }
             None => self.orphans.entry(node).or_default().push(pod),
@@ -89,10 +96,16 @@ impl Snapshot {
 
     /// Takes an assigned or assumed pod out; returns it.
     pub fn remove_pod(&mut self, uid: &str) -> Option<Arc<Pod>> {
-        let Placed { pod, node } = self.pods.remove(uid)?;
+        let Placed {
+            pod,
+            node,
+            kin,
+            place,
+        } = self.pods.remove(uid)?;
+        self.leave_kin(kin, place);
         match self.node_position(node) {
             Some(at) => {
-                self.note_pod(at, &pod, false);
+                self.note_pod(at, &pod, kin, false);
                 self.nodes[at].remove_this_pod(&pod);
             }
             None => {
@@ -104,7 +117,32 @@ impl Snapshot {
                 }
             }
         }
+        self.tidy_kin();
         Some(pod)
+    }
+}
+
+impl Snapshot {
+    /// Takes the pod at this place out of its kin.
+    fn leave_kin(&mut self, kin: KinId, place: u32) {
+        let moved = self.kin.remove(kin, place);
+        if let Some(placed) = moved.and_then(|uid| self.pods.get_mut(&uid)) {
+            placed.place = place;
+        }
+    }
+
+    /// Tidies the table of kin up, now and then.
+    pub(super) fn tidy_kin(&mut self) {
+        if !self.kin.is_sparse() {
+            return;
+        }
+        for (uid, kin, place) in self.kin.compact() {
+            if let Some(placed) = self.pods.get_mut(&uid) {
+                (placed.kin, placed.place) = (kin, place);
+            }
+        }
+        // What is logged speaks of kin by their old numbers.
+        self.log.forget();
     }
 }
 

@@ -147,7 +147,29 @@ impl Framework {
         Some(())
     }
 
-    /// Brings kept state up to date.
+    /// Whether pods like `other` matter to kept state when they come or go.
+    pub(crate) fn minds(
+        &self,
+        plan: &Plan,
+        cx: Cx<'_>,
+        cycle: &CycleState,
+        pod: &Pod,
+        other: &Pod,
+    ) -> bool {
+        let filter = |rule: &Rule| {
+            cycle.filter[rule.plugin].state().is_some_and(|state| {
+                self.plugins[rule.plugin].minds_filter(cx, &**state, pod, other)
+            })
+        };
+        let score = |plugin: &usize| {
+            cycle.score[*plugin]
+                .state()
+                .is_some_and(|state| self.plugins[*plugin].minds_score(cx, &**state, pod, other))
+        };
+        plan.domain_filters.iter().any(filter) || plan.domain_scores.iter().any(score)
+    }
+
+    /// Brings kept state up to date after the changes at these places.
     pub(crate) fn observe(
         &self,
         plan: &Plan,
@@ -155,12 +177,13 @@ impl Framework {
         cycle: &mut CycleState,
         pod: &Pod,
         deltas: &[Delta],
+        places: &[u32],
     ) -> Kept {
         let mut kept = Kept::Same;
         for rule in &plan.domain_filters {
             let (plugin, slot) = (&*self.plugins[rule.plugin], &mut cycle.filter[rule.plugin]);
             if let Some(state) = slot.kept() {
-                kept = kept.max(plugin.observe_filter(cx, &mut **state, pod, deltas));
+                kept = kept.max(plugin.observe_filter(cx, &mut **state, pod, deltas, places));
                 let rests = plugin.filter_rests(&**state);
                 if slot.rest(rests) {
                     kept = kept.max(Kept::Regroup);
@@ -170,7 +193,7 @@ impl Framework {
         for &i in &plan.domain_scores {
             let (plugin, slot) = (&*self.plugins[i], &mut cycle.score[i]);
             if let Some(state) = slot.kept() {
-                kept = kept.max(plugin.observe_score(cx, &mut **state, pod, deltas));
+                kept = kept.max(plugin.observe_score(cx, &mut **state, pod, deltas, places));
                 let rests = plugin.score_rests(&**state);
                 if slot.rest(rests) {
                     kept = kept.max(Kept::Regroup);
@@ -324,11 +347,12 @@ impl Framework {
         at.unwrap_or(usize::MAX)
     }
 
-    /// Forgets what the rules that look at anything made of the last pod: nodes are looked at for
-    /// all pods of a class.
-    pub(crate) fn rest_cluster_filters(&self, plan: &Plan, cycle: &mut CycleState) {
+    /// Forgets what the rules that look at anything were asked about one pod.
+    pub(crate) fn forget_cluster_filters(&self, plan: &Plan, cycle: &mut CycleState) {
         for rule in &plan.cluster_filters {
-            cycle.filter[rule.plugin] = Slot::Skipped;
+            if let Some(slot) = cycle.filter.get_mut(rule.plugin) {
+                *slot = Slot::Skipped;
+            }
         }
     }
 

@@ -36,9 +36,8 @@ const HAS_ANTI_AFFINITY: i64 = 2;
 const HAS_EXISTING: i64 = 4;
 
 impl RequiredTerms {
-    /// Counts over the whole cluster.
-    pub(super) fn count(cluster: &Snapshot, pod: &Pod) -> Self {
-        let names = &cluster.names;
+    /// The terms, without anybody counted.
+    fn uncounted(cluster: &Snapshot, pod: &Pod) -> Self {
         let incoming = |terms: &[AffinityTerm]| -> Arc<[IncomingTerm]> {
             terms
                 .iter()
@@ -46,12 +45,18 @@ impl RequiredTerms {
                 .collect()
         };
         let affinity = incoming(pod.required_affinity());
-        let mut state = Self {
-            self_match: matches_all(&affinity, pod, names),
+        Self {
+            self_match: matches_all(&affinity, pod, &cluster.names),
             affinity,
             anti_affinity: incoming(pod.required_anti_affinity()),
             ..Self::default()
-        };
+        }
+    }
+
+    /// Counts over the whole cluster, node by node.
+    pub(super) fn count(cluster: &Snapshot, pod: &Pod) -> Self {
+        let names = &cluster.names;
+        let mut state = Self::uncounted(cluster, pod);
         let namespace_labels = cluster.namespace_labels(pod.namespace);
         let has_terms = state.has_terms();
         for info in cluster.nodes() {
@@ -66,6 +71,59 @@ impl RequiredTerms {
             }
         }
         state
+    }
+
+    /// The same, by way of those whom terms mean.
+    pub(super) fn count_kin(cluster: &Snapshot, pod: &Pod) -> Self {
+        let names = &cluster.names;
+        let mut state = Self::uncounted(cluster, pod);
+        let namespace_labels = cluster.namespace_labels(pod.namespace);
+        let (affinity, anti_affinity) = (state.affinity.clone(), state.anti_affinity.clone());
+        cluster.kin().with_terms_for(&pod.labels, |kin| {
+            let terms = kin.example.required_anti_affinity().iter();
+            let means = |term: &&AffinityTerm| term.matches(pod, namespace_labels, names);
+            if terms.clone().any(|term| means(&term)) {
+                for info in kin.nodes().filter_map(|node| cluster.node(node)) {
+                    for term in terms.clone().filter(means) {
+                        let counts = &mut state.existing_anti_affinity_counts;
+                        counts.add(&info.node.labels, term.topology_key, 1, true);
+                    }
+                }
+            }
+        });
+        if let Some(first) = affinity.first() {
+            cluster.kin().selected(first.selector(), |kin| {
+                if matches_all(&affinity, &kin.example, names) {
+                    for info in kin.nodes().filter_map(|node| cluster.node(node)) {
+                        for term in &*affinity {
+                            let counts = &mut state.affinity_counts;
+                            counts.add(&info.node.labels, term.topology_key, 1, true);
+                        }
+                    }
+                }
+            });
+        }
+        for term in &*anti_affinity {
+            cluster.kin().selected(term.selector(), |kin| {
+                if term.matches(&kin.example, names) {
+                    for info in kin.nodes().filter_map(|node| cluster.node(node)) {
+                        let counts = &mut state.anti_affinity_counts;
+                        counts.add(&info.node.labels, term.topology_key, 1, true);
+                    }
+                }
+            });
+        }
+        state
+    }
+
+    /// Whether pods like `other` count.
+    pub(super) fn minds(&self, cluster: &Snapshot, pod: &Pod, other: &Pod) -> bool {
+        let names = &cluster.names;
+        let namespace_labels = cluster.namespace_labels(pod.namespace);
+        let mut existing = other.required_anti_affinity().iter();
+        existing.any(|term| term.matches(pod, namespace_labels, names))
+            || matches_all(&self.affinity, other, names)
+            || self.anti_affinity.iter().any(|t| t.matches(other, names))
     }
 
     /// Takes note of the topologies, for [`see`](Self::see) and [`observe`](Self::observe).

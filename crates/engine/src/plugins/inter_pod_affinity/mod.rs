@@ -18,7 +18,7 @@ use crate::framework::{
     Registration, Sight, Status, Trial,
 };
 use crate::model::{Kind, Object, Pod, Selector};
-use crate::{Fact, NodeInfo};
+use crate::{Fact, NodeInfo, Snapshot};
 use stowplan_base::Sym;
 
 /// `InterPodAffinityArgs`.
@@ -51,17 +51,24 @@ impl InterPodAffinity {
         Self { args }
     }
 
-    fn required_terms(cx: Cx<'_>, pod: &Pod) -> Result<RequiredTerms, Status> {
+    /// What is wrong with the pod's terms.
+    fn check(pod: &Pod) -> Result<(), Status> {
         match &pod.affinity_error {
             Some(error) => Err(Status::made(
                 Code::UnschedulableAndUnresolvable,
                 format!("parsing pod: {error}"),
             )),
-            None => Ok(RequiredTerms::count(cx.cluster, pod)),
+            None => Ok(()),
         }
     }
 
-    fn preferred_terms(&self, cx: Cx<'_>, pod: &Pod) -> PreScore<PreferredTerms> {
+    /// Preferred terms, counted by `weigh` if there is anything to be counted.
+    fn preferred_terms(
+        &self,
+        cx: Cx<'_>,
+        pod: &Pod,
+        weigh: fn(&Snapshot, &Pod, i32) -> PreferredTerms,
+    ) -> PreScore<PreferredTerms> {
         let has_preferred =
             !pod.preferred_affinity().is_empty() || !pod.preferred_anti_affinity().is_empty();
         if self.args.ignore_preferred_terms_of_existing_pods && !has_preferred {
@@ -71,7 +78,7 @@ impl InterPodAffinity {
             return PreScore::Failed(Status::error(format!("failed to parse pod: {error}")));
         }
         let hard_weight = self.args.hard_pod_affinity_weight;
-        PreScore::Ready(PreferredTerms::weigh(cx.cluster, pod, hard_weight))
+        PreScore::Ready(weigh(cx.cluster, pod, hard_weight))
     }
 }
 
@@ -89,11 +96,14 @@ impl Plugin for InterPodAffinity {
     type Score = PreferredTerms;
 
     fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<RequiredTerms> {
-        match Self::required_terms(cx, pod) {
-            Ok(terms) if terms.restricts_nothing() => PreFilter::Skip,
-            Ok(terms) => PreFilter::Ready(terms),
-            Err(status) => PreFilter::Rejected(status),
+        if let Err(status) = Self::check(pod) {
+            return PreFilter::Rejected(status);
         }
+        let terms = RequiredTerms::count(cx.cluster, pod);
+        if terms.restricts_nothing() {
+            return PreFilter::Skip;
+        }
+        PreFilter::Ready(terms)
     }
 
     fn filter_unprepared(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<RequiredTerms, Status> {
@@ -129,10 +139,15 @@ impl Plugin for InterPodAffinity {
     }
 
     fn keep_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<RequiredTerms> {
-        match Self::required_terms(cx, pod) {
-            Ok(terms) => PreFilter::Ready(terms.with_topologies(cx.cluster)),
-            Err(status) => PreFilter::Rejected(status),
+        if let Err(status) = Self::check(pod) {
+            return PreFilter::Rejected(status);
         }
+        let terms = RequiredTerms::count_kin(cx.cluster, pod);
+        PreFilter::Ready(terms.with_topologies(cx.cluster))
+    }
+
+    fn minds_filter(&self, cx: Cx<'_>, state: &RequiredTerms, pod: &Pod, other: &Pod) -> bool {
+        state.minds(cx.cluster, pod, other)
     }
 
     fn filter_rests(&self, state: &RequiredTerms) -> bool {
@@ -164,14 +179,14 @@ impl Plugin for InterPodAffinity {
         pod: &Pod,
         _feasible: &[&NodeInfo],
     ) -> PreScore<PreferredTerms> {
-        match self.preferred_terms(cx, pod) {
+        match self.preferred_terms(cx, pod, PreferredTerms::weigh) {
             PreScore::Ready(terms) if terms.is_empty() => PreScore::Skip,
             found => found,
         }
     }
 
     fn keep_score(&self, cx: Cx<'_>, pod: &Pod) -> PreScore<PreferredTerms> {
-        match self.preferred_terms(cx, pod) {
+        match self.preferred_terms(cx, pod, PreferredTerms::weigh_kin) {
             PreScore::Ready(terms) => PreScore::Ready(terms.with_topologies(cx.cluster)),
             found => found,
         }
@@ -179,6 +194,10 @@ impl Plugin for InterPodAffinity {
 
     fn score_rests(&self, state: &PreferredTerms) -> bool {
         state.is_empty()
+    }
+
+    fn minds_score(&self, cx: Cx<'_>, state: &PreferredTerms, pod: &Pod, other: &Pod) -> bool {
+        state.minds(cx.cluster, pod, other)
     }
 
     fn observe_score(

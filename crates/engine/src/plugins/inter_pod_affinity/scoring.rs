@@ -19,8 +19,8 @@ pub struct PreferredTerms {
 }
 
 impl PreferredTerms {
-    /// Weighs every existing pod.
-    pub(super) fn weigh(cluster: &Snapshot, pod: &Pod, hard_weight: i32) -> Self {
+    /// The terms, without anybody weighed.
+    fn unweighed(cluster: &Snapshot, pod: &Pod, hard_weight: i32) -> Self {
         let incoming = |terms: &[WeightedAffinityTerm], sign: i64| -> Vec<(IncomingTerm, i64)> {
             let weighted = |t: &WeightedAffinityTerm| {
                 let term = IncomingTerm::new(&t.term, cluster);
@@ -30,11 +30,16 @@ impl PreferredTerms {
         };
         let mut own = incoming(pod.preferred_affinity(), 1);
         own.extend(incoming(pod.preferred_anti_affinity(), -1));
-        let mut state = Self {
+        Self {
             own: own.into(),
             hard_weight,
             ..Self::default()
-        };
+        }
+    }
+
+    /// Weighs every existing pod, node by node.
+    pub(super) fn weigh(cluster: &Snapshot, pod: &Pod, hard_weight: i32) -> Self {
+        let mut state = Self::unweighed(cluster, pod, hard_weight);
         let names = &cluster.names;
         let namespace_labels = cluster.namespace_labels(pod.namespace);
         for info in cluster.nodes() {
@@ -49,6 +54,43 @@ impl PreferredTerms {
             }
         }
         state
+    }
+
+    /// The same, by way of those whom terms mean.
+    pub(super) fn weigh_kin(cluster: &Snapshot, pod: &Pod, hard_weight: i32) -> Self {
+        let mut state = Self::unweighed(cluster, pod, hard_weight);
+        let names = &cluster.names;
+        let namespace_labels = cluster.namespace_labels(pod.namespace);
+        for (term, weight) in &*state.own.clone() {
+            cluster.kin().selected(term.selector(), |kin| {
+                if term.matches(&kin.example, names) {
+                    for info in kin.nodes().filter_map(|node| cluster.node(node)) {
+                        let labels = &info.node.labels;
+                        state.worth.add(labels, term.topology_key, *weight, true);
+                    }
+                }
+            });
+        }
+        cluster.kin().with_terms_for(&pod.labels, |kin| {
+            for (term, weight) in terms_of_existing(&kin.example, hard_weight) {
+                if term.matches(pod, namespace_labels, names) {
+                    for info in kin.nodes().filter_map(|node| cluster.node(node)) {
+                        let labels = &info.node.labels;
+                        state.worth.add(labels, term.topology_key, weight, true);
+                    }
+                }
+            }
+        });
+        state
+    }
+
+    /// Whether pods like `other` count.
+    pub(super) fn minds(&self, cluster: &Snapshot, pod: &Pod, other: &Pod) -> bool {
+        let names = &cluster.names;
+        let namespace_labels = cluster.namespace_labels(pod.namespace);
+        let mut existing = terms_of_existing(other, self.hard_weight);
+        existing.any(|(term, _)| term.matches(pod, namespace_labels, names))
+            || self.own.iter().any(|(term, _)| term.matches(other, names))
     }
 
     /// Takes note of the topologies, for [`see`](Self::see) and [`observe`](Self::observe).

@@ -39,6 +39,11 @@ impl IncomingTerm {
         }
     }
 
+    /// Which pods it selects, in its namespaces.
+    pub(super) fn selector(&self) -> &Selector {
+        &self.selector
+    }
+
     /// Whether the term means `pod`.
     pub(super) fn matches(&self, pod: &Pod, names: &Names) -> bool {
         (self.any_namespace || self.namespaces.binary_search(&pod.namespace).is_ok())

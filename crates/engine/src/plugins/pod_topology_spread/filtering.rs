@@ -27,8 +27,42 @@ struct HardConstraint {
 }
 
 impl HardConstraints {
-    /// Counts the matching pods per domain over the whole cluster.
+    /// Counts the matching pods per domain over the whole cluster, node by node.
     pub(super) fn count(cluster: &Snapshot, pod: &Pod, constraints: Vec<Constraint>) -> Self {
+        let names = &cluster.names;
+        let mut state = Self::uncounted(cluster, pod, constraints);
+        for info in cluster.nodes() {
+            let all_keys = state.has_all_keys(&info.node);
+            for hard in state.0.iter_mut().filter(|_| all_keys) {
+                let pods = hard.constraint.count(&info.pods, pod.namespace, names);
+                hard.count_pods(pod, &info.node, names, pods);
+            }
+        }
+        state
+    }
+
+    /// The same, by way of those whom the selectors mean.
+    pub(super) fn count_kin(cluster: &Snapshot, pod: &Pod, constraints: Vec<Constraint>) -> Self {
+        let names = &cluster.names;
+        let mut state = Self::uncounted(cluster, pod, constraints);
+        for i in 0..state.0.len() {
+            let constraint = state.0[i].constraint.clone();
+            cluster.kin().selected(&constraint.selector, |kin| {
+                if !constraint.counts(&kin.example, pod.namespace, names) {
+                    return;
+                }
+                for info in kin.nodes().filter_map(|node| cluster.node(node)) {
+                    if state.has_all_keys(&info.node) {
+                        state.0[i].count_pods(pod, &info.node, names, 1);
+                    }
+                }
+            });
+        }
+        state
+    }
+
+    /// The domains, without any pods.
+    fn uncounted(cluster: &Snapshot, pod: &Pod, constraints: Vec<Constraint>) -> Self {
         let names = &cluster.names;
         let hard = |constraint: Constraint| HardConstraint {
             self_match: constraint.selector.matches(&pod.labels, names),
@@ -39,18 +73,17 @@ impl HardConstraints {
         let mut state = Self(constraints.into_iter().map(hard).collect());
         for info in cluster.nodes() {
             state.observe_node(pod, &info.node, true, names);
-            let all_keys = state.has_all_keys(&info.node);
-            for hard in state.0.iter_mut().filter(|_| all_keys) {
-                hard.count_pods(pod, &info.node, names, |constraint| {
-                    constraint.count(&info.pods, pod.namespace, names)
-                });
-            }
         }
-        let nodes = cluster.nodes().len();
         for hard in &mut state.0 {
-            hard.fine = hard.domains.len() * 2 > nodes;
+            hard.fine = hard.domains.len() * 2 > cluster.nodes().len();
         }
         state
+    }
+
+    /// Whether pods like `other` count.
+    pub(super) fn minds(&self, pod: &Pod, other: &Pod, names: &Names) -> bool {
+        let mut constraints = self.0.iter().map(|hard| &hard.constraint);
+        constraints.any(|constraint| constraint.counts(other, pod.namespace, names))
     }
 
     fn has_all_keys(&self, node: &Node) -> bool {
@@ -110,7 +143,7 @@ impl HardConstraints {
                 (true, true) => 1,
                 (true, false) => -1,
             };
-            kept = kept.max(hard.count_pods(pod, node, names, |_| delta));
+            kept = kept.max(hard.count_pods(pod, node, names, delta));
         }
         kept
     }
@@ -156,7 +189,7 @@ impl HardConstraints {
         }
         for hard in &mut self.0 {
             if hard.constraint.selector.matches(&other.labels, names) {
-                hard.count_pods(pod, node, names, |_| delta);
+                hard.count_pods(pod, node, names, delta);
             }
         }
     }
@@ -168,13 +201,7 @@ impl HardConstraint {
     }
 
     /// Counts pods on a node that bears all keys in or out, if the node counts.
-    fn count_pods(
-        &mut self,
-        pod: &Pod,
-        node: &Node,
-        names: &Names,
-        pods: impl Fn(&Constraint) -> i64,
-    ) -> Kept {
+    fn count_pods(&mut self, pod: &Pod, node: &Node, names: &Names, pods: i64) -> Kept {
         let Some(value) = node.labels.get(self.constraint.topology_key) else {
             return Kept::Same;
         };
@@ -182,7 +209,7 @@ impl HardConstraint {
             return Kept::Same;
         }
         let id = self.domains.intern(value);
-        self.domains.add_pods(id, pods(&self.constraint));
+        self.domains.add_pods(id, pods);
         if self.fine && self.domains.bearers(id) > 1 {
             return Kept::Regroup;
         }

@@ -94,6 +94,19 @@ impl PodTopologySpread {
     }
 }
 
+impl PodTopologySpread {
+    /// The soft constraints that hold for the pod, if any, and whether nodes that lack a topology
+    /// key are left out.
+    fn soft_constraints(&self, cx: Cx<'_>, pod: &Pod) -> Option<(Vec<Constraint>, bool)> {
+        let constraints = self.constraints(cx, pod, UnsatisfiableAction::ScheduleAnyway);
+        if constraints.is_empty() || cx.cluster.nodes().is_empty() {
+            return None;
+        }
+        let require_all_keys = !pod.spread_constraints.is_empty() || !self.system_defaulted;
+        Some((constraints, require_all_keys))
+    }
+}
+
 fn system_default(topology_key: Sym, max_skew: i32) -> SpreadConstraint {
     SpreadConstraint {
         max_skew,
@@ -154,6 +167,18 @@ impl Plugin for PodTopologySpread {
         state.update_with_pod(pod, other, &node.node, delta, &cx.cluster.names);
     }
 
+    fn keep_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<HardConstraints> {
+        let constraints = self.constraints(cx, pod, UnsatisfiableAction::DoNotSchedule);
+        if constraints.is_empty() {
+            return PreFilter::Skip;
+        }
+        PreFilter::Ready(HardConstraints::count_kin(cx.cluster, pod, constraints))
+    }
+
+    fn minds_filter(&self, cx: Cx<'_>, state: &HardConstraints, pod: &Pod, other: &Pod) -> bool {
+        state.minds(pod, other, &cx.cluster.names)
+    }
+
     fn observe_filter(
         &self,
         cx: Cx<'_>,
@@ -190,25 +215,24 @@ impl Plugin for PodTopologySpread {
         pod: &Pod,
         feasible: &[&NodeInfo],
     ) -> PreScore<SoftConstraints> {
-        let mut found = self.keep_score(cx, pod);
-        if let PreScore::Ready(state) = &mut found {
-            state.weigh_nodes(feasible);
-        }
-        found
+        let Some((constraints, require_all_keys)) = self.soft_constraints(cx, pod) else {
+            return PreScore::Skip;
+        };
+        let mut state = SoftConstraints::count(cx.cluster, pod, constraints, require_all_keys);
+        state.weigh_nodes(feasible);
+        PreScore::Ready(state)
     }
 
     fn keep_score(&self, cx: Cx<'_>, pod: &Pod) -> PreScore<SoftConstraints> {
-        let constraints = self.constraints(cx, pod, UnsatisfiableAction::ScheduleAnyway);
-        if constraints.is_empty() || cx.cluster.nodes().is_empty() {
+        let Some((constraints, require_all_keys)) = self.soft_constraints(cx, pod) else {
             return PreScore::Skip;
-        }
-        let require_all_keys = !pod.spread_constraints.is_empty() || !self.system_defaulted;
-        PreScore::Ready(SoftConstraints::count(
-            cx.cluster,
-            pod,
-            constraints,
-            require_all_keys,
-        ))
+        };
+        let state = SoftConstraints::count_kin(cx.cluster, pod, constraints, require_all_keys);
+        PreScore::Ready(state)
+    }
+
+    fn minds_score(&self, cx: Cx<'_>, state: &SoftConstraints, pod: &Pod, other: &Pod) -> bool {
+        state.minds(pod, other, &cx.cluster.names)
     }
 
     fn observe_score(

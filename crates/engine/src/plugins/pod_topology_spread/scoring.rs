@@ -128,7 +128,7 @@ impl SoftConstraint {
 }
 
 impl SoftConstraints {
-    /// Counts the matching pods of every domain.
+    /// Counts the matching pods of every domain, node by node.
     pub(super) fn count(
         cluster: &Snapshot,
         pod: &Pod,
@@ -136,12 +136,8 @@ impl SoftConstraints {
         require_all_keys: bool,
     ) -> Self {
         let names = &cluster.names;
-        let mut state = Self {
-            constraints: constraints.into_iter().map(SoftConstraint::new).collect(),
-            require_all_keys,
-        };
+        let mut state = Self::uncounted(cluster, constraints, require_all_keys);
         for info in cluster.nodes() {
-            state.know(&info.node);
             if state.ignores(&info.node) {
                 continue;
             }
@@ -153,6 +149,49 @@ impl SoftConstraints {
             }
         }
         state
+    }
+
+    /// The same, by way of those whom the selectors mean.
+    pub(super) fn count_kin(
+        cluster: &Snapshot,
+        pod: &Pod,
+        constraints: Vec<Constraint>,
+        require_all_keys: bool,
+    ) -> Self {
+        let names = &cluster.names;
+        let mut state = Self::uncounted(cluster, constraints, require_all_keys);
+        for i in 0..state.constraints.len() {
+            let constraint = state.constraints[i].constraint.clone();
+            cluster.kin().selected(&constraint.selector, |kin| {
+                if !constraint.counts(&kin.example, pod.namespace, names) {
+                    return;
+                }
+                for info in kin.nodes().filter_map(|node| cluster.node(node)) {
+                    if !state.ignores(&info.node) {
+                        state.constraints[i].count_pods(pod, &info.node, 1, names);
+                    }
+                }
+            });
+        }
+        state
+    }
+
+    /// The domains, without any pods.
+    fn uncounted(cluster: &Snapshot, constraints: Vec<Constraint>, require_all_keys: bool) -> Self {
+        let mut state = Self {
+            constraints: constraints.into_iter().map(SoftConstraint::new).collect(),
+            require_all_keys,
+        };
+        for info in cluster.nodes() {
+            state.know(&info.node);
+        }
+        state
+    }
+
+    /// Whether pods like `other` count.
+    pub(super) fn minds(&self, pod: &Pod, other: &Pod, names: &Names) -> bool {
+        let mut constraints = self.constraints.iter().map(|soft| &soft.constraint);
+        constraints.any(|constraint| constraint.counts(other, pod.namespace, names))
     }
 
     fn ignores(&self, node: &Node) -> bool {

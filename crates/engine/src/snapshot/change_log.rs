@@ -18,6 +18,8 @@ pub enum Delta {
         node: Arc<Node>,
         /// The pod.
         pod: Arc<Pod>,
+        /// The number of the pod's kin.
+        kin: u32,
     },
     /// A node appeared at the end of the list.
     NodeAdded {
@@ -135,6 +137,12 @@ impl ChangeLog {
             None => (&a[skip..], b),
             Some(skip) => (&[], b.get(skip..)?),
         })
+    }
+
+    /// Forgets all changes.
+    pub(super) fn forget(&mut self) {
+        self.first = self.end() + 1;
+        self.deltas.clear();
     }
 
     /// Notes a change. Of a cluster of this many nodes so many changes are remembered that
