@@ -18,8 +18,9 @@ use stowplan_engine::model::Object;
 
 /// Upstream creates all pods of a step at once; here they arrive in bursts of so many.
 const BURST: usize = 1000;
-/// Bursts while the plain path is sampled.
-const SMALL_BURST: usize = 100;
+/// Pods that preempt arrive in smaller bursts. Each is tried twice, with its victims leaving and at
+/// least a second's backoff in between; upstream tries about so many others in that second.
+const PREEMPTING_BURST: usize = 100;
 /// How long the plain path is sampled.
 const SAMPLE: Duration = Duration::from_secs(2);
 /// Pods that could not be placed get so much of the virtual clock's time for another try.
@@ -36,21 +37,25 @@ pub(super) fn run(
     progress: Progress<'_>,
 ) -> Result<Report> {
     machine::reset_peak_rss();
+    let burst = match workload.preempts() {
+        true => PREEMPTING_BURST,
+        false => BURST,
+    };
     let (mut report, pods) = {
         let mut stage = Stage::set(workload, scale, seed)?;
         let pods = scale.pods(workload.measured());
         stage.start(pods);
-        stage.measure(pods, BURST, None, progress);
+        stage.measure(pods, burst, None, progress);
         (stage.report(workload, pods), pods)
     };
     // What follows is not the workload's memory.
     report.peak_rss_mib = machine::peak_rss_mib();
     let mut stage = Stage::set(workload, scale, seed)?;
     let half = pods / 2;
-    stage.measure(half, BURST, None, &mut |_| {});
+    stage.measure(half, burst, None, &mut |_| {});
     stage.drive.scheduler.set_path(Path::Plain);
     stage.start(pods - half);
-    stage.measure(pods - half, SMALL_BURST, Some(SAMPLE), &mut |_| {});
+    stage.measure(pods - half, burst, Some(SAMPLE), &mut |_| {});
     report.set_plain(stage.drive.meter.decisions_per_s());
     Ok(report.rounded())
 }
@@ -231,9 +236,13 @@ impl Stage {
                 self.drive.upsert(owner, Object::Pod(pod));
             }
             while self.step() {
-                if self.is_over(limit) {
+                // After preemptions, pods of the burst are still to come back for their decision.
+                if self.drive.evicted == 0 && self.is_over(limit) {
                     return;
                 }
+            }
+            if self.is_over(limit) {
+                return;
             }
             done += burst;
             progress(done as f64 / count as f64);

@@ -102,6 +102,12 @@ impl Workload {
         };
         self.steps.iter().map(measured).sum()
     }
+
+    /// Whether the measured pods have to preempt others.
+    pub(super) fn preempts(&self) -> bool {
+        let preempts = |step: &Step| matches!(step, Step::Measure(_, Source::Template(template), _) if template.priority > 0);
+        self.steps.iter().any(preempts)
+    }
 }
 
 /// The share of a workload that is run.
