@@ -81,7 +81,7 @@ fn check(name: &str, text: &str, problems: &mut Vec<String>) {
         let at = i + 1;
         if pure && name != LOOKUP {
             let code = line.split("//").next().unwrap_or_default();
-            for (word, why) in IMPURE.iter().filter(|(word, _)| code.contains(word)) {
+            for (word, why) in IMPURE.iter().filter(|(word, _)| mentions(code, word)) {
                 problems.push(format!("{name}:{at}: {word:?} in a pure crate: {why}"));
             }
         }
@@ -92,6 +92,14 @@ fn check(name: &str, text: &str, problems: &mut Vec<String>) {
             problems.push(format!("{name}:{at}: {word} is left over"));
         }
     }
+}
+
+/// Whether a word occurs, and not only as the end of a longer name.
+fn mentions(code: &str, word: &str) -> bool {
+    let goes_on = |c: char| c.is_alphanumeric() || c == '_';
+    let part_of_name = word.starts_with(goes_on);
+    code.match_indices(word)
+        .any(|(at, _)| !(part_of_name && code[..at].ends_with(goes_on)))
 }
 
 #[cfg(test)]
@@ -111,6 +119,8 @@ mod tests {
             1
         );
         assert!(found("crates/engine/src/a.rs", "// no HashMap here").is_empty());
+        assert_eq!(found("crates/engine/src/a.rs", "use log::info;").len(), 1);
+        assert!(found("crates/engine/src/a.rs", "use change_log::Delta;").is_empty());
         assert!(found("crates/cli/src/a.rs", "let m = HashMap::new();").is_empty());
         assert!(found(LOOKUP, "use std::collections::HashMap;").is_empty());
     }
