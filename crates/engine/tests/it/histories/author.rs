@@ -361,6 +361,9 @@ impl Author {
     fn churn(&mut self, names: &mut Names) -> Event {
         let mut pod = self.new_pod(names);
         pod.node_name = Some(self.maker(names).node_name());
+        if self.dice.chance(10) {
+            return Event::Parade(Arc::new(pod), 300 + self.dice.below(2_500));
+        }
         let times = *self.dice.pick(&[2, 40, 300, 5_000]);
         Event::Churn(Arc::new(pod), times)
     }

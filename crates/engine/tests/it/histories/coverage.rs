@@ -21,6 +21,7 @@ pub(super) const WANTED: &[Wanted] = &[
     ("nominate", 100, &[""]),
     ("denominate", 100, &[""]),
     ("churn", 100, &[""]),
+    ("parade", 20, &[""]),
     ("class", 20_000, &["warm"]),
     ("class", 1000, &["opened"]),
     (
@@ -61,7 +62,6 @@ pub(super) const WANTED: &[Wanted] = &[
             "DynamicResources",
             "InterPodAffinity",
             "NodeAffinity",
-            "NodeVolumeLimits",
             "PodTopologySpread",
             "VolumeBinding",
         ],
@@ -136,6 +136,7 @@ impl Coverage {
             Event::Nominate(..) => ("nominate", ""),
             Event::Denominate(_) => ("denominate", ""),
             Event::Churn(..) => ("churn", ""),
+            Event::Parade(..) => ("parade", ""),
             Event::Decide(..) => ("comparison", ""),
         };
         self.count(what, whose);

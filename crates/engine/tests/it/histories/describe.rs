@@ -1,6 +1,7 @@
 //! Events as a person reads them: names instead of symbols, and only what is worth mentioning.
 
 use super::event::{Event, World};
+use super::maker::POD_NAME;
 use std::fmt::Debug;
 use stowplan_base::Names;
 use stowplan_engine::model::{Object, Pod};
@@ -49,6 +50,10 @@ pub(super) fn describe(event: &Event, world: &World) -> String {
         Event::Churn(pod, times) => format!(
             "add and remove {times} times Pod {}: {}",
             pod.uid,
+            pod_text(pod, &[], names)
+        ),
+        Event::Parade(pod, times) => format!(
+            "add and remove {times} pods of different {POD_NAME}: {}",
             pod_text(pod, &[], names)
         ),
         Event::Decide(pod, profile) => format!(

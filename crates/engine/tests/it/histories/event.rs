@@ -1,10 +1,11 @@
 //! What happens in a history, and the cluster that it happens to.
 
+use super::maker::POD_NAME;
 use std::sync::Arc;
 use stowplan_base::{Names, Sym};
 use stowplan_engine::Snapshot;
 use stowplan_engine::framework::Cx;
-use stowplan_engine::model::{Kind, Node, Object, Pod};
+use stowplan_engine::model::{Kind, Labels, Node, Object, Pod};
 use stowplan_engine::plugins::default_preemption::Preempting;
 use stowplan_engine::queue::Nominator;
 
@@ -26,6 +27,8 @@ pub(super) enum Event {
     Denominate(Arc<str>),
     /// A pod comes and goes, so many times.
     Churn(Arc<Pod>, usize),
+    /// So many pods come and go one after the other, alike but for their names and one label.
+    Parade(Arc<Pod>, usize),
     /// Both paths decide about the pod, in the profile of this number.
     Decide(Arc<Pod>, usize),
 }
@@ -90,7 +93,28 @@ impl World {
                     self.snapshot.remove_pod(&pod.uid);
                 }
             }
+            Event::Parade(pod, times) => {
+                let pod = self.with_columns(pod);
+                for n in 0..*times {
+                    let pod = self.marcher(&pod, n);
+                    let uid = pod.uid.clone();
+                    self.snapshot.upsert(Object::Pod(Arc::new(pod)));
+                    self.snapshot.remove_pod(&uid);
+                }
+            }
             Event::Decide(..) => {}
+        }
+    }
+
+    fn marcher(&mut self, pod: &Pod, n: usize) -> Pod {
+        let text = format!("parade-{n}");
+        let names = &mut self.snapshot.names;
+        let own = (names.intern(POD_NAME), names.intern(&text));
+        Pod {
+            name: own.1,
+            uid: text.into(),
+            labels: Labels::new(pod.labels.iter().chain([own])),
+            ..pod.clone()
         }
     }
 

@@ -135,6 +135,7 @@ fn simpler_pod(event: &Event, simpler: fn(&mut Pod)) -> Event {
         Event::Assume(pod, node) => Event::Assume(simple(pod), *node),
         Event::Nominate(pod, node) => Event::Nominate(simple(pod), *node),
         Event::Churn(pod, times) => Event::Churn(simple(pod), *times),
+        Event::Parade(pod, times) => Event::Parade(simple(pod), *times),
         Event::Decide(pod, profile) => Event::Decide(simple(pod), *profile),
         other => other.clone(),
     }
