@@ -25,8 +25,8 @@ pub(super) struct Scratch {
     key: Vec<u64>,
     /// Positions of nodes that changed.
     dirty: Vec<u32>,
-    /// One bit per node: whether it is in `dirty`.
-    is_dirty: Vec<u64>,
+    /// One byte per node: what changed of it.
+    marks: Vec<Mark>,
     /// Which of a run of changes matter.
     places: Vec<u32>,
     /// Raw scores of one plugin, group by group.
@@ -37,22 +37,32 @@ pub(super) struct Scratch {
     pub(super) feasible: Vec<u32>,
 }
 
+/// What changed of a node; the greater includes the lesser.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+enum Mark {
+    #[default]
+    Nothing,
+    /// Pods on it that no domain counts.
+    Pods,
+    /// Anything.
+    All,
+}
+
 impl Scratch {
-    fn mark(&mut self, at: u32) {
-        let (word, bit) = (at as usize / 64, 1 << (at % 64));
-        if self.is_dirty.len() <= word {
-            self.is_dirty.resize(word + 1, 0);
+    fn mark(&mut self, at: u32, mark: Mark) {
+        if self.marks.len() <= at as usize {
+            self.marks.resize(at as usize + 1, Mark::Nothing);
         }
-        if self.is_dirty[word] & bit == 0 {
-            self.is_dirty[word] |= bit;
+        let before = &mut self.marks[at as usize];
+        if *before == Mark::Nothing {
             self.dirty.push(at);
         }
+        *before = mark.max(*before);
     }
 
-    fn take_mark(&mut self) -> Option<u32> {
+    fn take_mark(&mut self) -> Option<(u32, Mark)> {
         let at = self.dirty.pop()?;
-        self.is_dirty[at as usize / 64] = 0;
-        Some(at)
+        Some((at, std::mem::take(&mut self.marks[at as usize])))
     }
 }
 
@@ -194,7 +204,7 @@ impl Class {
             return;
         }
         if let Some(at) = self.overlooked.take() {
-            scratch.mark(at);
+            scratch.mark(at, Mark::All);
         }
         let mut kept = Kept::Same;
         for deltas in [a, b] {
@@ -208,7 +218,7 @@ impl Class {
         }
         for node in nominations {
             if let Some(at) = cx.cluster.node_position(*node) {
-                scratch.mark(at as u32);
+                scratch.mark(at as u32, Mark::All);
             }
         }
         self.seen = cx.cluster.log().end();
@@ -220,10 +230,12 @@ impl Class {
             while scratch.take_mark().is_some() {}
             self.regroup(profile, cx, scratch);
         } else {
-            while let Some(at) = scratch.take_mark() {
-                if (at as usize) < self.rows.len() {
-                    self.look(profile, cx, at as usize, None, scratch);
+            while let Some((at, mark)) = scratch.take_mark() {
+                let at = at as usize;
+                if at >= self.rows.len() || mark == Mark::Pods && self.touch_up(profile, cx, at) {
+                    continue;
                 }
+                self.look(profile, cx, at, None, scratch);
             }
         }
     }
@@ -245,26 +257,28 @@ impl Class {
         for (place, delta) in (0..).zip(deltas) {
             match delta {
                 Delta::Pod { at, pod, kin, .. } => {
-                    scratch.mark(*at);
                     let (cycle, own) = (&self.cycle, &self.example);
                     let minds = || framework.minds(plan, cx, cycle, own, pod);
                     if self.minded.get(*kin, minds) {
                         scratch.places.push(place);
+                        scratch.mark(*at, Mark::All);
+                    } else {
+                        scratch.mark(*at, Mark::Pods);
                     }
                     continue;
                 }
                 Delta::NodeUpdated { at, .. } => {
-                    scratch.mark(*at);
+                    scratch.mark(*at, Mark::All);
                     self.stale = true;
                 }
                 Delta::NodeAdded { .. } => {
-                    scratch.mark(self.rows.len() as u32);
+                    scratch.mark(self.rows.len() as u32, Mark::All);
                     self.push_row();
                     self.stale = true;
                 }
                 Delta::NodeRemoved { at, .. } => {
                     self.remove_row(*at as usize);
-                    scratch.mark(*at);
+                    scratch.mark(*at, Mark::All);
                     self.stale = true;
                 }
                 Delta::Object {
@@ -320,6 +334,44 @@ impl Class {
             self.push_row();
             self.look(profile, cx, at, None, scratch);
         }
+    }
+
+    /// Brings a row up to date whose node is the same but for pods that no domain counts; returns
+    /// whether that was possible.
+    fn touch_up(
+        &mut self,
+        Profile { framework, plan }: Profile<'_>,
+        cx: Cx<'_>,
+        at: usize,
+    ) -> bool {
+        let (cycle, pod) = (&self.cycle, &*self.example);
+        let node = &cx.cluster.nodes()[at];
+        let group = &self.groups.list[self.rows[at].group as usize];
+        match group.tag() {
+            Tag::Open if !group.is_odd() && !plan.pods_compare && framework.packing().is_none() => {
+            }
+            Tag::Rejected(verdict) if !has_nominated(cx, pod, node) => {
+                // Whoever rejected it does not care for pods, nor does anybody before.
+                let order = self.groups.verdict(verdict).order;
+                return plan
+                    .pod_filters
+                    .first()
+                    .is_none_or(|first| order < first.order);
+            }
+            _ => return false,
+        }
+        let rejected = framework.first_rejection(&plan.pod_filters, cx, cycle, pod, node);
+        if rejected.is_err() || has_nominated(cx, pod, node) {
+            return false;
+        }
+        let Some(score) = self.absolute_score(framework, plan, cx, node) else {
+            return false;
+        };
+        if self.rows[at].score != score {
+            self.rows[at].score = score;
+            self.blocks.touch(at);
+        }
+        true
     }
 
     /// Looks at one node again, for all pods of the class or for one alone: a pod's own nomination
@@ -414,18 +466,33 @@ impl Class {
         for &plugin in &plan.domain_scores {
             framework.see_score(plugin, cycle, pod, node, key);
         }
+        self.absolute_score(framework, plan, cx, node)
+            .unwrap_or_else(|| {
+                key[0] |= ODD;
+                0
+            })
+    }
+
+    /// The scores that need no comparison; `None` if one is out of range.
+    fn absolute_score(
+        &self,
+        framework: &Framework,
+        plan: &Plan,
+        cx: Cx<'_>,
+        node: &NodeInfo,
+    ) -> Option<i32> {
+        let (cycle, pod) = (&self.cycle, &*self.example);
         let mut sum = 0;
         for &plugin in &plan.absolute_scores {
             if framework.scores(plugin, cycle) {
                 let score = framework.score(plugin, cx, cycle, pod, node).unwrap_or(0);
                 if !(0..=MAX_NODE_SCORE).contains(&score) {
-                    key[0] |= ODD;
-                    return 0;
+                    return None;
                 }
                 sum += score * framework.weight(plugin);
             }
         }
-        sum as i32
+        Some(sum as i32)
     }
 
     /// The verdict of the filters with and without the nominated pods, where no filter looks at

@@ -3,6 +3,8 @@
 /// How far a rule looks beyond the pod.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sight {
+    /// At the node object alone: which pods are on the node does not matter.
+    Object,
     /// At the node and the pods on it, and at device classes. What changes nothing there changes
     /// no answer.
     Node,

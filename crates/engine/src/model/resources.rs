@@ -165,13 +165,25 @@ pub(crate) fn is_extended_name(name: &str) -> bool {
 /// Scalars that are 0 but mentioned are indistinguishable from absent ones: no rule tells them
 /// apart.
 #[derive(Clone, Debug, Default)]
-pub struct Resources(Vec<i64>);
+pub struct Resources {
+    /// Cpu, memory, ephemeral storage and pods lie where the object lies: every decision reads them.
+    native: [i64; NATIVE],
+    scalars: Vec<i64>,
+}
+
+/// How many columns are not scalars.
+const NATIVE: usize = 4;
 
 impl PartialEq for Resources {
     fn eq(&self, other: &Self) -> bool {
-        let shared = self.0.len().min(other.0.len());
-        let (mine, theirs) = (self.0.split_at(shared), other.0.split_at(shared));
-        mine.0 == theirs.0 && mine.1.iter().chain(theirs.1).all(|amount| *amount == 0)
+        let shared = self.scalars.len().min(other.scalars.len());
+        let (mine, theirs) = (
+            self.scalars.split_at(shared),
+            other.scalars.split_at(shared),
+        );
+        self.native == other.native
+            && mine.0 == theirs.0
+            && mine.1.iter().chain(theirs.1).all(|amount| *amount == 0)
     }
 }
 
@@ -180,39 +192,57 @@ impl Eq for Resources {}
 impl Resources {
     /// Nothing of anything, with room for the columns of `other`.
     pub fn zeros(other: &Self) -> Self {
-        Self(vec![0; other.0.len()])
+        Self {
+            native: [0; NATIVE],
+            scalars: vec![0; other.scalars.len()],
+        }
     }
 
     /// The amount in a column.
     pub fn get(&self, id: ResourceId) -> i64 {
-        self.0.get(id.index()).copied().unwrap_or(0)
+        match self.native.get(id.index()) {
+            Some(amount) => *amount,
+            None => {
+                let scalar = self.scalars.get(id.index() - NATIVE);
+                scalar.copied().unwrap_or(0)
+            }
+        }
     }
 
     /// Sets a column.
     pub fn set(&mut self, id: ResourceId, amount: i64) {
-        if self.0.len() <= id.index() {
-            self.0.resize(id.index() + 1, 0);
+        if let Some(native) = self.native.get_mut(id.index()) {
+            *native = amount;
+            return;
         }
-        self.0[id.index()] = amount;
+        let at = id.index() - NATIVE;
+        self.widen(at + 1);
+        self.scalars[at] = amount;
+    }
+
+    fn widen(&mut self, scalars: usize) {
+        if self.scalars.len() < scalars {
+            self.scalars.resize(scalars, 0);
+        }
     }
 
     /// Adds `other`, column by column, wrapping as upstream's sums do.
     pub fn add(&mut self, other: &Self) {
-        if self.0.len() < other.0.len() {
-            self.0.resize(other.0.len(), 0);
-        }
-        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
-            *mine = mine.wrapping_add(*theirs);
-        }
+        self.combine(other, i64::wrapping_add);
     }
 
     /// Takes `other` away, column by column. The inverse of [`add`](Self::add).
     pub fn sub(&mut self, other: &Self) {
-        if self.0.len() < other.0.len() {
-            self.0.resize(other.0.len(), 0);
+        self.combine(other, i64::wrapping_sub);
+    }
+
+    fn combine(&mut self, other: &Self, with: impl Fn(i64, i64) -> i64) {
+        for (mine, theirs) in self.native.iter_mut().zip(&other.native) {
+            *mine = with(*mine, *theirs);
         }
-        for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
-            *mine = mine.wrapping_sub(*theirs);
+        self.widen(other.scalars.len());
+        for (mine, theirs) in self.scalars.iter_mut().zip(&other.scalars) {
+            *mine = with(*mine, *theirs);
         }
     }
 
@@ -220,7 +250,7 @@ impl Resources {
     pub fn iter(&self) -> impl Iterator<Item = (ResourceId, i64)> + '_ {
         (0..)
             .map(ResourceId)
-            .zip(self.0.iter().copied())
+            .zip(self.native.iter().chain(&self.scalars).copied())
             .filter(|(_, amount)| *amount != 0)
     }
 }

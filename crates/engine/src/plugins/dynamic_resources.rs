@@ -164,7 +164,7 @@ impl Plugin for DynamicResources {
         Point::Reserve,
         Point::PreBind,
     ];
-    const SCORE_SIGHT: Sight = Sight::Node;
+    const SCORE_SIGHT: Sight = Sight::Object;
     type Filter = Needs;
     type Score = ();
 

@@ -107,8 +107,8 @@ impl Plugin for NodeAffinity {
         Point::PreScore,
         Point::Score,
     ];
-    const FILTER_SIGHT: Sight = Sight::Node;
-    const SCORE_SIGHT: Sight = Sight::Node;
+    const FILTER_SIGHT: Sight = Sight::Object;
+    const SCORE_SIGHT: Sight = Sight::Object;
     type Filter = ();
     type Score = ();
 

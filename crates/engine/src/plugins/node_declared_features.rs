@@ -15,7 +15,7 @@ pub struct NodeDeclaredFeatures;
 impl Plugin for NodeDeclaredFeatures {
     const NAME: &'static str = "NodeDeclaredFeatures";
     const POINTS: &'static [Point] = &[Point::PreFilter, Point::Filter];
-    const FILTER_SIGHT: Sight = Sight::Node;
+    const FILTER_SIGHT: Sight = Sight::Object;
     type Filter = ();
     type Score = ();
 

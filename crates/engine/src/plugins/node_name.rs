@@ -13,7 +13,7 @@ pub struct NodeName;
 impl Plugin for NodeName {
     const NAME: &'static str = "NodeName";
     const POINTS: &'static [Point] = &[Point::Filter];
-    const FILTER_SIGHT: Sight = Sight::Node;
+    const FILTER_SIGHT: Sight = Sight::Object;
     type Filter = ();
     type Score = ();
 

@@ -26,7 +26,7 @@ fn tolerates_cordon(pod: &Pod) -> bool {
 impl Plugin for NodeUnschedulable {
     const NAME: &'static str = "NodeUnschedulable";
     const POINTS: &'static [Point] = &[Point::Filter];
-    const FILTER_SIGHT: Sight = Sight::Node;
+    const FILTER_SIGHT: Sight = Sight::Object;
     type Filter = ();
     type Score = ();
 

@@ -21,8 +21,8 @@ fn tolerates(pod: &Pod, node: &Node) -> bool {
 impl Plugin for TaintToleration {
     const NAME: &'static str = "TaintToleration";
     const POINTS: &'static [Point] = &[Point::Filter, Point::PreScore, Point::Score];
-    const FILTER_SIGHT: Sight = Sight::Node;
-    const SCORE_SIGHT: Sight = Sight::Node;
+    const FILTER_SIGHT: Sight = Sight::Object;
+    const SCORE_SIGHT: Sight = Sight::Object;
     type Filter = ();
     /// The tolerations that can tolerate a `PreferNoSchedule` taint.
     type Score = Box<[Toleration]>;

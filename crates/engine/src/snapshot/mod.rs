@@ -305,7 +305,7 @@ impl Snapshot {
     fn upsert_node(&mut self, node: Arc<Node>) -> Option<Arc<Node>> {
         if let Some(at) = self.node_position(node.name) {
             // Old images go first: one that no other node holds takes its new size.
-            let old = std::mem::replace(&mut self.nodes[at].node, node.clone());
+            let old = self.nodes[at].set_node(node.clone());
             self.remove_images(&old);
             self.add_images(&node);
             self.note_node_update(at, &old);

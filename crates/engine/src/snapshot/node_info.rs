@@ -16,6 +16,8 @@ const FEW_PODS: usize = 8;
 pub struct NodeInfo {
     /// The node.
     pub node: Arc<Node>,
+    /// The node's `allocatable`, again: it is read with the sums below.
+    allocatable: Resources,
     /// The pods on it, assumed ones included.
     pub pods: Vec<Arc<Pod>>,
     /// Those with an affinity or anti-affinity stanza.
@@ -42,12 +44,24 @@ impl NodeInfo {
             pods_with_affinity: Vec::new(),
             pods_with_required_anti_affinity: Vec::new(),
             requested: Resources::zeros(&node.allocatable),
+            allocatable: node.allocatable.clone(),
             non_zero_cpu_milli: 0,
             non_zero_memory: 0,
             used_ports: UsedPorts::default(),
             claim_users: Vec::new(),
             node,
         }
+    }
+
+    /// What the node has for pods.
+    pub fn allocatable(&self) -> &Resources {
+        &self.allocatable
+    }
+
+    /// Replaces the node object; returns what it was.
+    pub(super) fn set_node(&mut self, node: Arc<Node>) -> Arc<Node> {
+        self.allocatable.clone_from(&node.allocatable);
+        std::mem::replace(&mut self.node, node)
     }
 
     /// How many pods on the node use the claim.

@@ -14,6 +14,8 @@ use stowplan_base::Sym;
 pub(crate) struct Plan {
     /// Filters that look at the node alone, in the order in which they run.
     pub(crate) node_filters: Vec<Rule>,
+    /// Those of them that look at the pods on it.
+    pub(crate) pod_filters: Vec<Rule>,
     /// Filters that look at domains.
     pub(crate) domain_filters: Vec<Rule>,
     /// PreFilter and Filter plugins that look at anything.
@@ -24,6 +26,8 @@ pub(crate) struct Plan {
     pub(crate) relative_scores: Vec<usize>,
     /// Scores of domains.
     pub(crate) domain_scores: Vec<usize>,
+    /// Some relative score looks at the pods on the node.
+    pub(crate) pods_compare: bool,
     /// Some rule cannot be kept at all.
     pub(crate) is_plain: bool,
 }
@@ -49,7 +53,11 @@ impl Framework {
         for (order, (plugin, any)) in self.at(Point::Filter).enumerate() {
             let rule = Rule { plugin, order };
             match any.filter_sight() {
-                Sight::Node => plan.node_filters.push(rule),
+                Sight::Object => plan.node_filters.push(rule),
+                Sight::Node => {
+                    plan.node_filters.push(rule);
+                    plan.pod_filters.push(rule);
+                }
                 Sight::Domains => plan.domain_filters.push(rule),
                 Sight::Cluster => plan.cluster_filters.push(rule),
             }
@@ -71,8 +79,11 @@ impl Framework {
         let mut most: i64 = 0;
         for (plugin, any) in self.at(Point::Score) {
             match any.score_sight() {
-                Sight::Node if any.is_relative() => plan.relative_scores.push(plugin),
-                Sight::Node => plan.absolute_scores.push(plugin),
+                Sight::Object | Sight::Node if any.is_relative() => {
+                    plan.relative_scores.push(plugin);
+                    plan.pods_compare |= any.score_sight() == Sight::Node;
+                }
+                Sight::Object | Sight::Node => plan.absolute_scores.push(plugin),
                 Sight::Domains => plan.domain_scores.push(plugin),
                 Sight::Cluster => plan.is_plain = true,
             }

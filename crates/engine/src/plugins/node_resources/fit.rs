@@ -159,7 +159,7 @@ pub(super) fn requests_of<'a>(
 /// Whether a pod with these requests finds room beside the pods of `node`. Upstream's
 /// `fitsRequest`.
 pub(super) fn fits(requests: impl Iterator<Item = Request>, node: &NodeInfo) -> Fit {
-    let allocatable = &node.node.allocatable;
+    let allocatable = node.allocatable();
     let mut code = Code::Unschedulable;
     let mut first = None;
     let mut more = Vec::new();

@@ -65,7 +65,7 @@ impl Plugin for VolumeBinding {
         Point::Reserve,
         Point::PreBind,
     ];
-    const SCORE_SIGHT: Sight = Sight::Node;
+    const SCORE_SIGHT: Sight = Sight::Object;
     type Filter = Arc<PodClaims>;
     type Score = ();
 
