@@ -60,6 +60,13 @@ impl Scratch {
         *before = mark.max(*before);
     }
 
+    /// Puts many marks in order: nodes lie in memory in the order of their positions.
+    fn sort_marks(&mut self) {
+        if self.dirty.len() > 64 {
+            self.dirty.sort_unstable_by(|a, b| b.cmp(a));
+        }
+    }
+
     fn take_mark(&mut self) -> Option<(u32, Mark)> {
         let at = self.dirty.pop()?;
         Some((at, std::mem::take(&mut self.marks[at as usize])))
@@ -121,6 +128,10 @@ pub(super) struct Class {
     resources: usize,
     /// Which kin matter to what the plugins keep.
     minded: Minded,
+    /// The marks of the labels that those must bear.
+    looks_for: u64,
+    /// The marks of the pods' own labels.
+    labels: u64,
     /// The position of a node that was last looked at for one pod alone.
     pub(super) overlooked: Option<u32>,
 }
@@ -146,6 +157,8 @@ impl Class {
             seen_nominations: 0,
             resources: 0,
             minded: Minded::default(),
+            looks_for: 0,
+            labels: 0,
             overlooked: None,
         };
         class.reopen(profile, cx, scratch);
@@ -169,6 +182,7 @@ impl Class {
         self.cycle = cycle;
         if let Some(names) = narrowed {
             self.scope = Scope::Few(names.into_iter().collect());
+            self.look_for(profile);
             return;
         }
         if framework
@@ -178,7 +192,13 @@ impl Class {
             return;
         }
         self.scope = Scope::All;
+        self.look_for(profile);
         self.regroup(profile, cx, scratch);
+    }
+
+    fn look_for(&mut self, Profile { framework, plan }: Profile<'_>) {
+        self.looks_for = framework.looks_for(plan, &self.cycle);
+        self.labels = self.example.labels.marks();
     }
 
     /// Takes in what changed since the class was last used.
@@ -230,6 +250,7 @@ impl Class {
             while scratch.take_mark().is_some() {}
             self.regroup(profile, cx, scratch);
         } else {
+            scratch.sort_marks();
             while let Some((at, mark)) = scratch.take_mark() {
                 let at = at as usize;
                 if at >= self.rows.len() || mark == Mark::Pods && self.touch_up(profile, cx, at) {
@@ -258,7 +279,11 @@ impl Class {
             match delta {
                 Delta::Pod { at, pod, kin, .. } => {
                     let (cycle, own) = (&self.cycle, &self.example);
-                    let minds = || framework.minds(plan, cx, cycle, own, pod);
+                    let minds = || {
+                        let kin = cx.cluster.kin().get(*kin);
+                        kin.may_matter(self.labels, self.looks_for)
+                            && framework.minds(plan, cx, cycle, own, pod)
+                    };
                     if self.minded.get(*kin, minds) {
                         scratch.places.push(place);
                         scratch.mark(*at, Mark::All);

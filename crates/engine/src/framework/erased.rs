@@ -64,6 +64,8 @@ pub trait AnyPlugin {
     fn forgets(&self, pod: &Pod, kind: Kind, namespace: Sym, name: Sym) -> bool;
     fn keep_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Erased>;
     fn filter_rests(&self, state: &dyn State) -> bool;
+    fn filter_looks_for(&self, state: &dyn State) -> u64;
+    fn score_looks_for(&self, state: &dyn State) -> u64;
     fn minds_filter(&self, cx: Cx<'_>, state: &dyn State, pod: &Pod, other: &Pod) -> bool;
     fn minds_score(&self, cx: Cx<'_>, state: &dyn State, pod: &Pod, other: &Pod) -> bool;
     /// Every fact of the changes at these places, statically dispatched inside.
@@ -306,6 +308,14 @@ impl<P: Plugin> AnyPlugin for P {
             });
         }
         kept
+    }
+
+    fn filter_looks_for(&self, state: &dyn State) -> u64 {
+        Plugin::filter_looks_for(self, typed(state))
+    }
+
+    fn score_looks_for(&self, state: &dyn State) -> u64 {
+        Plugin::score_looks_for(self, typed(state))
     }
 
     fn minds_filter(&self, cx: Cx<'_>, state: &dyn State, pod: &Pod, other: &Pod) -> bool {

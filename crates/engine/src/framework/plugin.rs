@@ -309,6 +309,12 @@ pub trait Plugin: 'static {
         false
     }
 
+    /// The [marks](crate::model::Labels::marks) of labels of which a pod must bear one to matter to
+    /// `state`, save for pods that matter because of terms of their own.
+    fn filter_looks_for(&self, _state: &Self::Filter) -> u64 {
+        u64::MAX
+    }
+
     /// Whether pods like `other` matter to `state` when they come or go.
     fn minds_filter(&self, _cx: Cx<'_>, _state: &Self::Filter, _pod: &Pod, _other: &Pod) -> bool {
         true
@@ -344,6 +350,11 @@ pub trait Plugin: 'static {
     /// Whether PreScore would skip now.
     fn score_rests(&self, _state: &Self::Score) -> bool {
         false
+    }
+
+    /// As [`filter_looks_for`](Self::filter_looks_for).
+    fn score_looks_for(&self, _state: &Self::Score) -> u64 {
+        u64::MAX
     }
 
     /// Whether pods like `other` matter to `state` when they come or go.

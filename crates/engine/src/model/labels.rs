@@ -36,8 +36,21 @@ impl Labels {
         self.0.iter().copied()
     }
 
+    /// One bit for every pair: sets that share no bit share no pair.
+    pub fn marks(&self) -> u64 {
+        self.iter()
+            .fold(0, |marks, (key, value)| marks | mark(key, value))
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+}
+
+/// The bit of a pair.
+pub(super) fn mark(key: Sym, value: Sym) -> u64 {
+    let mixed = (u64::from(key.number()) << 32 | u64::from(value.number()))
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    1 << (mixed >> 58)
 }

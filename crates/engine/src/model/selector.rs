@@ -1,5 +1,6 @@
 //! Label selectors and node selectors.
 
+use super::labels::mark;
 use super::{Labels, Node};
 use stowplan_base::{Names, Sym, sym};
 
@@ -89,6 +90,18 @@ impl Selector {
         match self {
             Self::Nothing => &[],
             Self::All(requirements) => requirements,
+        }
+    }
+
+    /// The bits of [`Labels::marks`] of which labels must have one to be selected.
+    pub fn marks(&self) -> u64 {
+        let narrow = |r: &&Requirement| r.op == Op::In;
+        match self {
+            Self::Nothing => 0,
+            Self::All(requirements) => match requirements.iter().find(narrow) {
+                Some(r) => r.values.iter().fold(0, |marks, v| marks | mark(r.key, *v)),
+                None => u64::MAX,
+            },
         }
     }
 

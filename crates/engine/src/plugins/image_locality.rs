@@ -63,6 +63,10 @@ impl Plugin for ImageLocality {
         Some(Self::score_of(cx, pod, |_, image| holds(&node.node, image)))
     }
 
+    fn score_looks_for(&self, _state: &()) -> u64 {
+        0
+    }
+
     fn minds_score(&self, _cx: Cx<'_>, _state: &(), _pod: &Pod, _other: &Pod) -> bool {
         false
     }

@@ -121,7 +121,7 @@ pub struct ChangeLog {
 /// Fewer changes than this are never forgotten.
 const LEAST: usize = 256;
 /// More than this are never remembered.
-const MOST: usize = 1 << 16;
+const MOST: usize = 1 << 17;
 
 impl ChangeLog {
     /// The number that the next change will have.
@@ -146,9 +146,9 @@ impl ChangeLog {
     }
 
     /// Notes a change. Of a cluster of this many nodes so many changes are remembered that
-    /// looking at all nodes anew would cost as much as following them.
+    /// looking at all nodes anew would cost about as much as following them.
     pub(super) fn push(&mut self, delta: Delta, nodes: usize) {
-        let most = (2 * nodes).clamp(LEAST, MOST);
+        let most = (8 * nodes).clamp(LEAST, MOST);
         while self.deltas.len() >= most {
             self.deltas.pop_front();
             self.first += 1;

@@ -15,6 +15,10 @@ pub(crate) struct Kin {
     /// One of them, as it was once.
     pub(crate) example: Arc<Pod>,
     members: Vec<Member>,
+    /// The marks of their labels.
+    labels: u64,
+    /// The marks of which a pod's labels must have one for a term to mean it.
+    terms: u64,
     hash: u64,
     /// The next kin of the same hash.
     next: Option<KinId>,
@@ -27,6 +31,12 @@ struct Member {
 }
 
 impl Kin {
+    /// Whether they could matter to pods whose labels have these marks and who look for labels with
+    /// those.
+    pub(crate) fn may_matter(&self, labels: u64, looks_for: u64) -> bool {
+        self.labels & looks_for != 0 || self.terms & labels != 0
+    }
+
     /// The names of their nodes, one for each pod; a node need not exist.
     pub(crate) fn nodes(&self) -> impl Iterator<Item = Sym> {
         self.members.iter().map(|member| member.node)
@@ -143,6 +153,10 @@ impl KinTable {
         self.kin.push(Kin {
             example: pod.clone(),
             members: Vec::new(),
+            labels: pod.labels.marks(),
+            terms: pod
+                .affinity_terms()
+                .fold(0, |marks, term| marks | term.selector.marks()),
             hash,
             next: self.by_hash.insert(hash, id),
         });

@@ -158,6 +158,20 @@ impl Framework {
         Some(())
     }
 
+    /// The marks of labels of which a pod must bear one to matter to kept state, save for pods that
+    /// matter because of terms of their own.
+    pub(crate) fn looks_for(&self, plan: &Plan, cycle: &CycleState) -> u64 {
+        let filters = plan.domain_filters.iter().map(|rule| {
+            let state = cycle.filter[rule.plugin].state();
+            state.map_or(0, |s| self.plugins[rule.plugin].filter_looks_for(&**s))
+        });
+        let scores = plan.domain_scores.iter().map(|&plugin| {
+            let state = cycle.score[plugin].state();
+            state.map_or(0, |s| self.plugins[plugin].score_looks_for(&**s))
+        });
+        filters.chain(scores).fold(0, |all, marks| all | marks)
+    }
+
     /// Whether pods like `other` matter to kept state when they come or go.
     pub(crate) fn minds(
         &self,

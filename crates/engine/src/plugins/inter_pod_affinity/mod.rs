@@ -146,6 +146,10 @@ impl Plugin for InterPodAffinity {
         PreFilter::Ready(terms.with_topologies(cx.cluster))
     }
 
+    fn filter_looks_for(&self, state: &RequiredTerms) -> u64 {
+        state.looks_for()
+    }
+
     fn minds_filter(&self, cx: Cx<'_>, state: &RequiredTerms, pod: &Pod, other: &Pod) -> bool {
         state.minds(cx.cluster, pod, other)
     }
@@ -194,6 +198,10 @@ impl Plugin for InterPodAffinity {
 
     fn score_rests(&self, state: &PreferredTerms) -> bool {
         state.is_empty()
+    }
+
+    fn score_looks_for(&self, state: &PreferredTerms) -> u64 {
+        state.looks_for()
     }
 
     fn minds_score(&self, cx: Cx<'_>, state: &PreferredTerms, pod: &Pod, other: &Pod) -> bool {

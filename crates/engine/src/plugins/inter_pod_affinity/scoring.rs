@@ -84,6 +84,12 @@ impl PreferredTerms {
         state
     }
 
+    /// The marks of labels of which a pod must bear one to be meant by the pod's own terms.
+    pub(super) fn looks_for(&self) -> u64 {
+        let own = self.own.iter();
+        own.fold(0, |all, (term, _)| all | term.selector().marks())
+    }
+
     /// Whether pods like `other` count.
     pub(super) fn minds(&self, cluster: &Snapshot, pod: &Pod, other: &Pod) -> bool {
         let names = &cluster.names;

@@ -80,6 +80,12 @@ impl HardConstraints {
         state
     }
 
+    /// The marks of labels of which a pod must bear one to count.
+    pub(super) fn looks_for(&self) -> u64 {
+        let constraints = self.0.iter();
+        constraints.fold(0, |all, hard| all | hard.constraint.selector.marks())
+    }
+
     /// Whether pods like `other` count.
     pub(super) fn minds(&self, pod: &Pod, other: &Pod, names: &Names) -> bool {
         let mut constraints = self.0.iter().map(|hard| &hard.constraint);

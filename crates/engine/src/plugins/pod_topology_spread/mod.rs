@@ -175,6 +175,10 @@ impl Plugin for PodTopologySpread {
         PreFilter::Ready(HardConstraints::count_kin(cx.cluster, pod, constraints))
     }
 
+    fn filter_looks_for(&self, state: &HardConstraints) -> u64 {
+        state.looks_for()
+    }
+
     fn minds_filter(&self, cx: Cx<'_>, state: &HardConstraints, pod: &Pod, other: &Pod) -> bool {
         state.minds(pod, other, &cx.cluster.names)
     }
@@ -229,6 +233,10 @@ impl Plugin for PodTopologySpread {
         };
         let state = SoftConstraints::count_kin(cx.cluster, pod, constraints, require_all_keys);
         PreScore::Ready(state)
+    }
+
+    fn score_looks_for(&self, state: &SoftConstraints) -> u64 {
+        state.looks_for()
     }
 
     fn minds_score(&self, cx: Cx<'_>, state: &SoftConstraints, pod: &Pod, other: &Pod) -> bool {

@@ -188,6 +188,12 @@ impl SoftConstraints {
         state
     }
 
+    /// The marks of labels of which a pod must bear one to count.
+    pub(super) fn looks_for(&self) -> u64 {
+        let constraints = self.constraints.iter();
+        constraints.fold(0, |all, soft| all | soft.constraint.selector.marks())
+    }
+
     /// Whether pods like `other` count.
     pub(super) fn minds(&self, pod: &Pod, other: &Pod, names: &Names) -> bool {
         let mut constraints = self.constraints.iter().map(|soft| &soft.constraint);
