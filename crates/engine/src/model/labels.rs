@@ -36,10 +36,12 @@ impl Labels {
         self.0.iter().copied()
     }
 
-    /// One bit for every pair: sets that share no bit share no pair.
+    /// One bit for every pair, and one that is always there: sets that share no other bit share no
+    /// pair.
     pub fn marks(&self) -> u64 {
+        let always = 1 << 63;
         self.iter()
-            .fold(0, |marks, (key, value)| marks | mark(key, value))
+            .fold(always, |marks, (key, value)| marks | mark(key, value))
     }
 
     /// Whether there are none.
@@ -48,9 +50,9 @@ impl Labels {
     }
 }
 
-/// The bit of a pair.
+/// The bit of a pair; never the last.
 pub(super) fn mark(key: Sym, value: Sym) -> u64 {
     let mixed = (u64::from(key.number()) << 32 | u64::from(value.number()))
         .wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    1 << (mixed >> 58)
+    1 << ((mixed >> 32) % 63)
 }
