@@ -1,7 +1,7 @@
 //! What is known about pods that are alike: every node's verdict and score, kept up to date.
 
 use super::best::{Blocks, Row};
-use super::groups::{Groups, ODD, Tag};
+use super::groups::{FITS, Groups, ODD, Tag, VerdictId};
 use super::layout::Layout;
 use crate::framework::{
     Code, Cx, CycleState, Framework, Kept, MAX_NODE_SCORE, Plan, PluginStatus, Status,
@@ -353,12 +353,77 @@ impl Class {
             return;
         };
         self.layout = Layout::new(profile, &self.cycle, &self.example, first);
-        let nodes = cx.cluster.nodes().len();
-        self.rows.reserve(nodes);
-        for at in 0..nodes {
-            self.push_row();
-            self.look(profile, cx, at, None, scratch);
+        self.look_at_all(profile, cx, scratch);
+    }
+
+    /// Looks at all nodes, rule by rule.
+    fn look_at_all(&mut self, profile: Profile<'_>, cx: Cx<'_>, scratch: &mut Scratch) {
+        let Profile { framework, plan } = profile;
+        let nodes = cx.cluster.nodes();
+        let (mut verdicts, mut sums) = (vec![FITS; nodes.len()], vec![Some(0); nodes.len()]);
+        for rule in &plan.node_filters {
+            let (cycle, pod, groups) = (&self.cycle, &self.example, &mut self.groups);
+            let name = framework.name_of(rule.plugin);
+            framework.filter_all(*rule, cx, cycle, pod, &mut verdicts, |status| {
+                groups.verdict_id(rule.order, name, status)
+            });
         }
+        if framework.packing().is_none() {
+            for plugin in &plan.absolute_scores {
+                let (cycle, pod) = (&self.cycle, &self.example);
+                framework.score_all(*plugin, cx, cycle, pod, &verdicts, &mut sums);
+            }
+        }
+        self.rows.reserve(nodes.len());
+        for (at, node) in nodes.iter().enumerate() {
+            self.push_row();
+            if has_nominated(cx, &self.example, node) {
+                self.look(profile, cx, at, None, scratch);
+                continue;
+            }
+            let key = &mut scratch.key;
+            let score = match verdicts[at] {
+                FITS => self.key_of_open(profile, cx, node, at, sums[at], key),
+                verdict => self.key_of_rejected(profile, node, verdict, key),
+            };
+            self.set_row(at, score, &scratch.key);
+        }
+    }
+
+    /// The key of the group of a node that one of the filters which look at one node rejects.
+    fn key_of_rejected(
+        &self,
+        Profile { framework, plan }: Profile<'_>,
+        node: &NodeInfo,
+        verdict: VerdictId,
+        key: &mut Vec<u64>,
+    ) -> i32 {
+        key.clear();
+        key.push(Tag::Rejected(verdict).pack());
+        let order = self.groups.verdict(verdict).order;
+        for rule in plan.domain_filters.iter().filter(|rule| rule.order < order) {
+            framework.see_filter(*rule, &self.cycle, node, key);
+        }
+        0
+    }
+
+    /// The key of the group of a node that they all accept, and the score that concerns it alone.
+    fn key_of_open(
+        &self,
+        profile: Profile<'_>,
+        cx: Cx<'_>,
+        node: &NodeInfo,
+        at: usize,
+        score: Option<i32>,
+        key: &mut Vec<u64>,
+    ) -> i32 {
+        let Profile { framework, plan } = profile;
+        key.clear();
+        key.push(Tag::Open.pack());
+        for rule in &plan.domain_filters {
+            framework.see_filter(*rule, &self.cycle, node, key);
+        }
+        self.see_scores(profile, cx, node, at, Some(score), key)
     }
 
     /// Brings a row up to date whose node is the same but for pods that no domain counts; returns
@@ -412,6 +477,10 @@ impl Class {
         let node = &cx.cluster.nodes()[at];
         let key = &mut scratch.key;
         let score = self.see(profile, cx, node, at, pod, key);
+        self.set_row(at, score, &scratch.key);
+    }
+
+    fn set_row(&mut self, at: usize, score: i32, key: &[u64]) {
         let group = self.groups.intern(key);
         let before = self.rows[at];
         if before.group != group {
@@ -467,7 +536,7 @@ impl Class {
             key[0] = Tag::Rejected(self.groups.verdict_id(order, plugin, status)).pack();
             return 0;
         }
-        self.see_scores(profile, cx, node, at, key)
+        self.see_scores(profile, cx, node, at, None, key)
     }
 
     fn see_scores(
@@ -476,6 +545,7 @@ impl Class {
         cx: Cx<'_>,
         node: &NodeInfo,
         at: usize,
+        known: Option<Option<i32>>,
         key: &mut Vec<u64>,
     ) -> i32 {
         let (cycle, pod) = (&self.cycle, &*self.example);
@@ -491,7 +561,8 @@ impl Class {
         for &plugin in &plan.domain_scores {
             framework.see_score(plugin, cycle, pod, node, key);
         }
-        self.absolute_score(framework, plan, cx, node)
+        known
+            .unwrap_or_else(|| self.absolute_score(framework, plan, cx, node))
             .unwrap_or_else(|| {
                 key[0] |= ODD;
                 0

@@ -1,6 +1,7 @@
 //! Plugins of any type in one list.
 
 use super::cycle::State;
+use super::runtime::MAX_NODE_SCORE;
 use super::{
     ClusterEvent, Cx, CycleState, Effect, Fit, Framework, Hint, Kept, NodeStatuses, Permit, Plugin,
     Point, PostFilterCx, PostFilterResult, PreFilter, PreScore, Range, Registration, Sight, Slot,
@@ -58,6 +59,27 @@ pub trait AnyPlugin {
     ) -> Vec<Option<i64>>;
     fn normalize(&self, state: &dyn State, raw: i64, over: Range) -> i64;
     fn packing(&self) -> Option<Packing>;
+    /// Asks the filter about all nodes that are not rejected yet (`verdicts` 0), statically
+    /// dispatched inside; `reject` turns a verdict into its number.
+    fn filter_all(
+        &self,
+        cx: Cx<'_>,
+        state: &dyn State,
+        pod: &Pod,
+        verdicts: &mut [u32],
+        reject: &mut dyn FnMut(Status) -> u32,
+    );
+    /// Adds the weighted scores of all nodes that are not rejected to `sums`, statically dispatched
+    /// inside; a score out of range leaves `None`.
+    fn score_all(
+        &self,
+        cx: Cx<'_>,
+        state: &dyn State,
+        pod: &Pod,
+        weight: i64,
+        verdicts: &[u32],
+        sums: &mut [Option<i32>],
+    );
     fn filter_sight(&self) -> Sight;
     fn score_sight(&self) -> Sight;
     fn is_relative(&self) -> bool;
@@ -266,6 +288,46 @@ impl<P: Plugin> AnyPlugin for P {
 
     fn packing(&self) -> Option<Packing> {
         Plugin::packing(self)
+    }
+
+    fn filter_all(
+        &self,
+        cx: Cx<'_>,
+        state: &dyn State,
+        pod: &Pod,
+        verdicts: &mut [u32],
+        reject: &mut dyn FnMut(Status) -> u32,
+    ) {
+        let state = typed(state);
+        for (node, verdict) in cx.cluster.nodes().iter().zip(verdicts) {
+            if *verdict == 0
+                && let Err(status) = Plugin::filter(self, cx, state, pod, node)
+            {
+                *verdict = reject(status);
+            }
+        }
+    }
+
+    fn score_all(
+        &self,
+        cx: Cx<'_>,
+        state: &dyn State,
+        pod: &Pod,
+        weight: i64,
+        verdicts: &[u32],
+        sums: &mut [Option<i32>],
+    ) {
+        let state = typed(state);
+        let nodes = cx.cluster.nodes().iter().zip(verdicts);
+        for ((node, verdict), sum) in nodes.zip(sums) {
+            if *verdict == 0 {
+                let score = Plugin::score(self, cx, state, pod, node).unwrap_or(0);
+                let in_range = (0..=MAX_NODE_SCORE).contains(&score);
+                *sum = sum
+                    .filter(|_| in_range)
+                    .map(|sum| sum + (score * weight) as i32);
+            }
+        }
     }
 
     fn filter_sight(&self) -> Sight {

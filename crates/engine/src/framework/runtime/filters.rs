@@ -169,12 +169,17 @@ pub(super) fn run_filter(
         Slot::Broken(status) => Err(status.clone()),
         Slot::Absent | Slot::Rejected => Err(Status::error("PreFilter did not run")),
     };
-    fit.map_err(|status| match status.code {
+    fit.map_err(|status| blame(plugin, status, cx))
+}
+
+/// A filter's verdict; an error says whose it is.
+pub(super) fn blame(plugin: &dyn AnyPlugin, status: Status, cx: Cx<'_>) -> Status {
+    match status.code {
         Code::Error => Status::error(format!(
             "running {:?} filter plugin: {}",
             plugin.name(),
             status.message(cx.cluster)
         )),
         _ => status,
-    })
+    }
 }

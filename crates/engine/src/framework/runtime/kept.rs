@@ -254,6 +254,41 @@ impl Framework {
         Ok(())
     }
 
+    /// Asks one rule about all nodes that are not rejected yet; `reject` turns a verdict into its
+    /// number.
+    pub(crate) fn filter_all(
+        &self,
+        rule: Rule,
+        cx: Cx<'_>,
+        cycle: &CycleState,
+        pod: &Pod,
+        verdicts: &mut [u32],
+        mut reject: impl FnMut(Status) -> u32,
+    ) {
+        let plugin = &*self.plugins[rule.plugin];
+        if let Slot::Ready(state) = &cycle.filter[rule.plugin] {
+            let mut reject = |status| reject(super::filters::blame(plugin, status, cx));
+            plugin.filter_all(cx, &**state, pod, verdicts, &mut reject);
+        }
+    }
+
+    /// Adds the weighted scores of one plugin to the sums of all nodes that are not rejected; a
+    /// score out of range leaves `None`.
+    pub(crate) fn score_all(
+        &self,
+        plugin: usize,
+        cx: Cx<'_>,
+        cycle: &CycleState,
+        pod: &Pod,
+        verdicts: &[u32],
+        sums: &mut [Option<i32>],
+    ) {
+        if let Slot::Ready(state) = &cycle.score[plugin] {
+            let weight = self.weights[plugin];
+            self.plugins[plugin].score_all(cx, &**state, pod, weight, verdicts, sums);
+        }
+    }
+
     /// What a domain filter sees of a node; nothing while it has nothing to check.
     pub(crate) fn see_filter(
         &self,
