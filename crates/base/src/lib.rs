@@ -8,10 +8,12 @@ mod lookup;
 mod names;
 mod quantity;
 mod rng;
+mod table;
 mod time;
 
 pub use lookup::{Lookup, WordHasher};
 pub use names::{Names, Sym, sym};
 pub use quantity::{ParseQuantityError, Quantity};
 pub use rng::Rng;
+pub use table::Table;
 pub use time::{Duration, Time};

@@ -93,11 +93,21 @@ impl WordHasher {
 
 impl Hasher for WordHasher {
     fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.add(u64::from_le_bytes(word));
+        let (words, rest) = bytes.as_chunks::<8>();
+        for word in words {
+            self.add(u64::from_le_bytes(*word));
         }
+        if !rest.is_empty() {
+            let word = rest
+                .iter()
+                .rev()
+                .fold(0, |word, b| word << 8 | u64::from(*b));
+            self.add(word);
+        }
+    }
+
+    fn write_u8(&mut self, n: u8) {
+        self.add(u64::from(n));
     }
 
     fn write_u32(&mut self, n: u32) {
@@ -106,6 +116,10 @@ impl Hasher for WordHasher {
 
     fn write_u64(&mut self, n: u64) {
         self.add(n);
+    }
+
+    fn write_usize(&mut self, n: usize) {
+        self.add(n as u64);
     }
 
     fn finish(&self) -> u64 {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use stowplan_base::{Duration, Rng, Sym, Time};
 use stowplan_bridge::config;
 use stowplan_engine::Snapshot;
-use stowplan_engine::framework::{Effect as Step, Nomination};
+use stowplan_engine::framework::{BindSteps, Effect as Step, Nomination};
 use stowplan_engine::model::{Kind, Object, Pod};
 use stowplan_engine::plugins::default_preemption::Preemption;
 use stowplan_engine::queue::{Profiles, QueueConfig};
@@ -136,7 +136,7 @@ impl Drive {
     }
 
     /// Writes what the engine asks for; the API's answer is the changed objects.
-    fn bind(&mut self, owner: Owner, pod: &Arc<Pod>, steps: Vec<Step>) {
+    fn bind(&mut self, owner: Owner, pod: &Arc<Pod>, steps: BindSteps) {
         let echo = self.written(steps);
         let ((), cost) = cost(|| {
             for object in echo {
@@ -150,8 +150,8 @@ impl Drive {
     }
 
     /// The objects as the API has them after these steps.
-    fn written(&mut self, steps: Vec<Step>) -> Vec<Object> {
-        let mut objects = Vec::with_capacity(steps.len());
+    fn written(&mut self, steps: impl IntoIterator<Item = Step>) -> Vec<Object> {
+        let mut objects = Vec::new();
         for step in steps {
             match step {
                 Step::Write(object) => {

@@ -23,6 +23,6 @@ pub use plugin::{
     PreScore, Range, Trial,
 };
 pub use profile::{EnabledPlugin, PluginSet, Plugins, ProfileError, expand};
-pub use runtime::{Framework, PluginScores, PreFilterOutcome, ScoreTable};
+pub use runtime::{BindSteps, Framework, PluginScores, PreFilterOutcome, ScoreTable};
 pub(crate) use runtime::{MAX_NODE_SCORE, PRE_FILTER_ONLY, Plan, Rule};
 pub use status::{Code, Fit, PluginStatus, Reason, Reasons, Status};

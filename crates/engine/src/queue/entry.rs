@@ -25,26 +25,26 @@ impl SchedulingQueue {
         env: &mut Env<'_>,
         old: &Arc<Pod>,
         new: &Arc<Pod>,
-        events: &[ClusterEvent],
+        events: impl Iterator<Item = ClusterEvent> + Clone,
     ) {
         let happening = |event: ClusterEvent| Happening {
             event,
             old: Some(Object::Pod(old.clone())),
             new: Some(Object::Pod(new.clone())),
         };
-        for event in events {
-            self.note_event(*event);
+        for event in events.clone() {
+            self.note_event(event);
         }
         if self.in_flight.contains(&new.uid) {
             for event in events {
-                self.in_flight.remember(|| happening(*event));
+                self.in_flight.remember(|| happening(event));
             }
             return;
         }
         if self.replace(env, new) {
             env.nominator.update(old, new, env.cluster);
             for event in events {
-                if self.wake_updated(env, &happening(*event)) {
+                if self.wake_updated(env, &happening(event)) {
                     break;
                 }
             }

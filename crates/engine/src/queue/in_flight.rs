@@ -76,6 +76,9 @@ impl InFlight {
 
     /// The pod's attempt is over.
     pub(super) fn done(&mut self, uid: &str) {
+        if self.marks.is_empty() {
+            return;
+        }
         let Some(number) = self.marks.remove(uid) else {
             return;
         };

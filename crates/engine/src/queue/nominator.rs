@@ -72,6 +72,9 @@ impl Nominator {
 
     /// Drops a pod's nomination.
     pub fn remove(&mut self, uid: &str) {
+        if self.is_empty() {
+            return;
+        }
         let Some(node) = self.nodes.remove(uid) else {
             return;
         };
@@ -93,10 +96,11 @@ impl Nominator {
             Nomination::Keep => pod.nominated_node_name,
             Nomination::Set(node) => node,
         };
-        let is_pending = cluster
-            .listed_pod(pod.namespace, pod.name)
-            .is_some_and(|listed| !listed.is_assigned());
-        if let Some(node) = node.filter(|_| is_pending) {
+        let is_pending = || {
+            let listed = cluster.listed_pod(pod.namespace, pod.name);
+            listed.is_some_and(|listed| !listed.is_assigned())
+        };
+        if let Some(node) = node.filter(|_| is_pending()) {
             self.add(pod.clone(), node);
         }
     }

@@ -12,7 +12,6 @@ use crate::Snapshot;
 use crate::framework::{ClusterEvent, Diagnosis, Nomination};
 use crate::model::{Object, Pod};
 use crate::queue::{PluginIds, Profiles, QueuedPod};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use stowplan_base::{Sym, Time};
 
@@ -22,11 +21,11 @@ pub enum Failure {
     /// Plugins rejected the pod.
     Rejected {
         /// Those that wait for something to happen.
-        unschedulable: BTreeSet<&'static str>,
+        unschedulable: PluginIds,
         /// Those that will wake the pod themselves.
-        pending: BTreeSet<&'static str>,
+        pending: PluginIds,
         /// What the user is told.
-        message: String,
+        message: Arc<str>,
     },
     /// There are no nodes. To the user that is a rejection; to the queue, where no plugin is to be
     /// blamed, an error.
@@ -37,11 +36,11 @@ pub enum Failure {
 
 impl Failure {
     /// The rejection that a diagnosis tells of.
-    pub fn rejected(diagnosis: &Diagnosis, cluster: &Snapshot) -> Self {
+    pub fn rejected(diagnosis: &Diagnosis, profiles: &mut Profiles, cluster: &Snapshot) -> Self {
         Self::Rejected {
-            unschedulable: diagnosis.unschedulable_plugins.clone(),
-            pending: diagnosis.pending_plugins.clone(),
-            message: diagnosis.message(cluster),
+            unschedulable: profiles.ids(&diagnosis.unschedulable_plugins),
+            pending: profiles.ids(&diagnosis.pending_plugins),
+            message: diagnosis.message(cluster).into(),
         }
     }
 
@@ -54,22 +53,20 @@ impl Failure {
     /// What the user is told.
     pub fn message(&self) -> &str {
         match self {
-            Self::Rejected { message, .. } | Self::Error(message) => message,
+            Self::Rejected { message, .. } => message,
+            Self::Error(message) => message,
             Self::NoNodes => "no nodes available to schedule pods",
         }
     }
 
-    fn plugins(&self, profiles: &mut Profiles) -> (PluginIds, PluginIds) {
+    /// The plugins that wait for something to happen, and those that will wake the pod themselves.
+    fn plugins(&self) -> (PluginIds, PluginIds) {
         match self {
             Self::Rejected {
                 unschedulable,
                 pending,
                 ..
-            } => {
-                let mut ids =
-                    |names: &BTreeSet<&'static str>| names.iter().map(|n| profiles.id(n)).collect();
-                (ids(unschedulable), ids(pending))
-            }
+            } => (*unschedulable, *pending),
             Self::NoNodes | Self::Error(_) => (PluginIds::NONE, PluginIds::NONE),
         }
     }
@@ -105,7 +102,7 @@ impl Scheduler {
         now: Time,
     ) {
         let uid = queued.pod.uid.clone();
-        let (unschedulable, pending) = failure.plugins(&mut self.profiles);
+        let (unschedulable, pending) = failure.plugins();
         queued.set_rejectors(unschedulable, pending);
         let listed = self
             .cluster
@@ -138,8 +135,7 @@ impl Scheduler {
         let mut queued = self.attempts.remove(uid)?;
         queued.flushed = false;
         let pod = queued.pod.clone();
-        self.cluster.place_pod(pod.clone(), node);
-        self.assumed.insert(pod.uid.clone(), ());
+        self.cluster.assume_pod(pod.clone(), node);
         self.nominator.remove(uid);
         let binding = Binding {
             queued,
@@ -166,7 +162,8 @@ impl Scheduler {
     /// come back when all of them fail.
     fn before_assumptions(&self, object: Option<Object>) -> Option<Object> {
         let current = object?;
-        let mut assumptions = self.bindings.values().flat_map(|binding| &binding.reserved);
+        let bindings = self.bindings.iter();
+        let mut assumptions = bindings.flat_map(|(_, binding)| &binding.reserved);
         match assumptions.find(|(assumed, _)| assumed.is_same(&current)) {
             Some((_, before)) => before.clone(),
             None => Some(current),
@@ -235,9 +232,8 @@ impl Scheduler {
             self.unreserve(assumed, before.as_ref());
         }
         let uid = &binding.queued.pod.uid;
-        if self.assumed.remove(uid).is_some() {
+        if self.cluster.is_assumed(uid) {
             self.cluster.remove_pod(uid);
-            return true;
         }
         self.cluster.pod(uid).is_none()
     }

@@ -4,7 +4,7 @@ use crate::framework::{Action, ClusterEvent, EventResource};
 use crate::model::{Node, Pod};
 
 /// The events of an update of a pod: as specific as possible, or a plain update if nothing is.
-pub fn pod_events(old: &Pod, new: &Pod) -> Vec<ClusterEvent> {
+pub fn pod_events(old: &Pod, new: &Pod) -> impl Iterator<Item = ClusterEvent> + Clone + use<> {
     let resource = if new.is_assigned() {
         EventResource::AssignedPod
     } else {
@@ -27,15 +27,12 @@ pub fn pod_events(old: &Pod, new: &Pod) -> Vec<ClusterEvent> {
             Action::UPDATE_POD_GENERATED_RESOURCE_CLAIM,
         ),
     ];
-    let events = events(resource, changes);
-    if events.is_empty() {
-        return vec![ClusterEvent::new(resource, Action::UPDATE)];
-    }
-    events
+    let is_special = changes.iter().any(|(happened, _)| *happened);
+    events(resource, changes).chain(events(resource, [(!is_special, Action::UPDATE)]))
 }
 
 /// The events of an update of a node.
-pub fn node_events(old: &Node, new: &Node) -> Vec<ClusterEvent> {
+pub fn node_events(old: &Node, new: &Node) -> impl Iterator<Item = ClusterEvent> + Clone + use<> {
     let changes = [
         (
             old.unschedulable && !new.unschedulable,
@@ -66,12 +63,11 @@ pub fn node_events(old: &Node, new: &Node) -> Vec<ClusterEvent> {
 fn events<const N: usize>(
     resource: EventResource,
     changes: [(bool, Action); N],
-) -> Vec<ClusterEvent> {
+) -> impl Iterator<Item = ClusterEvent> + Clone {
     changes
         .into_iter()
         .filter(|(happened, _)| *happened)
-        .map(|(_, action)| ClusterEvent::new(resource, action))
-        .collect()
+        .map(move |(_, action)| ClusterEvent::new(resource, action))
 }
 
 /// Whether any request went down or away.

@@ -4,6 +4,7 @@ use super::{Effect, Failure, Scheduler};
 use crate::fast::{Classes, Decision, Path};
 use crate::framework::{CycleState, Diagnosis, Framework, Nomination, PluginStatus};
 use crate::model::Pod;
+use crate::queue::PluginIds;
 use crate::schedule::{self, Attempt, schedule_pod};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ impl Scheduler {
     /// Of several best nodes `rng` chooses one.
     pub fn schedule_one(&mut self, now: Time, rng: &mut Rng) -> Option<Arc<Pod>> {
         let pod = self.pop(now)?;
-        if pod.terminating || self.assumed.contains(&pod.uid) || !self.profiles.handles(&pod) {
+        if pod.terminating || self.cluster.is_assumed(&pod.uid) || !self.profiles.handles(&pod) {
             self.done(&pod.uid);
         } else {
             self.try_pod(&pod, now, rng);
@@ -84,7 +85,7 @@ impl Scheduler {
                     let pod = pod.clone();
                     self.effects.push(Effect::Preempt { pod, preemption });
                 }
-                let failure = Failure::rejected(&diagnosis, &self.cluster);
+                let failure = Failure::rejected(&diagnosis, &mut self.profiles, &self.cluster);
                 self.fail(&pod.uid, failure, nomination, now);
             }
             Attempt::Error(error) => {
@@ -148,9 +149,9 @@ impl Scheduler {
     pub fn reject(&mut self, uid: &str, plugin: &'static str, message: &str, now: Time) {
         if self.waiting.remove(uid).is_some() {
             let failure = Failure::Rejected {
-                unschedulable: [plugin].into(),
-                pending: [].into(),
-                message: format!("0/1 nodes are available: 1 {message}."),
+                unschedulable: self.profiles.ids([&plugin]),
+                pending: PluginIds::NONE,
+                message: format!("0/1 nodes are available: 1 {message}.").into(),
             };
             self.bind_failed(uid, failure, now);
         }
@@ -218,13 +219,13 @@ impl Scheduler {
     }
 
     /// What a verdict of Reserve or Permit on one node, or an error, means to the attempt.
-    fn failure_of(&self, status: &PluginStatus) -> Failure {
+    fn failure_of(&mut self, status: &PluginStatus) -> Failure {
         if !status.status.is_rejected() {
             return Failure::Error(status.status.message(&self.cluster));
         }
         let mut diagnosis = Diagnosis::new(1);
         diagnosis.statuses.set(0, status.clone());
         diagnosis.add_plugin_status(status);
-        Failure::rejected(&diagnosis, &self.cluster)
+        Failure::rejected(&diagnosis, &mut self.profiles, &self.cluster)
     }
 }

@@ -1,7 +1,7 @@
 //! What the outside has to do.
 
 use super::Failure;
-use crate::framework::{Effect as PluginEffect, Nomination};
+use crate::framework::{BindSteps, Effect as PluginEffect, Nomination};
 use crate::model::Pod;
 use crate::plugins::default_preemption::Preemption;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub enum Effect {
         /// The node.
         node: Sym,
         /// What PreBind and Bind ask for.
-        steps: Vec<PluginEffect>,
+        steps: BindSteps,
     },
     /// After a binding: take these steps. Nobody waits for an answer.
     PostBind {

@@ -108,7 +108,6 @@ impl Scheduler {
             return;
         };
         if pod.is_assigned() {
-            self.assumed.remove(&pod.uid);
             self.cluster.remove_pod(&pod.uid);
             self.assigned_pod_deleted(pod, now, |_| true);
         } else if self.profiles.handles(&pod) {
@@ -118,7 +117,7 @@ impl Scheduler {
 
     fn add_assigned_pod(&mut self, pod: Arc<Pod>, now: Time) {
         let is_known = self.cluster.pod(&pod.uid).is_some();
-        if self.assumed.remove(&pod.uid).is_some() || !is_known {
+        if !is_known || self.cluster.is_assumed(&pod.uid) {
             self.cluster.upsert(Object::Pod(pod.clone()));
         }
         let event = ClusterEvent::ASSIGNED_POD_ADD;
@@ -126,7 +125,7 @@ impl Scheduler {
     }
 
     fn update_assigned_pod(&mut self, old: Arc<Pod>, new: Arc<Pod>, now: Time) {
-        if self.cluster.pod(&old.uid).is_some() && !self.assumed.contains(&old.uid) {
+        if self.cluster.pod(&old.uid).is_some() && !self.cluster.is_assumed(&old.uid) {
             self.cluster.upsert(Object::Pod(new.clone()));
         }
         let (before, after) = (Object::Pod(old.clone()), Object::Pod(new.clone()));
@@ -146,7 +145,7 @@ impl Scheduler {
         if old.resource_version == new.resource_version && !new.resource_version.is_empty() {
             return;
         }
-        if self.assumed.contains(&new.uid) {
+        if self.cluster.is_assumed(&new.uid) {
             if new.terminating && !old.terminating {
                 self.assumed_pod_deleted(&new.uid, now);
             }
@@ -154,7 +153,7 @@ impl Scheduler {
         }
         let events = pod_events(&old, &new);
         let (queue, mut env) = self.queue_env(now);
-        queue.update(&mut env, &old, &new, &events);
+        queue.update(&mut env, &old, &new, events);
         let was_nominated = old.nominated_node_name.is_some();
         if was_nominated && old.nominated_node_name != new.nominated_node_name {
             self.nomination_dropped(old, now);
@@ -165,7 +164,7 @@ impl Scheduler {
         let (queue, mut env) = self.queue_env(now);
         queue.delete(&mut env, &pod);
         self.preempting.end(&pod.uid);
-        if self.assumed.contains(&pod.uid) {
+        if self.cluster.is_assumed(&pod.uid) {
             self.assumed_pod_deleted(&pod.uid, now);
         } else if pod.nominated_node_name.is_some() {
             self.nomination_dropped(pod, now);
@@ -187,7 +186,6 @@ impl Scheduler {
         let pod = on_node(pod, node);
         let is_waiting = self.waiting.contains_key(uid);
         if !is_waiting {
-            self.assumed.remove(uid);
             self.cluster.remove_pod(uid);
         }
         self.assigned_pod_deleted(pod, now, |_| true);

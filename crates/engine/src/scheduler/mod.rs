@@ -26,11 +26,11 @@ use crate::fast::{Classes, Path};
 use crate::framework::{Cx, Nomination};
 use crate::model::Object;
 use crate::plugins::default_preemption::Preempting;
-use crate::queue::{Env, Nominator, Profiles, QueueConfig, QueuedPod, SchedulingQueue};
+use crate::queue::{Env, Nominator, PluginIds, Profiles, QueueConfig, QueuedPod, SchedulingQueue};
 use cycle::Waiting;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use stowplan_base::{Lookup, Sym, Time};
+use stowplan_base::{Sym, Table, Time};
 use timers::Timers;
 
 /// The whole scheduler. Owned and driven by one thread.
@@ -41,11 +41,9 @@ pub struct Scheduler {
     nominator: Nominator,
     preempting: Preempting,
     /// Popped pods whose node is not chosen yet, by uid.
-    attempts: BTreeMap<Arc<str>, QueuedPod>,
+    attempts: Table<Arc<str>, QueuedPod>,
     /// Pods on their way to a node, by uid.
-    bindings: BTreeMap<Arc<str>, Binding>,
-    /// The uids of pods that are on a node in the snapshot but not yet in the API.
-    assumed: Lookup<Arc<str>, ()>,
+    bindings: Table<Arc<str>, Binding>,
     /// Pods on their way to a node that some plugin holds at Permit, by uid.
     waiting: BTreeMap<Arc<str>, Waiting>,
     timers: Timers,
@@ -78,9 +76,8 @@ impl Scheduler {
             queue: SchedulingQueue::new(config),
             nominator: Nominator::default(),
             preempting: Preempting::default(),
-            attempts: BTreeMap::new(),
-            bindings: BTreeMap::new(),
-            assumed: Lookup::new(),
+            attempts: Table::new(),
+            bindings: Table::new(),
             waiting: BTreeMap::new(),
             timers: Timers::new(now),
             effects: Vec::new(),
@@ -95,6 +92,13 @@ impl Scheduler {
     /// What the outside has to do since this was last asked, in order.
     pub fn take_effects(&mut self) -> Vec<Effect> {
         std::mem::take(&mut self.effects)
+    }
+
+    /// As [`take_effects`](Self::take_effects), by exchange for a buffer that can be used over and
+    /// over; what that held before is dropped.
+    pub fn swap_effects(&mut self, buffer: &mut Vec<Effect>) {
+        buffer.clear();
+        std::mem::swap(&mut self.effects, buffer);
     }
 
     /// The cluster.
@@ -118,6 +122,14 @@ impl Scheduler {
         &self.queue
     }
 
+    /// The numbers of plugins, for a [`Failure`] of one's own making.
+    pub fn plugin_ids<'a>(
+        &mut self,
+        names: impl IntoIterator<Item = &'a &'static str>,
+    ) -> PluginIds {
+        self.profiles.ids(names)
+    }
+
     /// The queue, to be traced.
     pub fn queue_mut(&mut self) -> &mut SchedulingQueue {
         &mut self.queue
@@ -130,12 +142,12 @@ impl Scheduler {
 
     /// Popped pods whose node is not chosen yet, by uid.
     pub fn attempts(&self) -> impl Iterator<Item = &QueuedPod> {
-        self.attempts.values()
+        by_uid(&self.attempts)
     }
 
     /// Pods on their way to a node, by uid.
     pub fn bindings(&self) -> impl Iterator<Item = &Binding> {
-        self.bindings.values()
+        by_uid(&self.bindings)
     }
 
     /// What plugins see.
@@ -193,4 +205,10 @@ impl Scheduler {
             self.activate(&[(namespace, name)], now);
         }
     }
+}
+
+fn by_uid<V>(table: &Table<Arc<str>, V>) -> impl Iterator<Item = &V> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_unstable_by_key(|(uid, _)| *uid);
+    entries.into_iter().map(|(_, value)| value)
 }

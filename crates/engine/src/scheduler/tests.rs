@@ -166,14 +166,24 @@ impl Rig {
         self.scheduler.fail(&uid, failure, nomination, self.now);
     }
 
+    fn rejected(&mut self, unschedulable: &[&'static str], pending: &[&'static str]) -> Failure {
+        Failure::Rejected {
+            unschedulable: self.scheduler.plugin_ids(unschedulable),
+            pending: self.scheduler.plugin_ids(pending),
+            message: "".into(),
+        }
+    }
+
     /// These plugins reject the popped pod.
     fn reject(&mut self, name: &str, plugins: &[&'static str]) {
-        self.fail(name, rejected(plugins, &[]), Nomination::Keep);
+        let failure = self.rejected(plugins, &[]);
+        self.fail(name, failure, Nomination::Keep);
     }
 
     /// These plugins leave the popped pod waiting.
     fn leave_pending(&mut self, name: &str, plugins: &[&'static str]) {
-        self.fail(name, rejected(&[], plugins), Nomination::Keep);
+        let failure = self.rejected(&[], plugins);
+        self.fail(name, failure, Nomination::Keep);
     }
 
     fn error(&mut self, name: &str) {
@@ -208,15 +218,8 @@ impl Rig {
             Some((Place::ErrorBackoff, _)) => "error_backoff",
             Some((Place::Unschedulable, _)) => "unschedulable",
             Some((Place::Gated, _)) => "gated",
-            None if self.scheduler.attempts.values().any(|pod| pod.id() == id) => "in_flight",
-            None if self
-                .scheduler
-                .bindings
-                .values()
-                .any(|b| b.queued.id() == id) =>
-            {
-                "assumed"
-            }
+            None if self.scheduler.attempts().any(|pod| pod.id() == id) => "in_flight",
+            None if self.scheduler.bindings().any(|b| b.queued.id() == id) => "assumed",
             None => "nowhere",
         }
     }
@@ -275,13 +278,5 @@ impl Rig {
     fn override_with(&mut self, node: &str) -> Nomination {
         let node = self.sym(node);
         Nomination::Set(Some(node).filter(|node| !node.is_empty()))
-    }
-}
-
-fn rejected(unschedulable: &[&'static str], pending: &[&'static str]) -> Failure {
-    Failure::Rejected {
-        unschedulable: unschedulable.iter().copied().collect(),
-        pending: pending.iter().copied().collect(),
-        message: String::new(),
     }
 }

@@ -14,6 +14,8 @@ pub(super) struct Placed {
     /// Who is like it, and where among them it stands.
     kin: KinId,
     place: u32,
+    /// Whether the API does not say so yet.
+    assumed: bool,
 }
 
 impl Snapshot {
@@ -25,6 +27,11 @@ impl Snapshot {
     /// The node that the assigned or assumed pod of this uid counts on, existing or not.
     pub fn node_of_pod(&self, uid: &str) -> Option<Sym> {
         self.pods.get(uid).map(|placed| placed.node)
+    }
+
+    /// Whether the pod of this uid counts on a node though the API does not say so yet.
+    pub fn is_assumed(&self, uid: &str) -> bool {
+        self.pods.get(uid).is_some_and(|placed| placed.assumed)
     }
 
     /// The pod of this name as the API has it, pending or assigned.
@@ -45,14 +52,18 @@ impl Snapshot {
     /// Lets a pod count on the node that it names, or nowhere; returns what it replaced.
     pub(super) fn upsert_pod(&mut self, pod: Arc<Pod>) -> Option<Arc<Pod>> {
         match pod.node_name {
-            Some(node) if !pod.finished => self.place_pod(pod, node),
+            Some(node) if !pod.finished => self.place_pod(pod, node, false),
             _ => self.remove_pod(&pod.uid),
         }
     }
 
-    /// Lets a pod count on a node, whatever it says itself; returns what it replaced.
-    pub fn place_pod(&mut self, pod: Arc<Pod>, node: Sym) -> Option<Arc<Pod>> {
-        let alike = self.swap_pod(&pod, node);
+    /// Lets a pod count on a node before the API says so; returns what it replaced.
+    pub fn assume_pod(&mut self, pod: Arc<Pod>, node: Sym) -> Option<Arc<Pod>> {
+        self.place_pod(pod, node, true)
+    }
+
+    fn place_pod(&mut self, pod: Arc<Pod>, node: Sym, assumed: bool) -> Option<Arc<Pod>> {
+        let alike = self.swap_pod(&pod, node, assumed);
         if alike.is_some() {
             return alike;
         }
@@ -63,6 +74,7 @@ impl Snapshot {
             node,
             kin,
             place,
+            assumed,
         };
         self.pods.insert(pod.uid.clone(), placed);
         self.read_keys.add_terms(&pod);
@@ -78,11 +90,12 @@ impl Snapshot {
 
     /// Replaces a pod by a newer version of it that is on the same node and looks the same to
     /// everybody; returns what it replaced. What the API says of an assumed pod is of this kind.
-    fn swap_pod(&mut self, new: &Arc<Pod>, node: Sym) -> Option<Arc<Pod>> {
+    fn swap_pod(&mut self, new: &Arc<Pod>, node: Sym, assumed: bool) -> Option<Arc<Pod>> {
         let placed = self.pods.get_mut(&new.uid)?;
         if placed.node != node || !looks_alike(&placed.pod, new) {
             return None;
         }
+        placed.assumed = assumed;
         let old = std::mem::replace(&mut placed.pod, new.clone());
         match self.node_position(node) {
             Some(at) => self.nodes[at].swap_pod(&old, new),
@@ -101,6 +114,7 @@ impl Snapshot {
             node,
             kin,
             place,
+            ..
         } = self.pods.remove(uid)?;
         self.leave_kin(kin, place);
         match self.node_position(node) {
@@ -254,7 +268,7 @@ mod tests {
         world.set_requests(&mut pod, &[("cpu", "1")]);
         let pod = Arc::new(pod);
         let node = world.sym("a");
-        world.snapshot.place_pod(pod.clone(), node);
+        world.snapshot.assume_pod(pod.clone(), node);
         (world, pod)
     }
 
@@ -277,9 +291,10 @@ mod tests {
     fn what_the_api_says_of_an_assumed_pod_takes_its_place() {
         let (mut world, pod) = assumed();
         assert_eq!(used(&world), [1000, 0]);
+        assert!(world.snapshot.is_assumed(&pod.uid));
         let other = Arc::new(world.pod("ns/other", &[]));
         let node = world.sym("a");
-        world.snapshot.place_pod(other, node);
+        world.snapshot.assume_pod(other, node);
         let confirmed = Arc::new(echo(&mut world, &pod, "a"));
         let old = world.snapshot.upsert(Object::Pod(confirmed.clone()));
         assert!(old.is_some_and(|old| old.is_same(&Object::Pod(pod.clone()))));
@@ -288,6 +303,7 @@ mod tests {
         assert!(Arc::ptr_eq(&info.pods[0], &confirmed), "where it was");
         assert!(Arc::ptr_eq(&info.pods_with_affinity[0], &confirmed));
         assert_eq!(world.snapshot.node_of_pod(&pod.uid), Some(node));
+        assert!(!world.snapshot.is_assumed(&pod.uid));
         world.snapshot.remove_pod(&pod.uid);
         assert_eq!(used(&world), [0, 0]);
         assert!(world.snapshot.nodes()[0].pods_with_affinity.is_empty());

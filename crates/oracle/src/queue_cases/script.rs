@@ -4,7 +4,7 @@ use super::observe::{Answers, Observer, Step, recorded_hints};
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::Value;
 use std::cell::RefCell;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::rc::Rc;
 use stowplan_base::{Duration, Sym, Time};
 use stowplan_bridge::config::profiles_from_json;
@@ -13,7 +13,7 @@ use stowplan_engine::Snapshot;
 use stowplan_engine::framework::{ClusterEvent, Hint, Nomination};
 use stowplan_engine::model::{Kind, Object};
 use stowplan_engine::plugins::registry::Registry;
-use stowplan_engine::queue::{AskedHint, Profiles, QueueConfig};
+use stowplan_engine::queue::{AskedHint, PluginIds, Profiles, QueueConfig};
 use stowplan_engine::scheduler::{Change, Failure, Scheduler};
 
 /// Where the answers to hints come from.
@@ -108,7 +108,8 @@ impl Script {
             "fail" => {
                 let nomination = self.nomination(&step["nominate"])?;
                 let uid = text(step, "uid")?;
-                self.scheduler.fail(uid, failure(step)?, nomination, now);
+                let failure = self.failure(step)?;
+                self.scheduler.fail(uid, failure, nomination, now);
             }
             "assume" => {
                 let node = self.sym(text(step, "node")?);
@@ -118,7 +119,8 @@ impl Script {
             "done" => self.scheduler.done(text(step, "uid")?),
             "bind_fail" => {
                 let uid = text(step, "uid")?;
-                self.scheduler.bind_failed(uid, failure(step)?, now);
+                let failure = self.failure(step)?;
+                self.scheduler.bind_failed(uid, failure, now);
             }
             "nominate" => {
                 let (namespace, name) = self.key(text(step, "key")?);
@@ -185,6 +187,24 @@ impl Script {
         };
         self.scheduler.apply(change, now);
         Ok(())
+    }
+
+    fn failure(&mut self, step: &Value) -> Result<Failure> {
+        let mut plugins = |field: &str| -> Result<PluginIds> {
+            let names = step[field].as_array().into_iter().flatten();
+            let names = names.filter_map(Value::as_str).map(plugin);
+            let names: Vec<_> = names.collect::<Result<_>>()?;
+            Ok(self.scheduler.plugin_ids(&names))
+        };
+        Ok(match step["error"].as_str() {
+            Some("no nodes") => Failure::NoNodes,
+            Some(error) => Failure::Error(error.to_owned()),
+            None => Failure::Rejected {
+                unschedulable: plugins("unschedulable")?,
+                pending: plugins("pending")?,
+                message: "".into(),
+            },
+        })
     }
 
     fn nomination(&mut self, nominate: &Value) -> Result<Nomination> {
@@ -257,22 +277,6 @@ fn wildcard(label: &str) -> Result<ClusterEvent> {
     .into_iter()
     .find(|event| event.label() == label)
     .ok_or_else(|| anyhow!("unknown event {label}"))
-}
-
-fn failure(step: &Value) -> Result<Failure> {
-    let plugins = |field: &str| -> Result<BTreeSet<&'static str>> {
-        let names = step[field].as_array().into_iter().flatten();
-        names.filter_map(Value::as_str).map(plugin).collect()
-    };
-    Ok(match step["error"].as_str() {
-        Some("no nodes") => Failure::NoNodes,
-        Some(error) => Failure::Error(error.to_owned()),
-        None => Failure::Rejected {
-            unschedulable: plugins("unschedulable")?,
-            pending: plugins("pending")?,
-            message: String::new(),
-        },
-    })
 }
 
 fn plugin(name: &str) -> Result<&'static str> {

@@ -9,6 +9,24 @@ use stowplan_base::{Duration, Sym};
 /// The longest that Permit may hold a pod.
 const PERMIT_WAIT_MAX: Duration = Duration::from_secs(15 * 60);
 
+/// What the outside must do to bind a pod: what PreBind asks for, then the binding itself.
+#[derive(Clone, Debug)]
+pub struct BindSteps {
+    /// What PreBind asks for; mostly nothing.
+    pub pre_bind: Vec<Effect>,
+    /// The binding.
+    pub bind: Effect,
+}
+
+impl IntoIterator for BindSteps {
+    type Item = Effect;
+    type IntoIter = std::iter::Chain<std::vec::IntoIter<Effect>, std::iter::Once<Effect>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.pre_bind.into_iter().chain(std::iter::once(self.bind))
+    }
+}
+
 impl Framework {
     /// Runs Reserve: the objects that change with the placement, or who objects.
     pub fn run_reserve(
@@ -60,18 +78,18 @@ impl Framework {
         Ok(waits)
     }
 
-    /// Runs PreBind and Bind: what the outside must do, in this order.
+    /// Runs PreBind and Bind.
     pub fn run_bind(
         &self,
         cx: Cx<'_>,
         cycle: &CycleState,
         pod: &Arc<Pod>,
         node: Sym,
-    ) -> Result<Vec<Effect>, PluginStatus> {
-        let mut effects = Vec::new();
+    ) -> Result<BindSteps, PluginStatus> {
+        let mut pre_bind = Vec::new();
         for (i, plugin) in self.at(Point::PreBind) {
             match plugin.pre_bind(cx, &cycle.filter[i], pod, node) {
-                Ok(more) => effects.extend(more),
+                Ok(more) => pre_bind.extend(more),
                 Err(status) => {
                     return Err(PluginStatus::at(
                         "PreBind",
@@ -85,11 +103,11 @@ impl Framework {
         let bound = self
             .at(Point::Bind)
             .find_map(|(_, plugin)| plugin.bind(cx, pod, node));
-        effects.push(bound.ok_or_else(|| PluginStatus {
+        let bind = bound.ok_or_else(|| PluginStatus {
             plugin: "",
             status: Status::error("no bind plugin took the pod"),
-        })?);
-        Ok(effects)
+        })?;
+        Ok(BindSteps { pre_bind, bind })
     }
 
     /// Runs PostBind.

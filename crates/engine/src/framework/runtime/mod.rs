@@ -8,6 +8,7 @@ mod kept;
 mod pre_filter;
 mod scores;
 
+pub use binding::BindSteps;
 pub(crate) use kept::{PRE_FILTER_ONLY, Plan, Rule};
 pub use pre_filter::PreFilterOutcome;
 pub(crate) use scores::MAX_NODE_SCORE;

@@ -33,7 +33,8 @@ fn a_pod_that_fits_is_assumed_and_bound() {
         panic!("{effects:?}");
     };
     assert_eq!(rig.scheduler.cluster.node_of_pod(&pod.uid), Some(*node));
-    assert!(matches!(steps[..], [PluginEffect::Bind { .. }]));
+    assert!(steps.pre_bind.is_empty());
+    assert!(matches!(steps.bind, PluginEffect::Bind { .. }));
     assert!(rig.in_flight().is_empty(), "past Permit");
     assert_eq!(rig.place("p"), "assumed");
 

@@ -47,11 +47,8 @@ fn semantic_18_queue_from_a_pending_plugin_skips_backoff() {
     rig.popped("p", |world, pod| {
         pod.node_selector = world.labels(&[("disk", "ssd")]);
     });
-    rig.fail(
-        "p",
-        super::rejected(&["NodeName"], &["NodeAffinity"]),
-        Nomination::Keep,
-    );
+    let failure = rig.rejected(&["NodeName"], &["NodeAffinity"]);
+    rig.fail("p", failure, Nomination::Keep);
     rig.node("n", |_, _| {});
     assert_eq!(rig.place("p"), "backoff");
 }

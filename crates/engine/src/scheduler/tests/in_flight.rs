@@ -1,6 +1,6 @@
 //! Pods in flight and what they miss.
 
-use super::{Rig, rejected};
+use super::Rig;
 use crate::framework::ClusterEvent;
 use crate::scheduler::Failure;
 
@@ -184,7 +184,7 @@ fn semantic_31_a_failed_binding_frees_its_place_before_or_after_the_requeueing()
     // A rejection: it does not, and is not woken either.
     let mut rig = assumed();
     rig.unschedulable("q", &["NodeResourcesFit"], |_, _| {});
-    let failure = rejected(&["NodeResourcesFit"], &[]);
+    let failure = rig.rejected(&["NodeResourcesFit"], &[]);
     rig.scheduler.bind_failed("default/p", failure, rig.now);
     assert_eq!(rig.place("p"), "unschedulable");
     assert_eq!(rig.place("q"), "backoff");
@@ -192,7 +192,7 @@ fn semantic_31_a_failed_binding_frees_its_place_before_or_after_the_requeueing()
     // Past Permit it is not known what the pod missed.
     let mut rig = assumed();
     rig.scheduler.done("default/p");
-    let failure = rejected(&["NodeResourcesFit"], &[]);
+    let failure = rig.rejected(&["NodeResourcesFit"], &[]);
     rig.scheduler.bind_failed("default/p", failure, rig.now);
     assert_eq!(rig.place("p"), "backoff");
 }

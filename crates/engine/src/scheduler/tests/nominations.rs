@@ -1,6 +1,6 @@
 //! Pods that are promised a node.
 
-use super::{Rig, rejected};
+use super::Rig;
 use crate::framework::Nomination;
 use crate::model::Pod;
 use crate::testing::World;
@@ -32,7 +32,8 @@ fn semantic_37_nominations_come_from_the_status_from_failures_and_from_outside()
 
     rig.pop();
     let nomination = rig.override_with("n2");
-    rig.fail("p", rejected(&["NodeName"], &[]), nomination);
+    let failure = rig.rejected(&["NodeName"], &[]);
+    rig.fail("p", failure, nomination);
     assert_eq!(rig.nominated("n2"), ["p"]);
 
     let (namespace, name) = rig.id("gated");
@@ -50,7 +51,8 @@ fn semantic_37_pods_that_are_gone_or_bound_are_refused() {
     rig.update("bound", |world, pod| pod.node_name = Some(world.sym("n2")));
     for name in ["gone", "bound"] {
         let nomination = rig.override_with("n1");
-        rig.fail(name, rejected(&["NodeName"], &[]), nomination);
+        let failure = rig.rejected(&["NodeName"], &[]);
+        rig.fail(name, failure, nomination);
     }
     assert!(rig.nominated("n1").is_empty());
 }
@@ -89,7 +91,8 @@ fn semantic_39_overriding_with_nothing_assuming_and_deleting_remove_it() {
         rig
     };
     let mut rig = nominated("p");
-    rig.fail("p", rejected(&["NodeName"], &[]), Nomination::Set(None));
+    let failure = rig.rejected(&["NodeName"], &[]);
+    rig.fail("p", failure, Nomination::Set(None));
     assert!(rig.nominated("n1").is_empty());
 
     let mut rig = nominated("p");

@@ -79,7 +79,7 @@ impl World {
             }
             Event::Assume(pod, node) => {
                 let pod = self.with_columns(pod);
-                self.snapshot.place_pod(pod, *node);
+                self.snapshot.assume_pod(pod, *node);
             }
             Event::Nominate(pod, node) => {
                 let pod = self.with_columns(pod);
