@@ -28,5 +28,6 @@ mod snapshot;
 mod testing;
 
 pub use snapshot::{
-    ChangeLog, Delta, Fact, ImageState, NodeInfo, NodeUpdate, Objects, ReadKeys, Snapshot,
+    Attached, Capacities, ChangeLog, Delta, Fact, FreeVolumes, ImageState, NodeInfo, NodeUpdate,
+    Objects, ReadKeys, Snapshot,
 };

@@ -1,5 +1,6 @@
 //! Plain objects for tests.
 
+pub(crate) mod churn;
 pub(crate) mod storage;
 
 use crate::Snapshot;

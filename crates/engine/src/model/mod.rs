@@ -5,6 +5,7 @@
 //! already defaulted and valid, and know nothing of JSON or the API.
 
 mod budget;
+pub(crate) mod csi_migration;
 mod devices;
 mod labels;
 mod node;

@@ -136,6 +136,17 @@ impl Pod {
             .is_some_and(|terms| !terms.required.is_empty())
     }
 
+    /// Whether some volume can take up an attachment.
+    pub fn has_attachable_volumes(&self) -> bool {
+        self.volumes.iter().any(|volume| volume.may_be_attached())
+    }
+
+    /// Whether some volume is a disk that can be in the way of other pods.
+    pub fn has_restricted_disks(&self) -> bool {
+        let mut sources = self.volumes.iter().map(|volume| &volume.source);
+        sources.any(|source| source.is_restricted_disk())
+    }
+
     /// All pod affinity and anti-affinity terms, required and preferred.
     pub fn affinity_terms(&self) -> impl Iterator<Item = &AffinityTerm> {
         let stanzas = [&self.pod_affinity, &self.pod_anti_affinity];

@@ -1,8 +1,8 @@
 //! Volumes, claims and what provisions and attaches them.
 
-use super::{Labels, NodeSelector, NodeSelectorTerm, Selector};
+use super::{Labels, NodeSelector, NodeSelectorTerm, Pod, Selector};
 use std::sync::Arc;
-use stowplan_base::{Quantity, Sym, sym};
+use stowplan_base::{Names, Quantity, Sym, sym};
 
 /// An access mode of a volume.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
@@ -64,6 +64,11 @@ impl PodVolume {
         }
     }
 
+    /// Whether the volume can take up an attachment: it has a claim, or could be migrated.
+    pub fn may_be_attached(&self) -> bool {
+        self.claim().is_some() || self.migration.is_some()
+    }
+
     /// Whether the volume is a generic ephemeral one: its claim must be the pod's own.
     pub fn is_ephemeral(&self) -> bool {
         matches!(self.source, VolumeSource::Ephemeral { .. })
@@ -120,6 +125,19 @@ pub enum VolumeSource {
     },
     /// Anything else; it may still have a [`CsiMigration`].
     Other,
+}
+
+impl VolumeSource {
+    /// Whether pods that share the source can get in each other's way.
+    pub fn is_restricted_disk(&self) -> bool {
+        matches!(
+            self,
+            Self::GcePersistentDisk { .. }
+                | Self::AwsElasticBlockStore { .. }
+                | Self::Iscsi { .. }
+                | Self::Rbd { .. }
+        )
+    }
 }
 
 /// An in-tree volume as its CSI driver knows it.
@@ -234,6 +252,20 @@ impl PersistentVolumeClaim {
     pub fn is_fully_bound(&self) -> bool {
         !self.volume_name.is_empty() && self.annotations.has(sym::BIND_COMPLETED)
     }
+
+    /// The claim of a generic ephemeral volume must be controlled by its pod. Upstream's
+    /// `VolumeIsForPod` (`component-helpers/storage/ephemeral`).
+    pub fn check_owner(&self, pod: &Pod, names: &Names) -> Result<(), String> {
+        if self.namespace == pod.namespace && self.controller_uid.as_ref() == Some(&pod.uid) {
+            return Ok(());
+        }
+        Err(format!(
+            "PVC {}/{} was not created for pod {} (pod is not owner)",
+            names.text(self.namespace),
+            names.text(self.name),
+            pod.key
+        ))
+    }
 }
 
 /// A StorageClass.
@@ -259,6 +291,13 @@ pub struct CsiNode {
     pub migrated_plugins: Box<[Sym]>,
     /// `spec.drivers`.
     pub drivers: Box<[CsiDriverLimit]>,
+}
+
+impl CsiNode {
+    /// Whether some driver takes only so many volumes.
+    pub fn has_limits(&self) -> bool {
+        self.drivers.iter().any(|driver| driver.count.is_some())
+    }
 }
 
 /// One driver of a CSINode.

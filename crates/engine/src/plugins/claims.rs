@@ -8,24 +8,6 @@ pub(super) fn claim_not_found(claim: Sym, names: &Names) -> String {
     format!("persistentvolumeclaim {:?} not found", names.text(claim))
 }
 
-/// The claim of a generic ephemeral volume must be controlled by its pod. Upstream's
-/// `VolumeIsForPod` (`component-helpers/storage/ephemeral`).
-pub(super) fn check_owner(
-    pod: &Pod,
-    claim: &PersistentVolumeClaim,
-    names: &Names,
-) -> Result<(), String> {
-    if claim.namespace == pod.namespace && claim.controller_uid.as_ref() == Some(&pod.uid) {
-        return Ok(());
-    }
-    Err(format!(
-        "PVC {}/{} was not created for pod {} (pod is not owner)",
-        names.text(claim.namespace),
-        names.text(claim.name),
-        pod.key
-    ))
-}
-
 /// Whether one of the pod's volumes names the claim. Claims of generic ephemeral volumes do not
 /// count.
 pub(super) fn names_claim(pod: &Pod, claim: &PersistentVolumeClaim) -> bool {

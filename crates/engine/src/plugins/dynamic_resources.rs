@@ -126,6 +126,9 @@ fn claim_of<'a>(
 
 /// The extended resources that a pod asks for, if a device class stands for one of them.
 fn extended_requests(cx: Cx<'_>, pod: &Pod) -> Box<[ExtendedRequest]> {
+    if !cx.cluster.has_extended_resources() {
+        return Box::default();
+    }
     let requests: Box<[_]> = pod
         .requests
         .spec_columns

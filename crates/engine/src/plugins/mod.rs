@@ -3,7 +3,6 @@
 pub mod bin_packing;
 mod change;
 mod claims;
-mod csi_migration;
 pub mod default_binder;
 pub mod default_preemption;
 pub mod dynamic_resources;

@@ -39,14 +39,9 @@ impl Plugin for VolumeRestrictions {
             Ok(claims) => claims,
             Err(status) => return PreFilter::Rejected(status),
         };
-        let in_use = |claim: &Sym| {
-            let nodes = cx.cluster.nodes();
-            nodes
-                .iter()
-                .any(|node| node.claim_users(pod.namespace, *claim) > 0)
-        };
-        let conflicts = claims.iter().filter(|claim| in_use(claim)).count() as i64;
-        let has_disks = pod.volumes.iter().any(|v| is_restricted_disk(&v.source));
+        let in_use = |claim: &&Sym| cx.cluster.is_claim_in_use(pod.namespace, **claim);
+        let conflicts = claims.iter().filter(in_use).count() as i64;
+        let has_disks = pod.has_restricted_disks();
         if !has_disks && conflicts == 0 {
             return PreFilter::Skip;
         }
@@ -61,7 +56,8 @@ impl Plugin for VolumeRestrictions {
     }
 
     fn filter(&self, _cx: Cx<'_>, state: &Self::Filter, pod: &Pod, node: &NodeInfo) -> Fit {
-        if node.pods.iter().any(|other| disks_conflict(pod, other)) {
+        let disks_conflict = |other: &Arc<Pod>| disks_conflict(pod, other);
+        if node.pods_with_disks.iter().any(disks_conflict) {
             return Err(Status::unschedulable(DISK_CONFLICT));
         }
         if state.claims.is_none() {
@@ -142,20 +138,9 @@ fn read_write_once_pod_claims(cx: Cx<'_>, pod: &Pod) -> Result<Arc<[Sym]>, Statu
     Ok(exclusive.into())
 }
 
-/// Whether pods that share the source can get in each other's way.
-fn is_restricted_disk(source: &VolumeSource) -> bool {
-    matches!(
-        source,
-        VolumeSource::GcePersistentDisk { .. }
-            | VolumeSource::AwsElasticBlockStore { .. }
-            | VolumeSource::Iscsi { .. }
-            | VolumeSource::Rbd { .. }
-    )
-}
-
 fn disks_conflict(pod: &Pod, other: &Pod) -> bool {
     pod.volumes.iter().any(|mine| {
-        is_restricted_disk(&mine.source)
+        mine.source.is_restricted_disk()
             && other
                 .volumes
                 .iter()

@@ -19,6 +19,11 @@ impl ExtendedResources {
         self.0.get(&resource)
     }
 
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// A class was added or updated.
     pub(super) fn update(
         &mut self,

@@ -7,11 +7,14 @@ mod node_info;
 mod objects;
 mod pods;
 mod read_keys;
+mod storage;
 
 pub use change_log::{ChangeLog, Delta, Fact, NodeUpdate};
 pub use node_info::NodeInfo;
 pub use objects::Objects;
 pub use read_keys::ReadKeys;
+pub use storage::{Attached, Capacities, FreeVolumes};
+pub(crate) use storage::{AttachedVolume, Uncounted, attachable_volumes, volume_limit};
 
 use crate::model::{
     CsiDriver, CsiNode, CsiStorageCapacity, DeviceClass, Kind, Labels, Namespace, Node, Object,
@@ -57,6 +60,7 @@ pub struct Snapshot {
     log: ChangeLog,
     read_keys: ReadKeys,
     kin: KinTable,
+    storage: storage::Storage,
     /// Namespaces.
     pub namespaces: Objects<Namespace>,
     /// PodDisruptionBudgets.
@@ -138,6 +142,11 @@ impl Snapshot {
         self.extended_resources.get(resource)
     }
 
+    /// Whether a device class stands for any extended resource.
+    pub fn has_extended_resources(&self) -> bool {
+        !self.extended_resources.is_empty()
+    }
+
     /// The labels of a namespace; none if the namespace is unknown.
     pub fn namespace_labels(&self, name: Sym) -> &Labels {
         self.namespaces
@@ -162,34 +171,44 @@ impl Snapshot {
                 .budgets
                 .insert(o.namespace, o.name, o)
                 .map(Object::PodDisruptionBudget),
-            Object::PersistentVolume(o) => self
-                .volumes
-                .insert(Sym::EMPTY, o.name, o)
-                .map(Object::PersistentVolume),
-            Object::PersistentVolumeClaim(o) => self
-                .claims
-                .insert(o.namespace, o.name, o)
-                .map(Object::PersistentVolumeClaim),
-            Object::StorageClass(o) => self
-                .storage_classes
-                .insert(Sym::EMPTY, o.name, o)
-                .map(Object::StorageClass),
-            Object::CSINode(o) => self
-                .csi_nodes
-                .insert(Sym::EMPTY, o.name, o)
-                .map(Object::CSINode),
+            Object::PersistentVolume(o) => {
+                let old = self.volumes.insert(Sym::EMPTY, o.name, o.clone());
+                self.note_volume(old.as_ref(), Some(&o));
+                old.map(Object::PersistentVolume)
+            }
+            Object::PersistentVolumeClaim(o) => {
+                let old = self.claims.insert(o.namespace, o.name, o.clone());
+                self.note_claim(old.as_ref(), Some(&o));
+                old.map(Object::PersistentVolumeClaim)
+            }
+            Object::StorageClass(o) => {
+                let old = self.storage_classes.insert(Sym::EMPTY, o.name, o.clone());
+                self.note_storage_class(old.as_ref(), Some(&o));
+                old.map(Object::StorageClass)
+            }
+            Object::CSINode(o) => {
+                let old = self.csi_nodes.insert(Sym::EMPTY, o.name, o.clone());
+                self.note_csi_node(o.name, Some(&o));
+                old.map(Object::CSINode)
+            }
             Object::CSIDriver(o) => self
                 .csi_drivers
                 .insert(Sym::EMPTY, o.name, o)
                 .map(Object::CSIDriver),
-            Object::CSIStorageCapacity(o) => self
-                .storage_capacities
-                .insert(o.namespace, o.name, o)
-                .map(Object::CSIStorageCapacity),
-            Object::VolumeAttachment(o) => self
-                .volume_attachments
-                .insert(Sym::EMPTY, o.name, o)
-                .map(Object::VolumeAttachment),
+            Object::CSIStorageCapacity(o) => {
+                let old = self
+                    .storage_capacities
+                    .insert(o.namespace, o.name, o.clone());
+                self.note_capacity(old.as_ref(), Some(&o));
+                old.map(Object::CSIStorageCapacity)
+            }
+            Object::VolumeAttachment(o) => {
+                let old = self
+                    .volume_attachments
+                    .insert(Sym::EMPTY, o.name, o.clone());
+                self.note_attachment(old.as_ref(), Some(&o));
+                old.map(Object::VolumeAttachment)
+            }
             Object::Service(o) => self
                 .services
                 .insert(o.namespace, o.name, o)
@@ -239,31 +258,40 @@ impl Snapshot {
                 .budgets
                 .remove(namespace, name)
                 .map(Object::PodDisruptionBudget),
-            Kind::PersistentVolume => self
-                .volumes
-                .remove(namespace, name)
-                .map(Object::PersistentVolume),
-            Kind::PersistentVolumeClaim => self
-                .claims
-                .remove(namespace, name)
-                .map(Object::PersistentVolumeClaim),
-            Kind::StorageClass => self
-                .storage_classes
-                .remove(namespace, name)
-                .map(Object::StorageClass),
-            Kind::CSINode => self.csi_nodes.remove(namespace, name).map(Object::CSINode),
+            Kind::PersistentVolume => {
+                let old = self.volumes.remove(namespace, name);
+                self.note_volume(old.as_ref(), None);
+                old.map(Object::PersistentVolume)
+            }
+            Kind::PersistentVolumeClaim => {
+                let old = self.claims.remove(namespace, name);
+                self.note_claim(old.as_ref(), None);
+                old.map(Object::PersistentVolumeClaim)
+            }
+            Kind::StorageClass => {
+                let old = self.storage_classes.remove(namespace, name);
+                self.note_storage_class(old.as_ref(), None);
+                old.map(Object::StorageClass)
+            }
+            Kind::CSINode => {
+                let old = self.csi_nodes.remove(namespace, name);
+                self.note_csi_node(name, None);
+                old.map(Object::CSINode)
+            }
             Kind::CSIDriver => self
                 .csi_drivers
                 .remove(namespace, name)
                 .map(Object::CSIDriver),
-            Kind::CSIStorageCapacity => self
-                .storage_capacities
-                .remove(namespace, name)
-                .map(Object::CSIStorageCapacity),
-            Kind::VolumeAttachment => self
-                .volume_attachments
-                .remove(namespace, name)
-                .map(Object::VolumeAttachment),
+            Kind::CSIStorageCapacity => {
+                let old = self.storage_capacities.remove(namespace, name);
+                self.note_capacity(old.as_ref(), None);
+                old.map(Object::CSIStorageCapacity)
+            }
+            Kind::VolumeAttachment => {
+                let old = self.volume_attachments.remove(namespace, name);
+                self.note_attachment(old.as_ref(), None);
+                old.map(Object::VolumeAttachment)
+            }
             Kind::Service => self.services.remove(namespace, name).map(Object::Service),
             Kind::ReplicationController => self
                 .replication_controllers
@@ -323,6 +351,7 @@ impl Snapshot {
         };
         self.nodes.push(info);
         self.log.push(added, self.nodes.len());
+        self.note_new_node(self.nodes.len() - 1);
         None
     }
 
@@ -333,6 +362,7 @@ impl Snapshot {
             self.node_index.insert(moved.node.name, at);
         }
         self.remove_images(&info.node);
+        self.note_gone_node(&info);
         let removed = Delta::NodeRemoved {
             at: at as u32,
             node: info.node.clone(),

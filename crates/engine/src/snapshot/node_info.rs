@@ -1,9 +1,9 @@
 //! A node with what is on it.
 
 use super::pods::swap;
-use crate::model::{Node, Pod, Resources, UsedPorts, VolumeSource};
+use super::storage::Attached;
+use crate::model::{CsiNode, Node, Pod, Resources, UsedPorts};
 use std::sync::Arc;
-use stowplan_base::Sym;
 
 /// How many pods a node has room for from the start, so that placing the first few need not
 /// allocate. Small: there may be a million nodes.
@@ -32,8 +32,12 @@ pub struct NodeInfo {
     pub non_zero_memory: i64,
     /// The host ports they hold.
     pub used_ports: UsedPorts,
-    /// How many of them use a claim, by (namespace, name). Generic ephemeral volumes do not count.
-    claim_users: Vec<((Sym, Sym), u32)>,
+    /// Those with disks that may be in the way of others.
+    pub pods_with_disks: Vec<Arc<Pod>>,
+    /// What the CSI drivers on the node can do.
+    pub csi_node: Option<Arc<CsiNode>>,
+    /// What is attached to the node, if it is known.
+    attached: Option<Arc<Attached>>,
 }
 
 impl NodeInfo {
@@ -48,7 +52,9 @@ impl NodeInfo {
             non_zero_cpu_milli: 0,
             non_zero_memory: 0,
             used_ports: UsedPorts::default(),
-            claim_users: Vec::new(),
+            pods_with_disks: Vec::new(),
+            csi_node: None,
+            attached: None,
             node,
         }
     }
@@ -64,12 +70,14 @@ impl NodeInfo {
         std::mem::replace(&mut self.node, node)
     }
 
-    /// How many pods on the node use the claim.
-    pub fn claim_users(&self, namespace: Sym, claim: Sym) -> u32 {
-        self.claim_users
-            .iter()
-            .find(|(key, _)| *key == (namespace, claim))
-            .map_or(0, |(_, users)| *users)
+    /// What is attached to the node; `None` if that has to be found out.
+    pub fn attached(&self) -> Option<&Attached> {
+        self.attached.as_deref()
+    }
+
+    /// Notes what is attached to the node, until a pod with volumes comes or goes.
+    pub(super) fn set_attached(&mut self, attached: Option<Attached>) {
+        self.attached = attached.map(Arc::new);
     }
 
     /// Puts a pod on the node.
@@ -83,11 +91,11 @@ impl NodeInfo {
         for port in &pod.host_ports {
             self.used_ports.add(*port);
         }
-        for claim in claims_of(&pod) {
-            match self.claim_users.iter_mut().find(|(key, _)| *key == claim) {
-                Some((_, users)) => *users += 1,
-                None => self.claim_users.push((claim, 1)),
-            }
+        if pod.has_restricted_disks() {
+            self.pods_with_disks.push(pod.clone());
+        }
+        if pod.has_attachable_volumes() {
+            self.attached = None;
         }
         if pod.has_pod_affinity() {
             self.pods_with_affinity.push(pod.clone());
@@ -118,6 +126,9 @@ impl NodeInfo {
             swap(&mut self.pods_with_affinity, old, new);
             swap(&mut self.pods_with_required_anti_affinity, old, new);
         }
+        if new.has_restricted_disks() {
+            swap(&mut self.pods_with_disks, old, new);
+        }
     }
 
     fn remove_pod_at(&mut self, at: usize) -> Arc<Pod> {
@@ -136,21 +147,12 @@ impl NodeInfo {
         for port in &pod.host_ports {
             self.used_ports.remove(*port);
         }
-        for claim in claims_of(&pod) {
-            if let Some(at) = self.claim_users.iter().position(|(key, _)| *key == claim) {
-                self.claim_users[at].1 -= 1;
-                if self.claim_users[at].1 == 0 {
-                    self.claim_users.swap_remove(at);
-                }
-            }
+        if pod.has_restricted_disks() {
+            self.pods_with_disks.retain(|p| !Arc::ptr_eq(p, &pod));
+        }
+        if pod.has_attachable_volumes() {
+            self.attached = None;
         }
         pod
     }
-}
-
-fn claims_of(pod: &Pod) -> impl Iterator<Item = (Sym, Sym)> + '_ {
-    pod.volumes.iter().filter_map(|volume| match volume.source {
-        VolumeSource::Claim { claim, .. } => Some((pod.namespace, claim)),
-        _ => None,
-    })
 }

@@ -81,7 +81,8 @@ impl Snapshot {
         match self.node_position(node) {
             Some(at) => {
                 self.note_pod(at, &pod, kin, true);
-                self.nodes[at].add_pod(pod);
+                self.nodes[at].add_pod(pod.clone());
+                self.note_pod_volumes(at, &pod, true);
             }
             None => self.orphans.entry(node).or_default().push(pod),
         }
@@ -121,6 +122,7 @@ impl Snapshot {
             Some(at) => {
                 self.note_pod(at, &pod, kin, false);
                 self.nodes[at].remove_this_pod(&pod);
+                self.note_pod_volumes(at, &pod, false);
             }
             None => {
                 if let Some(pods) = self.orphans.get_mut(&node) {

@@ -1,6 +1,9 @@
 use super::*;
+use crate::model::CsiMigration;
 use crate::testing::World;
 use stowplan_base::sym;
+
+mod walked;
 
 /// A cluster with node `n`, whose driver `csi` takes `limit` volumes.
 fn limited(limit: i32) -> World {

@@ -30,22 +30,32 @@ pub(super) fn changes(
     let Some(claims) = claims.filter(|claims| !claims.all_bound()) else {
         return Ok(Vec::new());
     };
-    let volumes = cluster
-        .node(node)
-        .and_then(|node| find_pod_volumes(cluster, claims, &node.node).ok())
-        .ok_or_else(|| {
-            let node = cluster.names.text(node);
-            Status::error(format!("no pod volume found for node {node}"))
-        })?;
     let PodVolumes {
         bindings,
         provisions,
-    } = volumes;
+    } = planned(cluster, claims, node)?;
     let bound = bindings
         .iter()
         .map(|(volume, claim)| bind_volume(volume, claim));
     let promised = provisions.iter().map(|claim| promise_claim(claim, node));
     Ok(bound.chain(promised).collect())
+}
+
+/// What Reserve found for the node: what happens until PreBind does not change it any more.
+fn planned(cluster: &Snapshot, claims: &PodClaims, node: Sym) -> Result<PodVolumes, Status> {
+    if let Some((_, volumes)) = claims.planned.get().filter(|(on, _)| *on == node) {
+        return Ok(volumes.clone());
+    }
+    let volumes = cluster
+        .node(node)
+        .and_then(|node| find_pod_volumes(cluster, claims, node).ok())
+        .ok_or_else(|| {
+            let node = cluster.names.text(node);
+            Status::error(format!("no pod volume found for node {node}"))
+        })?;
+    // A plan for another node stays: that one is asked again.
+    let _ = claims.planned.set((node, volumes.clone()));
+    Ok(volumes)
 }
 
 /// The volume with a complete reference to the claim.

@@ -3,10 +3,11 @@
 
 use super::matching::node_affinity_matches;
 use super::pod_claims::{PodClaims, Provision};
-use crate::Snapshot;
-use crate::framework::{Code, Reason, Reasons, Status};
-use crate::model::{Node, PersistentVolume, PersistentVolumeClaim};
-use crate::plugins::csi_migration::is_on;
+use crate::framework::{Code, Fit, Reason, Reasons, Status};
+use crate::model::csi_migration::is_on;
+use crate::model::{Labels, Node, PersistentVolume, PersistentVolumeClaim};
+use crate::{NodeInfo, Snapshot};
+use std::iter;
 use std::sync::Arc;
 use stowplan_base::{Sym, sym};
 
@@ -17,7 +18,7 @@ const VOLUME_MISSING: &str =
     "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)";
 
 /// What must be bound or made if the pod goes to one node.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct PodVolumes {
     /// Existing volumes and the claims that get them.
     pub(super) bindings: Vec<(Arc<PersistentVolume>, Arc<PersistentVolumeClaim>)>,
@@ -25,27 +26,83 @@ pub(super) struct PodVolumes {
     pub(super) provisions: Vec<Arc<PersistentVolumeClaim>>,
 }
 
+/// Whether the pod can have its volumes on `node`.
+pub(super) fn check_pod_volumes(cluster: &Snapshot, claims: &PodClaims, node: &NodeInfo) -> Fit {
+    choose_volumes(cluster, claims, node).map(drop)
+}
+
 /// The volumes that the pod gets on `node`, or why it cannot have them.
 pub(super) fn find_pod_volumes(
     cluster: &Snapshot,
     claims: &PodClaims,
-    node: &Node,
+    node: &NodeInfo,
 ) -> Result<PodVolumes, Status> {
-    let bound = check_bound(cluster, claims, node)?;
+    let chosen = choose_volumes(cluster, claims, node)?;
     let mut volumes = PodVolumes::default();
-    let unbound = find_unbound(cluster, claims, node, &mut volumes)?;
+    let promised = claims.promised.iter();
+    let promised = promised.map(|(_, provision)| provision.claim.clone());
+    volumes.provisions.extend(promised);
+    for (unbound, chosen) in claims.unbound.iter().zip(chosen.iter()) {
+        let claim = unbound.provision.claim.clone();
+        match chosen {
+            Some(volume) => volumes.bindings.push((volume.clone(), claim)),
+            None => volumes.provisions.push(claim),
+        }
+    }
+    Ok(volumes)
+}
+
+/// The volume that each unbound claim gets, in their order; `None` if one has to be made.
+///
+/// Most pods have one such claim at most: that much is kept without allocating.
+#[derive(Default)]
+struct Chosen<'a> {
+    first: Option<Option<&'a Arc<PersistentVolume>>>,
+    others: Vec<Option<&'a Arc<PersistentVolume>>>,
+}
+
+impl<'a> Chosen<'a> {
+    fn push(&mut self, volume: Option<&'a Arc<PersistentVolume>>) {
+        match self.first {
+            None => self.first = Some(volume),
+            Some(_) => self.others.push(volume),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = Option<&'a Arc<PersistentVolume>>> {
+        self.first.iter().chain(&self.others).copied()
+    }
+
+    fn has(&self, name: Sym) -> bool {
+        self.iter().flatten().any(|volume| volume.name == name)
+    }
+}
+
+fn choose_volumes<'a>(
+    cluster: &'a Snapshot,
+    claims: &'a PodClaims,
+    node: &'a NodeInfo,
+) -> Result<Chosen<'a>, Status> {
+    let bound = check_bound(cluster, claims, node)?;
+    let mut chosen = Chosen::default();
+    let unbound = find_unbound(cluster, claims, node, &mut chosen)?;
+    if bound.is_none() && unbound.is_none() {
+        return Ok(chosen);
+    }
     let reasons = [
         (bound == Some(BoundConflict::Node)).then_some(NODE_CONFLICT),
         (unbound == Some(UnboundConflict::NoVolume)).then_some(BIND_CONFLICT),
         (unbound == Some(UnboundConflict::NoSpace)).then_some(NOT_ENOUGH_SPACE),
         (bound == Some(BoundConflict::Missing)).then_some(VOLUME_MISSING),
     ];
-    if bound.is_none() && unbound.is_none() {
-        return Ok(volumes);
-    }
-    Err(Status {
-        code: Code::UnschedulableAndUnresolvable,
-        reasons: Reasons::Many(reasons.into_iter().flatten().map(Reason::Text).collect()),
+    let mut reasons = reasons.into_iter().flatten().map(Reason::Text);
+    let code = Code::UnschedulableAndUnresolvable;
+    Err(match (reasons.next(), reasons.next()) {
+        (Some(only), None) => Status::new(code, only),
+        (first, second) => Status {
+            code,
+            reasons: Reasons::Many(first.into_iter().chain(second).collect()),
+        },
     })
 }
 
@@ -71,14 +128,14 @@ enum UnboundConflict {
 fn check_bound(
     cluster: &Snapshot,
     claims: &PodClaims,
-    node: &Node,
+    node: &NodeInfo,
 ) -> Result<Option<BoundConflict>, Status> {
     for volume in &claims.bound {
         let Some(volume) = volume else {
             return Ok(Some(BoundConflict::Missing));
         };
         let affinity = match &volume.migrated {
-            Some(migrated) if is_migrated_on(cluster, migrated.migration.plugin, node) => {
+            Some(migrated) if is_migrated_on(migrated.migration.plugin, node) => {
                 if let Err(error) = &migrated.migration.handle {
                     return Err(Status::error(format!("could not translate pv: {error}")));
                 }
@@ -86,7 +143,7 @@ fn check_bound(
             }
             _ => &volume.node_affinity,
         };
-        if !node_affinity_matches(affinity.as_ref(), &node.labels, &cluster.names) {
+        if !node_affinity_matches(affinity.as_ref(), &node.node.labels, &cluster.names) {
             return Ok(Some(BoundConflict::Node));
         }
     }
@@ -94,51 +151,38 @@ fn check_bound(
 }
 
 /// Whether the node has handed the in-tree plugin over to its CSI driver.
-fn is_migrated_on(cluster: &Snapshot, plugin: Sym, node: &Node) -> bool {
-    is_on(plugin)
-        && cluster
-            .csi_nodes
-            .get(Sym::EMPTY, node.name)
-            .is_some_and(|csi_node| csi_node.migrated_plugins.contains(&plugin))
+fn is_migrated_on(plugin: Sym, node: &NodeInfo) -> bool {
+    let csi_node = node.csi_node.as_ref();
+    is_on(plugin) && csi_node.is_some_and(|node| node.migrated_plugins.contains(&plugin))
 }
 
-/// Finds or plans a volume for each unbound claim; returns the first conflict.
-fn find_unbound(
-    cluster: &Snapshot,
-    claims: &PodClaims,
-    node: &Node,
-    volumes: &mut PodVolumes,
+/// Chooses a volume for each unbound claim, or sees whether one can be made; returns the first
+/// conflict.
+fn find_unbound<'a>(
+    cluster: &'a Snapshot,
+    claims: &'a PodClaims,
+    node: &'a NodeInfo,
+    chosen: &mut Chosen<'a>,
 ) -> Result<Option<UnboundConflict>, Status> {
-    if claims
-        .promised
-        .iter()
-        .any(|(promised, _)| *promised != node.name)
-    {
+    let node = &*node.node;
+    let mut promised = claims.promised.iter();
+    if promised.any(|(promised, _)| *promised != node.name) {
         return Ok(Some(UnboundConflict::NoVolume));
     }
-    let mut unmatched = Vec::new();
     for unbound in &claims.unbound {
         let candidates = match &unbound.candidates {
             Ok(candidates) => candidates,
             Err(error) => return Err(Status::error(error.clone())),
         };
-        let taken = |name: Sym| volumes.bindings.iter().any(|(pv, _)| pv.name == name);
-        match candidates.choose(&node.labels, &cluster.names, taken) {
-            Some(volume) => {
-                let claim = unbound.provision.claim.clone();
-                volumes.bindings.push((volume.clone(), claim));
-            }
-            None => unmatched.push(&unbound.provision),
-        }
+        let taken = |name| chosen.has(name);
+        let claim = &unbound.provision.claim;
+        chosen.push(candidates.choose(cluster, claim, &node.labels, taken));
     }
     let promised = claims.promised.iter().map(|(_, provision)| provision);
-    for provision in promised.chain(unmatched) {
-        if let Some(conflict) = check_provision(cluster, provision, node) {
-            return Ok(Some(conflict));
-        }
-        volumes.provisions.push(provision.claim.clone());
-    }
-    Ok(None)
+    let unmatched = claims.unbound.iter().zip(chosen.iter());
+    let unmatched = unmatched.filter(|(_, chosen)| chosen.is_none());
+    let mut provisions = promised.chain(unmatched.map(|(unbound, _)| &unbound.provision));
+    Ok(provisions.find_map(|provision| check_provision(cluster, provision, node)))
 }
 
 /// What keeps a volume from being made. Upstream's `checkVolumeProvisions`, for one claim.
@@ -155,10 +199,19 @@ fn check_provision(
     if !topologies.is_empty() && !topologies.iter().any(|term| term.matches(node, names)) {
         return Some(UnboundConflict::NoVolume);
     }
-    let has_space = provision.capacities.as_ref().is_none_or(|capacities| {
-        capacities
-            .iter()
-            .any(|capacity| capacity.node_topology.matches(&node.labels, names))
-    });
-    (!has_space).then_some(UnboundConflict::NoSpace)
+    let has_room = |size| has_room(cluster, class.name, size, &node.labels);
+    let has_room = provision.room.is_none_or(has_room);
+    (!has_room).then_some(UnboundConflict::NoSpace)
+}
+
+/// Whether a node with these labels can get a volume of so many bytes.
+pub(super) fn has_room(cluster: &Snapshot, class: Sym, size: i64, node_labels: &Labels) -> bool {
+    let Some(capacities) = cluster.capacities(class) else {
+        return false;
+    };
+    let mut nearby = iter::once(capacities.unlabelled()).chain(capacities.labelled(node_labels));
+    nearby.any(|capacities| {
+        let mut sufficient = capacities.range((size, Sym::EMPTY, Sym::EMPTY)..);
+        sufficient.any(|(_, capacity)| capacity.node_topology.matches(node_labels, &cluster.names))
+    })
 }

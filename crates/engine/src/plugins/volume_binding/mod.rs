@@ -78,7 +78,7 @@ impl Plugin for VolumeBinding {
     }
 
     fn filter(&self, cx: Cx<'_>, state: &Self::Filter, _pod: &Pod, node: &NodeInfo) -> Fit {
-        find::find_pod_volumes(cx.cluster, state, &node.node).map(drop)
+        find::check_pod_volumes(cx.cluster, state, node)
     }
 
     // Storage is scored only with the feature StorageCapacityScoring.

@@ -1,25 +1,27 @@
 //! What PreFilter finds out about a pod's claims, once for all nodes.
 //! Upstream's `podHasPVCs` and `GetPodVolumeClaims`.
 
+use super::find::PodVolumes;
 use super::matching::Candidates;
 use crate::Snapshot;
 use crate::framework::{Code, Status};
-use crate::model::{
-    BindingMode, CsiStorageCapacity, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass,
-};
-use crate::plugins::claims::{check_owner, claim_not_found};
-use std::sync::Arc;
+use crate::model::{BindingMode, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass};
+use crate::plugins::claims::claim_not_found;
+use std::sync::{Arc, OnceLock};
 use stowplan_base::{Quantity, Sym, sym};
 
 /// A pod's claims by what is left to do for them, with everything that no node decides worked out.
 #[derive(Clone, Debug, Default)]
 pub struct PodClaims {
     /// The volumes of bound claims, in the pod's order; `None` where the volume does not exist.
+    /// Those that every node can reach are left out.
     pub(super) bound: Vec<Option<Arc<PersistentVolume>>>,
     /// Unbound claims that were promised to a node, in the pod's order.
     pub(super) promised: Vec<(Sym, Provision)>,
     /// Other unbound claims, smallest first.
     pub(super) unbound: Vec<UnboundClaim>,
+    /// What Reserve found for the pod's node.
+    pub(super) planned: OnceLock<(Sym, PodVolumes)>,
 }
 
 /// A claim for which a volume must be found or made.
@@ -38,8 +40,8 @@ pub(super) struct Provision {
     pub(super) claim: Arc<PersistentVolumeClaim>,
     /// Its class.
     pub(super) class: Arc<StorageClass>,
-    /// Where there is room for the volume; `None` if nobody asks.
-    pub(super) capacities: Option<Box<[Arc<CsiStorageCapacity>]>>,
+    /// For how many bytes there must be room; `None` if nobody asks.
+    pub(super) room: Option<i64>,
 }
 
 impl PodClaims {
@@ -55,12 +57,16 @@ impl PodClaims {
         for claim in claims {
             if claim.is_fully_bound() {
                 let volume = cluster.volumes.get(Sym::EMPTY, claim.volume_name);
-                sorted.bound.push(volume.cloned());
+                if !volume.is_some_and(|volume| is_reachable_everywhere(volume)) {
+                    sorted.bound.push(volume.cloned());
+                }
                 continue;
             }
             match waiting_class(cluster, claim)? {
                 // A claim that names its volume is not for the scheduler to bind.
-                Some(class) if claim.volume_name.is_empty() => sorted.add(cluster, claim, class),
+                Some(class) if claim.volume_name.is_empty() => {
+                    sorted.add(cluster, claim, class, pod.volumes.len());
+                }
                 _ => unbound_immediate = true,
             }
         }
@@ -80,17 +86,18 @@ impl PodClaims {
         cluster: &Snapshot,
         claim: &Arc<PersistentVolumeClaim>,
         class: &Arc<StorageClass>,
+        claims: usize,
     ) {
         let provision = Provision {
             claim: claim.clone(),
             class: class.clone(),
-            capacities: sufficient_capacities(cluster, claim, class),
+            room: room_for(cluster, claim, class),
         };
         if let Some(node) = claim.annotations.get(sym::SELECTED_NODE) {
             self.promised.push((node, provision));
         } else {
             self.unbound.push(UnboundClaim {
-                candidates: Candidates::of(cluster, claim),
+                candidates: Candidates::of(cluster, claim, claims),
                 provision,
             });
         }
@@ -135,7 +142,7 @@ fn existing_claims<'a>(
             return Err(format!("persistentvolumeclaim {name:?} is being deleted"));
         }
         if volume.is_ephemeral() {
-            check_owner(pod, claim, names)?;
+            claim.check_owner(pod, names)?;
         }
         claims.push(claim);
     }
@@ -161,24 +168,22 @@ fn waiting_class<'a>(
     }
 }
 
-/// The capacities that have room for the claim, wherever they are; `None` if the driver does not
-/// publish any. Upstream's `hasEnoughCapacity`, without the node.
-fn sufficient_capacities(
+/// Whether no node is in the way of a bound volume.
+fn is_reachable_everywhere(volume: &PersistentVolume) -> bool {
+    volume.node_affinity.is_none()
+        && volume.migrated.as_ref().is_none_or(|migrated| {
+            migrated.node_affinity.is_none() && migrated.migration.handle.is_ok()
+        })
+}
+
+/// For how many bytes a published capacity must have room; `None` if the driver does not publish
+/// any. Upstream's `hasEnoughCapacity`, without the node.
+fn room_for(
     cluster: &Snapshot,
     claim: &PersistentVolumeClaim,
     class: &StorageClass,
-) -> Option<Box<[Arc<CsiStorageCapacity>]>> {
-    let size = claim.request?.value();
+) -> Option<i64> {
     let driver = cluster.csi_drivers.get(Sym::EMPTY, class.provisioner)?;
-    driver.storage_capacity.then(|| {
-        cluster
-            .storage_capacities
-            .iter()
-            .filter(|capacity| {
-                capacity.storage_class == class.name
-                    && capacity.volume_limit().is_some_and(|limit| limit >= size)
-            })
-            .cloned()
-            .collect()
-    })
+    let size = claim.request?.value();
+    driver.storage_capacity.then_some(size)
 }

@@ -8,6 +8,7 @@ use crate::testing::World;
 use crate::testing::storage::gib;
 use stowplan_base::sym;
 
+mod found;
 mod hints;
 mod pre_filter;
 mod reserve;
@@ -85,7 +86,7 @@ fn reasons(world: &World, pod: &Pod) -> [Vec<String>; 2] {
 /// The names of the volumes that the pod's claims get on node `a`, smallest claim first.
 fn bindings(world: &World, pod: &Pod) -> Vec<String> {
     let claims = prepare(world, pod);
-    let node = &world.snapshot.nodes()[0].node;
+    let node = &world.snapshot.nodes()[0];
     find::find_pod_volumes(&world.snapshot, &claims, node)
         .map(|volumes| volumes.bindings)
         .unwrap_or_default()

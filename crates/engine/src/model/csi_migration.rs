@@ -15,7 +15,7 @@ const PLUGINS: [(Sym, Sym, bool); 7] = [
 ];
 
 /// The CSI driver that replaces an in-tree plugin; `None` if `plugin` is no such plugin.
-pub(super) fn driver_of(plugin: Sym) -> Option<Sym> {
+pub(crate) fn driver_of(plugin: Sym) -> Option<Sym> {
     PLUGINS
         .iter()
         .find(|(name, ..)| *name == plugin)
@@ -23,6 +23,6 @@ pub(super) fn driver_of(plugin: Sym) -> Option<Sym> {
 }
 
 /// Whether volumes of the plugin count as the driver's.
-pub(super) fn is_on(plugin: Sym) -> bool {
+pub(crate) fn is_on(plugin: Sym) -> bool {
     PLUGINS.iter().any(|(name, _, on)| *name == plugin && *on)
 }
