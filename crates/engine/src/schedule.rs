@@ -2,8 +2,8 @@
 
 use crate::NodeInfo;
 use crate::framework::{
-    Code, Cx, CycleState, Diagnosis, Framework, Nomination, PluginStatus, PostFilterResult,
-    ScoreTable, Status,
+    Code, Cx, CycleState, Diagnosis, Framework, Nomination, PluginStatus, PostFilterCx,
+    PostFilterResult, ScoreTable, Status,
 };
 use crate::model::Pod;
 use crate::plugins::default_preemption::PreemptionReport;
@@ -203,12 +203,7 @@ pub fn schedule_pod(framework: &Framework, cx: Cx<'_>, pod: &Pod) -> Attempt {
     }
 }
 
-pub(crate) fn fits_nowhere(
-    framework: &Framework,
-    cx: Cx<'_>,
-    mut found: Feasibility,
-    pod: &Pod,
-) -> Attempt {
+fn fits_nowhere(framework: &Framework, cx: Cx<'_>, mut found: Feasibility, pod: &Pod) -> Attempt {
     let result = run_post_filters(framework, cx, &mut found, pod);
     let (nomination, preemption) = match result {
         Some(result) => (result.nomination, result.preemption),
@@ -232,7 +227,14 @@ pub(crate) fn run_post_filters(
         return None;
     }
     let diagnosis = &mut found.diagnosis;
-    let result = framework.run_post_filters(cx, &found.cycle, pod, &diagnosis.statuses);
+    let mut post_filter = PostFilterCx {
+        cx,
+        framework,
+        cycle: &found.cycle,
+        statuses: &diagnosis.statuses,
+        kept: None,
+    };
+    let result = framework.run_post_filters(&mut post_filter, pod);
     if let Err(status) = &result.status {
         diagnosis.post_filter_message = status.message(cx.cluster);
     }

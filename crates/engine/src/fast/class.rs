@@ -3,8 +3,10 @@
 use super::best::{Blocks, Row};
 use super::groups::{FITS, Groups, ODD, Tag, VerdictId};
 use super::layout::Layout;
+use super::tries::Tries;
 use crate::framework::{
-    Code, Cx, CycleState, Framework, Kept, MAX_NODE_SCORE, Plan, PluginStatus, Status,
+    Code, Cx, CycleState, Framework, Kept, MAX_NODE_SCORE, Plan, PluginStatus, TrialSpace, Trials,
+    has_nominated,
 };
 use crate::model::Pod;
 use crate::{Delta, NodeInfo};
@@ -35,6 +37,8 @@ pub(super) struct Scratch {
     pub(super) bonuses: Vec<i32>,
     /// Positions of feasible nodes.
     pub(super) feasible: Vec<u32>,
+    /// Space for trials.
+    pub(super) space: TrialSpace,
 }
 
 /// What changed of a node; the greater includes the lesser.
@@ -65,6 +69,10 @@ impl Scratch {
         if self.dirty.len() > 64 {
             self.dirty.sort_unstable_by(|a, b| b.cmp(a));
         }
+    }
+
+    fn forget_marks(&mut self) {
+        while self.take_mark().is_some() {}
     }
 
     fn take_mark(&mut self) -> Option<(u32, Mark)> {
@@ -134,6 +142,8 @@ pub(super) struct Class {
     labels: u64,
     /// The position of a node that was last looked at for one pod alone.
     pub(super) overlooked: Option<u32>,
+    /// What preemption found out, if one of the pods had to try it lately.
+    pub(super) tries: Option<Box<Tries>>,
 }
 
 impl Class {
@@ -160,6 +170,7 @@ impl Class {
             looks_for: 0,
             labels: 0,
             overlooked: None,
+            tries: None,
         };
         class.reopen(profile, cx, scratch);
         class
@@ -173,6 +184,7 @@ impl Class {
         self.scope = Scope::Plain;
         self.overlooked = None;
         self.minded = Minded::default();
+        self.tries = None;
         if plan.is_plain {
             return;
         }
@@ -233,7 +245,7 @@ impl Class {
             }
         }
         if kept == Kept::Lost {
-            while scratch.take_mark().is_some() {}
+            scratch.forget_marks();
             return self.reopen(profile, cx, scratch);
         }
         for node in nominations {
@@ -245,9 +257,9 @@ impl Class {
         self.seen_nominations = cx.nominator.changes_end();
         self.stale |= kept >= Kept::Changed;
         if !matches!(self.scope, Scope::All) {
-            while scratch.take_mark().is_some() {}
+            scratch.forget_marks();
         } else if kept == Kept::Regroup || self.groups.is_sparse() {
-            while scratch.take_mark().is_some() {}
+            scratch.forget_marks();
             self.regroup(profile, cx, scratch);
         } else {
             scratch.sort_marks();
@@ -363,9 +375,9 @@ impl Class {
         let (mut verdicts, mut sums) = (vec![FITS; nodes.len()], vec![Some(0); nodes.len()]);
         for rule in &plan.node_filters {
             let (cycle, pod, groups) = (&self.cycle, &self.example, &mut self.groups);
-            let name = framework.name_of(rule.plugin);
+            let plugin = framework.name_of(rule.plugin);
             framework.filter_all(*rule, cx, cycle, pod, &mut verdicts, |status| {
-                groups.verdict_id(rule.order, name, status)
+                groups.verdict_id(rule.order, PluginStatus { plugin, status })
             });
         }
         if framework.packing().is_none() {
@@ -475,8 +487,7 @@ impl Class {
         scratch: &mut Scratch,
     ) {
         let node = &cx.cluster.nodes()[at];
-        let key = &mut scratch.key;
-        let score = self.see(profile, cx, node, at, pod, key);
+        let score = self.see(profile, cx, node, at, pod, scratch);
         self.set_row(at, score, &scratch.key);
     }
 
@@ -494,7 +505,7 @@ impl Class {
         }
     }
 
-    /// The key of the node's group, and the score that concerns the node alone.
+    /// Leaves the key of the node's group; returns the score that concerns the node alone.
     fn see(
         &mut self,
         profile: Profile<'_>,
@@ -502,9 +513,10 @@ impl Class {
         node: &NodeInfo,
         at: usize,
         alone: Option<&Pod>,
-        key: &mut Vec<u64>,
+        scratch: &mut Scratch,
     ) -> i32 {
         let Profile { framework, plan } = profile;
+        let Scratch { key, space, .. } = scratch;
         let pod = alone.unwrap_or(&self.example);
         key.clear();
         key.push(Tag::Open.pack());
@@ -517,14 +529,19 @@ impl Class {
             key[0] = Tag::Alone(node.node.name.number()).pack();
             Ok(())
         } else if nominated {
-            self.verdict_with_nominated(profile, cx, pod, node)
+            Trials::new(framework, cx, &self.cycle, pod, space)
+                .fits_on(node)
+                .map_err(|rejected| (framework.filter_order(rejected.plugin), rejected))
         } else {
             framework
                 .first_rejection(&plan.node_filters, cx, &self.cycle, pod, node)
-                .map_err(|(rule, status)| (rule.order, framework.name_of(rule.plugin), status))
+                .map_err(|(rule, status)| {
+                    let plugin = framework.name_of(rule.plugin);
+                    (rule.order, PluginStatus { plugin, status })
+                })
         };
         let before = match &verdict {
-            Err((order, ..)) => *order,
+            Err((order, _)) => *order,
             Ok(()) => usize::MAX,
         };
         for rule in &plan.domain_filters {
@@ -532,8 +549,8 @@ impl Class {
                 framework.see_filter(*rule, &self.cycle, node, key);
             }
         }
-        if let Err((order, plugin, status)) = verdict {
-            key[0] = Tag::Rejected(self.groups.verdict_id(order, plugin, status)).pack();
+        if let Err((order, rejected)) = verdict {
+            key[0] = Tag::Rejected(self.groups.verdict_id(order, rejected)).pack();
             return 0;
         }
         self.see_scores(profile, cx, node, at, None, key)
@@ -591,28 +608,12 @@ impl Class {
         Some(sum as i32)
     }
 
-    /// The verdict of the filters with and without the nominated pods, where no filter looks at
-    /// domains.
-    fn verdict_with_nominated(
-        &self,
-        Profile { framework, .. }: Profile<'_>,
-        cx: Cx<'_>,
-        pod: &Pod,
-        node: &NodeInfo,
-    ) -> Result<(), (usize, &'static str, Status)> {
-        let verdict = framework.run_filters_with_nominated_pods(cx, &self.cycle, pod, node);
-        verdict.map_err(|PluginStatus { plugin, status }| {
-            let order = framework.filter_order(plugin);
-            (order, plugin, status)
-        })
-    }
-
     /// Whether some verdict is an error, so that the attempt fails.
     pub(super) fn has_errors(&self) -> bool {
         self.groups.list.iter().any(|group| {
             group.members > 0
                 && group.verdict != super::groups::FITS
-                && self.groups.verdict(group.verdict).status.code == Code::Error
+                && self.groups.verdict(group.verdict).rejected.status.code == Code::Error
         })
     }
 
@@ -620,12 +621,6 @@ impl Class {
     pub(super) fn size(&self) -> usize {
         size_of::<Self>() + self.rows.capacity() * size_of::<Row>() + self.groups.list.len() * 128
     }
-}
-
-/// Whether pods are nominated to the node that `pod` has to reckon with.
-pub(super) fn has_nominated(cx: Cx<'_>, pod: &Pod, node: &NodeInfo) -> bool {
-    let counts = |other: &Arc<Pod>| other.priority >= pod.priority && other.uid != pod.uid;
-    !cx.nominator.is_empty() && cx.nominator.pods_on(node.node.name).iter().any(counts)
 }
 
 const NO_RAW: u64 = i64::MIN as u64;

@@ -1,20 +1,19 @@
 //! One attempt, from what is kept.
 
 use super::Classes;
-use super::best::Row;
-use super::class::{Class, Profile, Scope, Scratch, has_nominated};
+use super::class::{Class, Profile, Scope, Scratch};
 use super::groups::FITS;
 use crate::framework::{
-    Code, Cx, CycleState, Diagnosis, Framework, NodeStatuses, PRE_FILTER_ONLY, PluginStatus,
+    Code, Cx, CycleState, Framework, PRE_FILTER_ONLY, PluginStatus, Trials, has_nominated,
 };
 use crate::model::Pod;
-use crate::schedule::{self, Attempt, Feasibility, Placement};
+use crate::schedule::{self, Attempt, Placement};
 
 /// What an attempt came to.
 pub enum Decision<'a> {
     /// The pod has its place: any of these.
     Placed(Ties<'a>),
-    /// It fits nowhere; [`Classes::diagnose`] says why.
+    /// It fits nowhere.
     Nowhere,
     /// What is kept does not decide this pod: take the plain path.
     Plain,
@@ -110,11 +109,6 @@ impl Classes {
         })
     }
 
-    /// Why the pod that was decided last fits nowhere, with all that the plugins remember of it.
-    pub(crate) fn diagnose(&self) -> Feasibility {
-        self.classes[self.last].class.diagnose()
-    }
-
     /// One whole attempt, as [`schedule::schedule_pod`] makes it. There must be at least one node.
     pub fn schedule_pod(&mut self, framework: &Framework, cx: Cx<'_>, pod: &Pod) -> Attempt {
         match self.decide(framework, cx, pod) {
@@ -122,10 +116,7 @@ impl Classes {
                 best: ties.positions(),
                 cycle: ties.cycle().clone(),
             }),
-            Decision::Nowhere => {
-                let found = self.diagnose();
-                schedule::fits_nowhere(framework, cx, found, pod)
-            }
+            Decision::Nowhere => self.fits_nowhere(framework, cx, pod),
             Decision::Plain => schedule::schedule_pod(framework, cx, pod),
         }
     }
@@ -162,10 +153,8 @@ impl Class {
             .and_then(|name| cx.cluster.node_position(name))
         {
             let node = &cx.cluster.nodes()[at];
-            if framework
-                .run_filters_with_nominated_pods(cx, &self.cycle, pod, node)
-                .is_ok()
-            {
+            let mut trials = Trials::new(framework, cx, &self.cycle, pod, &mut scratch.space);
+            if trials.fits_on(node).is_ok() {
                 return Outcome::Only(at);
             }
         }
@@ -353,36 +342,6 @@ impl Class {
         scratch.feasible.clear();
         scratch.feasible.extend(best.iter().map(|at| *at as u32));
         Outcome::Some
-    }
-
-    /// Why no node is feasible.
-    fn diagnose(&self) -> Feasibility {
-        let mut diagnosis = Diagnosis::new(0);
-        let verdicts = self.groups.verdicts().iter();
-        let verdicts = verdicts.map(|verdict| PluginStatus {
-            plugin: verdict.plugin,
-            status: verdict.status.clone(),
-        });
-        let of_row = |row: &Row| self.groups.list[row.group as usize].verdict;
-        diagnosis.statuses =
-            NodeStatuses::of(verdicts.collect(), self.rows.iter().map(of_row).collect());
-        for group in self.groups.list.iter().filter(|group| group.members > 0) {
-            if group.verdict != FITS {
-                let verdict = self.groups.verdict(group.verdict);
-                diagnosis.add_plugin_status(&PluginStatus {
-                    plugin: verdict.plugin,
-                    status: verdict.status.clone(),
-                });
-            }
-        }
-        Feasibility {
-            cycle: self.cycle.clone(),
-            pre_filter: None,
-            narrowed_to: None,
-            nominated: None,
-            feasible: Vec::new(),
-            diagnosis,
-        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! From what is seen of groups to verdicts and scores.
 
 use super::class::{Class, Profile, Scratch, unpack_raw};
-use super::groups::{FITS, NEVER, Tag, VerdictId};
-use crate::framework::{Cx, CycleState, Framework, MAX_NODE_SCORE, Range};
+use super::groups::{FITS, Groups, NEVER, Tag, VerdictId};
+use super::layout::Layout;
+use crate::framework::{Cx, CycleState, Framework, MAX_NODE_SCORE, PluginStatus, Range, Trials};
 use crate::model::Pod;
 use stowplan_base::Sym;
 
@@ -22,15 +23,23 @@ impl Class {
         if !self.stale {
             return Ok(());
         }
+        let framework = profile.framework;
         // What is evaluated alone depends on more than is watched.
         let mut alone = false;
+        let mut trials = Trials::new(framework, cx, &self.cycle, pod, &mut scratch.space);
         for at in 0..self.groups.list.len() {
             let group = &self.groups.list[at];
-            if group.members > 0 {
-                alone |= matches!(group.tag(), Tag::Alone(_));
-                let verdict = self.judge(profile, cx, pod, at);
-                self.groups.list[at].verdict = verdict;
+            if group.members == 0 {
+                continue;
             }
+            let verdict = match group.tag() {
+                Tag::Alone(node) => {
+                    alone = true;
+                    judge_alone(&mut self.groups, framework, cx, node, &mut trials)
+                }
+                _ => judge(&mut self.groups, framework, &self.layout, &self.cycle, at),
+            };
+            self.groups.list[at].verdict = verdict;
         }
         let odd = |class: &Self| {
             let mut groups = class.groups.list.iter();
@@ -43,58 +52,6 @@ impl Class {
         self.score(profile, cx, scratch)?;
         self.stale = alone;
         Ok(())
-    }
-
-    /// The verdict on a group: that of the first filter that rejects it.
-    fn judge(
-        &mut self,
-        Profile { framework, .. }: Profile<'_>,
-        cx: Cx<'_>,
-        pod: &Pod,
-        at: usize,
-    ) -> VerdictId {
-        let group = &self.groups.list[at];
-        let (before, verdict) = match group.tag() {
-            Tag::Open | Tag::Unseen => (usize::MAX, FITS),
-            Tag::Rejected(verdict) => (self.groups.verdict(verdict).order, verdict),
-            Tag::Alone(node) => return self.judge_alone(framework, cx, pod, node),
-        };
-        // A row that is yet to be looked at has no more than a tag.
-        let seen = self.layout.filters.iter();
-        let rejected = seen
-            .filter(|(rule, _)| rule.order < before)
-            .find_map(|(rule, words)| {
-                let seen = group.key.get(words.clone())?;
-                let status = framework.admit(*rule, &self.cycle, seen).err()?;
-                Some((*rule, status))
-            });
-        match rejected {
-            None => verdict,
-            Some((rule, status)) => {
-                let plugin = framework.name_of(rule.plugin);
-                self.groups.verdict_id(rule.order, plugin, status)
-            }
-        }
-    }
-
-    fn judge_alone(
-        &mut self,
-        framework: &Framework,
-        cx: Cx<'_>,
-        pod: &Pod,
-        node: u32,
-    ) -> VerdictId {
-        let Some(node) = cx.cluster.node(Sym::from_number(node)) else {
-            return FITS;
-        };
-        match framework.run_filters_with_nominated_pods(cx, &self.cycle, pod, node) {
-            Ok(()) => FITS,
-            Err(rejected) => {
-                let order = framework.filter_order(rejected.plugin);
-                self.groups
-                    .verdict_id(order, rejected.plugin, rejected.status)
-            }
-        }
     }
 
     /// Tells domain scores which nodes are feasible.
@@ -150,6 +107,57 @@ impl Class {
             self.blocks.touch_all();
         }
         Ok(())
+    }
+}
+
+/// The verdict on a group: that of the first filter that rejects it.
+fn judge(
+    groups: &mut Groups,
+    framework: &Framework,
+    layout: &Layout,
+    cycle: &CycleState,
+    at: usize,
+) -> VerdictId {
+    let group = &groups.list[at];
+    let (before, verdict) = match group.tag() {
+        Tag::Rejected(verdict) => (groups.verdict(verdict).order, verdict),
+        Tag::Open | Tag::Unseen | Tag::Alone(_) => (usize::MAX, FITS),
+    };
+    // A row that is yet to be looked at has no more than a tag.
+    let seen = layout.filters.iter();
+    let rejected = seen
+        .filter(|(rule, _)| rule.order < before)
+        .find_map(|(rule, words)| {
+            let seen = group.key.get(words.clone())?;
+            let status = framework.admit(*rule, cycle, seen).err()?;
+            Some((*rule, status))
+        });
+    match rejected {
+        None => verdict,
+        Some((rule, status)) => {
+            let plugin = framework.name_of(rule.plugin);
+            groups.verdict_id(rule.order, PluginStatus { plugin, status })
+        }
+    }
+}
+
+/// The verdict on a node that pods are nominated to.
+fn judge_alone(
+    groups: &mut Groups,
+    framework: &Framework,
+    cx: Cx<'_>,
+    node: u32,
+    trials: &mut Trials<'_>,
+) -> VerdictId {
+    let Some(node) = cx.cluster.node(Sym::from_number(node)) else {
+        return FITS;
+    };
+    match trials.fits_on(node) {
+        Ok(()) => FITS,
+        Err(rejected) => {
+            let order = framework.filter_order(rejected.plugin);
+            groups.verdict_id(order, rejected)
+        }
     }
 }
 

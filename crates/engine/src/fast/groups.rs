@@ -1,6 +1,6 @@
 //! Nodes that look alike to a class of pods.
 
-use crate::framework::Status;
+use crate::framework::PluginStatus;
 use stowplan_base::Lookup;
 
 /// A group of nodes as a number.
@@ -57,8 +57,7 @@ impl Tag {
 #[derive(Clone, Debug)]
 pub(super) struct Verdict {
     pub(super) order: usize,
-    pub(super) plugin: &'static str,
-    pub(super) status: Status,
+    pub(super) rejected: PluginStatus,
 }
 
 /// Nodes of which all rules see the same.
@@ -133,22 +132,13 @@ impl Groups {
     }
 
     /// The number of a verdict, new if need be.
-    pub(super) fn verdict_id(
-        &mut self,
-        order: usize,
-        plugin: &'static str,
-        status: Status,
-    ) -> VerdictId {
+    pub(super) fn verdict_id(&mut self, order: usize, rejected: PluginStatus) -> VerdictId {
         let known = self
             .verdicts
             .iter()
-            .position(|known| known.order == order && known.status == status);
+            .position(|known| known.order == order && known.rejected == rejected);
         let at = known.unwrap_or_else(|| {
-            self.verdicts.push(Verdict {
-                order,
-                plugin,
-                status,
-            });
+            self.verdicts.push(Verdict { order, rejected });
             self.verdicts.len() - 1
         });
         at as VerdictId + 1

@@ -17,6 +17,8 @@ mod evaluate;
 mod groups;
 mod key;
 mod layout;
+mod nowhere;
+mod tries;
 
 pub use decide::{Decision, Ties};
 
@@ -51,6 +53,7 @@ pub struct Classes {
     round: u64,
     bytes: usize,
     most_bytes: Option<usize>,
+    most_tries_bytes: Option<usize>,
     stats: Stats,
     /// The class that was decided last.
     last: usize,

@@ -16,6 +16,32 @@ pub struct NodeStatuses {
     absent: PluginStatus,
 }
 
+/// Why nodes were rejected: one by one, and how many for which reason.
+pub trait Verdicts {
+    /// The verdict on the node at this position.
+    fn get(&self, node: usize) -> &PluginStatus;
+
+    /// Every verdict, with a number of nodes. No node is counted twice.
+    fn tally(&self, see: &mut dyn FnMut(&PluginStatus, usize));
+}
+
+impl Verdicts for NodeStatuses {
+    fn get(&self, node: usize) -> &PluginStatus {
+        self.get(node)
+    }
+
+    fn tally(&self, see: &mut dyn FnMut(&PluginStatus, usize)) {
+        let mut nodes = vec![0; self.verdicts.len() + 1];
+        for verdict in &self.nodes {
+            nodes[*verdict as usize] += 1;
+        }
+        let statuses = std::iter::once(&self.absent).chain(&self.verdicts);
+        for (verdict, nodes) in statuses.zip(nodes).filter(|(_, nodes)| *nodes > 0) {
+            see(verdict, nodes);
+        }
+    }
+}
+
 impl NodeStatuses {
     /// No node was asked yet.
     pub fn new(nodes: usize) -> Self {
@@ -76,39 +102,50 @@ impl NodeStatuses {
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }
+}
 
-    /// `N REASON` for every reason, sorted as strings (so "10 x" comes before "2 y").
-    pub fn histogram(&self, cluster: &Snapshot) -> Vec<String> {
-        let mut nodes = vec![0; self.verdicts.len() + 1];
-        for verdict in &self.nodes {
-            nodes[*verdict as usize] += 1;
+/// How many nodes there are for each reason.
+#[derive(Default)]
+pub(crate) struct Histogram {
+    counts: BTreeMap<String, usize>,
+    nodes: usize,
+}
+
+impl Histogram {
+    pub(crate) fn add(&mut self, status: &Status, nodes: usize, cluster: &Snapshot) {
+        if nodes == 0 {
+            return;
         }
-        let statuses = std::iter::once(&self.absent).chain(&self.verdicts);
-        let counted = statuses.zip(nodes).filter(|(_, nodes)| *nodes > 0);
-        histogram(
-            counted.map(|(verdict, nodes)| (&verdict.status, nodes)),
-            cluster,
-        )
+        self.nodes += nodes;
+        for reason in status.reasons() {
+            *self.counts.entry(reason.render(cluster)).or_default() += nodes;
+        }
+    }
+
+    /// `0/5 nodes are available: 2 x, 3 y.` The reasons are sorted as strings, so "10 x" comes
+    /// before "2 y".
+    pub(crate) fn message(&self) -> String {
+        let counts = self.counts.iter();
+        let mut lines: Vec<_> = counts.map(|(reason, n)| format!("{n} {reason}")).collect();
+        lines.sort();
+        let (nodes, dot) = (self.nodes, if lines.is_empty() { "" } else { "." });
+        let space = if lines.is_empty() { "" } else { " " };
+        let lines = lines.join(", ");
+        format!("0/{nodes} nodes are available:{space}{lines}{dot}")
     }
 }
 
-/// `N REASON` for every reason, sorted as strings.
-pub(crate) fn histogram<'a>(
-    statuses: impl Iterator<Item = (&'a Status, usize)>,
-    cluster: &Snapshot,
-) -> Vec<String> {
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    for (status, nodes) in statuses {
-        for reason in status.reasons() {
-            *counts.entry(reason.render(cluster)).or_default() += nodes;
-        }
+/// The text of the PodScheduled condition: `0/5 nodes are available: …`, and what PostFilter says.
+/// Upstream's `FitError.Error()`.
+pub(crate) fn message(verdicts: &dyn Verdicts, post_filter: &str, cluster: &Snapshot) -> String {
+    let mut histogram = Histogram::default();
+    verdicts.tally(&mut |verdict, nodes| histogram.add(&verdict.status, nodes, cluster));
+    let mut message = histogram.message();
+    if !post_filter.is_empty() {
+        message.push(' ');
+        message.push_str(post_filter);
     }
-    let mut lines: Vec<_> = counts
-        .iter()
-        .map(|(reason, n)| format!("{n} {reason}"))
-        .collect();
-    lines.sort();
-    lines
+    message
 }
 
 /// Everything that is known about a failed attempt.
@@ -151,21 +188,14 @@ impl Diagnosis {
         }
     }
 
-    /// The text of the PodScheduled condition: `0/5 nodes are available: …`. Upstream's
-    /// `FitError.Error()`.
+    /// The text of the PodScheduled condition: `0/5 nodes are available: …`.
     pub fn message(&self, cluster: &Snapshot) -> String {
-        let mut message = format!("0/{} nodes are available:", self.statuses.len());
+        let post_filter = &self.post_filter_message;
         if self.pre_filter_message.is_empty() {
-            let reasons = self.statuses.histogram(cluster);
-            if !reasons.is_empty() {
-                message.push_str(&format!(" {}.", reasons.join(", ")));
-            }
-        } else {
-            message.push_str(&format!(" {}.", self.pre_filter_message));
+            return message(&self.statuses, post_filter, cluster);
         }
-        if !self.post_filter_message.is_empty() {
-            message.push_str(&format!(" {}", self.post_filter_message));
-        }
-        message
+        let (nodes, reason) = (self.statuses.len(), &self.pre_filter_message);
+        let space = if post_filter.is_empty() { "" } else { " " };
+        format!("0/{nodes} nodes are available: {reason}.{space}{post_filter}")
     }
 }

@@ -3,9 +3,8 @@
 use super::cycle::State;
 use super::runtime::MAX_NODE_SCORE;
 use super::{
-    ClusterEvent, Cx, CycleState, Effect, Fit, Framework, Hint, Kept, NodeStatuses, Permit, Plugin,
-    Point, PostFilterCx, PostFilterResult, PreFilter, PreScore, Range, Registration, Sight, Slot,
-    Status, Trial,
+    ClusterEvent, Cx, Effect, Fit, Hint, Kept, Permit, Plugin, Point, PostFilterCx,
+    PostFilterResult, PreFilter, PreScore, Range, Registration, Sight, Slot, Status, Trial,
 };
 use crate::model::{Kind, Object, Pod};
 use crate::packing::Packing;
@@ -39,11 +38,8 @@ pub trait AnyPlugin {
     );
     fn post_filter(
         &self,
-        cx: Cx<'_>,
-        framework: &Framework,
-        cycle: &CycleState,
+        cx: &mut PostFilterCx<'_>,
         own: &Slot<Erased>,
-        statuses: &NodeStatuses,
         pod: &Pod,
     ) -> PostFilterResult;
     fn pre_score(&self, cx: Cx<'_>, pod: &Pod, feasible: &[&NodeInfo]) -> PreScore<Erased>;
@@ -232,22 +228,11 @@ impl<P: Plugin> AnyPlugin for P {
 
     fn post_filter(
         &self,
-        cx: Cx<'_>,
-        framework: &Framework,
-        cycle: &CycleState,
+        cx: &mut PostFilterCx<'_>,
         own: &Slot<Erased>,
-        statuses: &NodeStatuses,
         pod: &Pod,
     ) -> PostFilterResult {
-        let own = typed_slot(own);
-        let cx = PostFilterCx {
-            cx,
-            framework,
-            cycle,
-            own,
-            statuses,
-        };
-        Plugin::post_filter(self, &cx, pod)
+        Plugin::post_filter(self, cx, typed_slot(own), pod)
     }
 
     fn pre_score(&self, cx: Cx<'_>, pod: &Pod, feasible: &[&NodeInfo]) -> PreScore<Erased> {

@@ -14,7 +14,8 @@ mod runtime;
 mod status;
 
 pub use cycle::{CycleState, Slot};
-pub use diagnosis::{Diagnosis, NodeStatuses};
+pub use diagnosis::{Diagnosis, NodeStatuses, Verdicts};
+pub(crate) use diagnosis::{Histogram, message};
 pub use erased::AnyPlugin;
 pub use event::{Action, ClusterEvent, EventResource, Registration};
 pub use keep::{Kept, Sight};
@@ -23,6 +24,8 @@ pub use plugin::{
     PreScore, Range, Trial,
 };
 pub use profile::{EnabledPlugin, PluginSet, Plugins, ProfileError, expand};
-pub use runtime::{BindSteps, Framework, PluginScores, PreFilterOutcome, ScoreTable};
-pub(crate) use runtime::{MAX_NODE_SCORE, PRE_FILTER_ONLY, Plan, Rule};
+pub use runtime::{
+    BindSteps, Framework, PluginScores, PreFilterOutcome, ScoreTable, TrialSpace, Trials,
+};
+pub(crate) use runtime::{MAX_NODE_SCORE, PRE_FILTER_ONLY, Plan, Rule, has_nominated};
 pub use status::{Code, Fit, PluginStatus, Reason, Reasons, Status};

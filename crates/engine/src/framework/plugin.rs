@@ -1,11 +1,11 @@
 //! The author's side of a plugin.
 
 use super::{
-    ClusterEvent, CycleState, Fit, Framework, Kept, NodeStatuses, Registration, Sight, Slot, Status,
+    ClusterEvent, CycleState, Fit, Framework, Kept, Registration, Sight, Slot, Status, Verdicts,
 };
 use crate::model::{Kind, Object, Pod};
 use crate::packing::Packing;
-use crate::plugins::default_preemption::{Preempting, PreemptionReport};
+use crate::plugins::default_preemption::{KeptDryRuns, Preempting, PreemptionReport};
 use crate::queue::Nominator;
 use crate::{Fact, NodeInfo, Snapshot};
 use std::cmp::Ordering;
@@ -148,17 +148,17 @@ pub struct PostFilterResult {
 }
 
 /// What PostFilter may look at.
-pub struct PostFilterCx<'a, S> {
+pub struct PostFilterCx<'a> {
     /// The cluster.
     pub cx: Cx<'a>,
     /// The profile that is being run.
     pub framework: &'a Framework,
     /// What PreFilter left for every plugin.
     pub cycle: &'a CycleState,
-    /// What PreFilter left for this plugin.
-    pub own: Slot<&'a S>,
     /// Why each node was rejected.
-    pub statuses: &'a NodeStatuses,
+    pub statuses: &'a dyn Verdicts,
+    /// What preemption found out before for pods like this one, if that is kept.
+    pub kept: Option<&'a mut dyn KeptDryRuns>,
 }
 
 /// What Permit says.
@@ -236,6 +236,8 @@ pub trait Plugin: 'static {
 
     /// Adjusts `state` as if `other` were added to or removed from `node`, which already shows the
     /// change. Upstream's PreFilterExtensions.
+    ///
+    /// The opposite trial must undo it. Plugins whose Filter looks at the node alone need not care.
     fn trial(
         &self,
         _cx: Cx<'_>,
@@ -248,7 +250,12 @@ pub trait Plugin: 'static {
     }
 
     /// The pod fits nowhere: can something be done about it?
-    fn post_filter(&self, _cx: &PostFilterCx<'_, Self::Filter>, _pod: &Pod) -> PostFilterResult {
+    fn post_filter(
+        &self,
+        _cx: &mut PostFilterCx<'_>,
+        _state: Slot<&Self::Filter>,
+        _pod: &Pod,
+    ) -> PostFilterResult {
         PostFilterResult {
             status: Err(Status::unschedulable("")),
             nomination: Nomination::Keep,

@@ -37,8 +37,18 @@ impl HostPort {
 ///
 /// A set, as upstream's `HostPortInfo` is: removing one of two pods that hold the same port frees
 /// it.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(PartialEq, Eq, Debug, Default)]
 pub struct UsedPorts(Vec<HostPort>);
+
+impl Clone for UsedPorts {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+
+    fn clone_from(&mut self, other: &Self) {
+        self.0.clone_from(&other.0);
+    }
+}
 
 impl UsedPorts {
     /// Takes a port.

@@ -164,7 +164,7 @@ pub(crate) fn is_extended_name(name: &str) -> bool {
 ///
 /// Scalars that are 0 but mentioned are indistinguishable from absent ones: no rule tells them
 /// apart.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Resources {
     /// Cpu, memory, ephemeral storage and pods lie where the object lies: every decision reads them.
     native: [i64; NATIVE],
@@ -173,6 +173,20 @@ pub struct Resources {
 
 /// How many columns are not scalars.
 const NATIVE: usize = 4;
+
+impl Clone for Resources {
+    fn clone(&self) -> Self {
+        Self {
+            native: self.native,
+            scalars: self.scalars.clone(),
+        }
+    }
+
+    fn clone_from(&mut self, other: &Self) {
+        self.native = other.native;
+        self.scalars.clone_from(&other.scalars);
+    }
+}
 
 impl PartialEq for Resources {
     fn eq(&self, other: &Self) -> bool {

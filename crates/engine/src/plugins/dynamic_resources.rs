@@ -210,8 +210,13 @@ impl Plugin for DynamicResources {
         Ok(())
     }
 
-    fn post_filter(&self, cx: &PostFilterCx<'_, Needs>, _pod: &Pod) -> PostFilterResult {
-        let status = match cx.own {
+    fn post_filter(
+        &self,
+        _cx: &mut PostFilterCx<'_>,
+        needs: Slot<&Needs>,
+        _pod: &Pod,
+    ) -> PostFilterResult {
+        let status = match needs {
             Slot::Absent | Slot::Broken(_) => Status::error("not found"),
             Slot::Skipped | Slot::Resting(_) | Slot::Rejected => {
                 Status::unschedulable("no new claims to deallocate")

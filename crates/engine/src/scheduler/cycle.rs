@@ -4,8 +4,9 @@ use super::{Effect, Failure, Scheduler};
 use crate::fast::{Classes, Decision, Path};
 use crate::framework::{CycleState, Diagnosis, Framework, Nomination, PluginStatus};
 use crate::model::Pod;
+use crate::plugins::default_preemption::PreemptionReport;
 use crate::queue::PluginIds;
-use crate::schedule::{self, Attempt, schedule_pod};
+use crate::schedule::{Attempt, schedule_pod};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stowplan_base::{Duration, Rng, Sym, Time};
@@ -60,7 +61,13 @@ impl Scheduler {
                 return self.place(pod, at, ties.cycle(), now);
             }
             Decision::Nowhere => {
-                schedule::fits_nowhere(self.framework_of(pod), self.cx(), classes.diagnose(), pod)
+                let refusal = classes.refuse(self.framework_of(pod), self.cx(), pod);
+                let failure = Failure::Rejected {
+                    unschedulable: self.profiles.ids(&refusal.unschedulable_plugins),
+                    pending: self.profiles.ids(&refusal.pending_plugins),
+                    message: refusal.message.into(),
+                };
+                return self.refuse(pod, failure, refusal.nomination, refusal.preemption, now);
             }
             Decision::Plain => schedule_pod(self.framework_of(pod), self.cx(), pod),
         };
@@ -79,20 +86,32 @@ impl Scheduler {
                 nomination,
                 preemption,
             } => {
-                let preemption = preemption.and_then(|report| report.preemption(self.cx(), pod));
-                if let Some(preemption) = preemption {
-                    self.preempting.start(&pod.uid);
-                    let pod = pod.clone();
-                    self.effects.push(Effect::Preempt { pod, preemption });
-                }
                 let failure = Failure::rejected(&diagnosis, &mut self.profiles, &self.cluster);
-                self.fail(&pod.uid, failure, nomination, now);
+                self.refuse(pod, failure, nomination, preemption, now);
             }
             Attempt::Error(error) => {
                 let failure = self.failure_of(&error);
                 self.fail(&pod.uid, failure, Nomination::Set(None), now);
             }
         }
+    }
+
+    /// The pod fits nowhere. If others can make room, they are asked to.
+    fn refuse(
+        &mut self,
+        pod: &Arc<Pod>,
+        failure: Failure,
+        nomination: Nomination,
+        preemption: Option<PreemptionReport>,
+        now: Time,
+    ) {
+        let preemption = preemption.and_then(|report| report.preemption(self.cx(), pod));
+        if let Some(preemption) = preemption {
+            self.preempting.start(&pod.uid);
+            let pod = pod.clone();
+            self.effects.push(Effect::Preempt { pod, preemption });
+        }
+        self.fail(&pod.uid, failure, nomination, now);
     }
 
     /// Assume, Reserve, Permit, and on to binding, on the node at this position.

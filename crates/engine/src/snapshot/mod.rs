@@ -6,6 +6,7 @@ mod kin;
 mod node_info;
 mod objects;
 mod pods;
+mod priorities;
 mod read_keys;
 mod storage;
 
@@ -23,6 +24,7 @@ use crate::model::{
 };
 use kin::KinTable;
 use pods::Placed;
+use priorities::Priorities;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stowplan_base::{Lookup, Names, Sym};
@@ -52,6 +54,7 @@ pub struct Snapshot {
     orphans: BTreeMap<Sym, Vec<Arc<Pod>>>,
     /// The pods on nodes, by uid.
     pods: Lookup<Arc<str>, Placed>,
+    priorities: Priorities,
     /// Every pod as the API has it, pending ones included, by (namespace, name).
     listed_pods: Lookup<(Sym, Sym), Arc<Pod>>,
     images: Lookup<Sym, ImageState>,
@@ -124,6 +127,11 @@ impl Snapshot {
     /// Placed pods that are the same to selectors, kept together.
     pub(crate) fn kin(&self) -> &KinTable {
         &self.kin
+    }
+
+    /// The least priority of all pods on nodes.
+    pub fn least_priority(&self) -> Option<i32> {
+        self.priorities.least()
     }
 
     /// The labels of a pending pod that others may read.

@@ -12,7 +12,7 @@ const FEW_PODS: usize = 8;
 /// A node, the pods on it, and their sums. Upstream's `NodeInfo`.
 ///
 /// A clone is a trial: pods can be added and taken away without touching the snapshot.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct NodeInfo {
     /// The node.
     pub node: Arc<Node>,
@@ -38,6 +38,45 @@ pub struct NodeInfo {
     pub csi_node: Option<Arc<CsiNode>>,
     /// What is attached to the node, if it is known.
     attached: Option<Arc<Attached>>,
+}
+
+impl Clone for NodeInfo {
+    fn clone(&self) -> Self {
+        let mut clone = Self::new(self.node.clone());
+        clone.clone_from(self);
+        clone
+    }
+
+    /// Takes no memory where there is enough of it.
+    fn clone_from(&mut self, other: &Self) {
+        let Self {
+            node,
+            pods,
+            pods_with_affinity,
+            pods_with_required_anti_affinity,
+            requested,
+            non_zero_cpu_milli,
+            non_zero_memory,
+            used_ports,
+            pods_with_disks,
+            csi_node,
+            attached,
+            allocatable,
+        } = other;
+        self.node.clone_from(node);
+        self.pods.clone_from(pods);
+        self.pods_with_affinity.clone_from(pods_with_affinity);
+        self.pods_with_required_anti_affinity
+            .clone_from(pods_with_required_anti_affinity);
+        self.requested.clone_from(requested);
+        self.non_zero_cpu_milli = *non_zero_cpu_milli;
+        self.non_zero_memory = *non_zero_memory;
+        self.used_ports.clone_from(used_ports);
+        self.pods_with_disks.clone_from(pods_with_disks);
+        self.csi_node.clone_from(csi_node);
+        self.attached.clone_from(attached);
+        self.allocatable.clone_from(allocatable);
+    }
 }
 
 impl NodeInfo {
@@ -106,14 +145,8 @@ impl NodeInfo {
         self.pods.push(pod);
     }
 
-    /// Takes a pod off the node; returns it.
-    pub fn remove_pod(&mut self, uid: &str) -> Option<Arc<Pod>> {
-        let at = self.pods.iter().position(|pod| *pod.uid == *uid)?;
-        Some(self.remove_pod_at(at))
-    }
-
     /// Takes this very pod off the node.
-    pub(super) fn remove_this_pod(&mut self, pod: &Arc<Pod>) {
+    pub(crate) fn remove_this_pod(&mut self, pod: &Arc<Pod>) {
         if let Some(at) = self.pods.iter().position(|p| Arc::ptr_eq(p, pod)) {
             self.remove_pod_at(at);
         }
@@ -131,7 +164,7 @@ impl NodeInfo {
         }
     }
 
-    fn remove_pod_at(&mut self, at: usize) -> Arc<Pod> {
+    fn remove_pod_at(&mut self, at: usize) {
         let pod = self.pods.swap_remove(at);
         if pod.has_pod_affinity() {
             let stays = |p: &Arc<Pod>| !Arc::ptr_eq(p, &pod);
@@ -153,6 +186,5 @@ impl NodeInfo {
         if pod.has_attachable_volumes() {
             self.attached = None;
         }
-        pod
     }
 }

@@ -77,6 +77,7 @@ impl Snapshot {
             assumed,
         };
         self.pods.insert(pod.uid.clone(), placed);
+        self.priorities.add(pod.priority);
         self.read_keys.add_terms(&pod);
         match self.node_position(node) {
             Some(at) => {
@@ -118,6 +119,7 @@ impl Snapshot {
             ..
         } = self.pods.remove(uid)?;
         self.leave_kin(kin, place);
+        self.priorities.remove(pod.priority);
         match self.node_position(node) {
             Some(at) => {
                 self.note_pod(at, &pod, kin, false);

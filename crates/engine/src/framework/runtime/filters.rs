@@ -1,14 +1,14 @@
-//! Filter, trials and PostFilter.
+//! Filter and PostFilter.
 
-use super::Framework;
+use super::trials::has_nominated;
+use super::{Framework, TrialSpace, Trials};
 use crate::NodeInfo;
 use crate::framework::cycle::State;
 use crate::framework::{
-    AnyPlugin, Code, Cx, CycleState, Fit, NodeStatuses, Nomination, PluginStatus, Point,
-    PostFilterResult, Reason, Reasons, Slot, Status, Trial,
+    AnyPlugin, Code, Cx, CycleState, Fit, Nomination, PluginStatus, Point, PostFilterCx,
+    PostFilterResult, Reason, Reasons, Slot, Status,
 };
 use crate::model::Pod;
-use std::sync::Arc;
 
 impl Framework {
     /// The first filter that rejects the node.
@@ -50,10 +50,8 @@ impl Framework {
             .collect()
     }
 
-    /// The first filter that rejects the node, with and without the pods nominated to it.
-    ///
-    /// Nominated pods of equal or higher priority count as present in a first pass; if all filters
-    /// pass, they must also pass without them, for affinity may lean on a pod that never comes.
+    /// The first filter that rejects the node, with and without the pods nominated to it. See
+    /// [`Trials::fits_on`].
     pub fn run_filters_with_nominated_pods(
         &self,
         cx: Cx<'_>,
@@ -61,51 +59,10 @@ impl Framework {
         pod: &Pod,
         node: &NodeInfo,
     ) -> Result<(), PluginStatus> {
-        if let Some((trial_cycle, trial_node)) = self.with_nominated_pods(cx, cycle, pod, node) {
-            self.run_filters(cx, &trial_cycle, pod, &trial_node)?;
+        if !has_nominated(cx, pod, node) {
+            return self.run_filters(cx, cycle, pod, node);
         }
-        self.run_filters(cx, cycle, pod, node)
-    }
-
-    fn with_nominated_pods(
-        &self,
-        cx: Cx<'_>,
-        cycle: &CycleState,
-        pod: &Pod,
-        node: &NodeInfo,
-    ) -> Option<(CycleState, NodeInfo)> {
-        let mut trial: Option<(CycleState, NodeInfo)> = None;
-        for nominated in cx.nominator.pods_on(node.node.name) {
-            if nominated.priority < pod.priority || nominated.uid == pod.uid {
-                continue;
-            }
-            let (cycle, node) = trial.get_or_insert_with(|| (cycle.clone(), node.clone()));
-            self.try_pod(cx, cycle, pod, nominated, node, Trial::Add);
-        }
-        trial
-    }
-
-    /// Adds `other` to (or removes it from) `node` and every plugin's state, hypothetically.
-    pub fn try_pod(
-        &self,
-        cx: Cx<'_>,
-        cycle: &mut CycleState,
-        pod: &Pod,
-        other: &Arc<Pod>,
-        node: &mut NodeInfo,
-        op: Trial,
-    ) {
-        match op {
-            Trial::Add => node.add_pod(other.clone()),
-            Trial::Remove => {
-                node.remove_pod(&other.uid);
-            }
-        }
-        for (i, plugin) in self.at(Point::PreFilter) {
-            if let Slot::Ready(state) = &mut cycle.filter[i] {
-                plugin.trial(cx, &mut **state, pod, other, node, op);
-            }
-        }
+        Trials::new(self, cx, cycle, pod, &mut TrialSpace::default()).fits_on(node)
     }
 
     /// Whether anybody has something to say when a pod fits nowhere.
@@ -114,18 +71,13 @@ impl Framework {
     }
 
     /// Runs PostFilter until somebody succeeds, fails or says that nothing can be done.
-    pub fn run_post_filters(
-        &self,
-        cx: Cx<'_>,
-        cycle: &CycleState,
-        pod: &Pod,
-        statuses: &NodeStatuses,
-    ) -> PostFilterResult {
+    pub fn run_post_filters(&self, cx: &mut PostFilterCx<'_>, pod: &Pod) -> PostFilterResult {
+        let cycle = cx.cycle;
         let mut nomination = Nomination::Keep;
         let mut preemption = None;
         let mut reasons: Vec<Reason> = Vec::new();
         for (i, plugin) in self.at(Point::PostFilter) {
-            let result = plugin.post_filter(cx, self, cycle, &cycle.filter[i], statuses, pod);
+            let result = plugin.post_filter(cx, &cycle.filter[i], pod);
             let Err(status) = &result.status else {
                 return result;
             };

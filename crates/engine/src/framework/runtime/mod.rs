@@ -7,12 +7,15 @@ mod filters;
 mod kept;
 mod pre_filter;
 mod scores;
+mod trials;
 
 pub use binding::BindSteps;
 pub(crate) use kept::{PRE_FILTER_ONLY, Plan, Rule};
 pub use pre_filter::PreFilterOutcome;
 pub(crate) use scores::MAX_NODE_SCORE;
 pub use scores::{PluginScores, ScoreTable};
+pub(crate) use trials::has_nominated;
+pub use trials::{TrialSpace, Trials};
 
 use super::{AnyPlugin, ClusterEvent, Cx, Hint, PluginStatus, Point, Registration};
 use crate::model::{Object, Pod};

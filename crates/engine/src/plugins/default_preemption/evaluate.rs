@@ -1,14 +1,15 @@
 //! The search for a node where evictions make room.
 
-use super::pick::{DecidedBy, pick};
+use super::pick::{DecidedBy, Figures, pick};
 use super::victims::select_victims;
 use crate::framework::{
-    Code, Cx, CycleState, Diagnosis, Fit, Framework, NodeStatuses, Nomination, PluginStatus, Status,
+    Code, Cx, CycleState, Fit, Framework, Histogram, Nomination, PluginStatus, Status, TrialSpace,
+    Trials, Verdicts,
 };
 use crate::model::{Pod, PodDisruptionBudget};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use stowplan_base::Sym;
+use stowplan_base::{Names, Sym};
 
 /// A node where the pod would fit if the victims were gone.
 #[derive(Clone, Debug)]
@@ -33,6 +34,9 @@ pub struct PreemptionReport {
     pub candidates: Vec<Candidate>,
     /// The nodes, by position, where they do not, though the filters left hope.
     pub rejected: Vec<(usize, PluginStatus)>,
+    /// How many nodes are no candidates for which reason, those included where the filters left no
+    /// hope. Not told if there are candidates.
+    pub(super) tally: Vec<(PluginStatus, usize)>,
     /// Which of the candidates are equally good, in the order of node names: the first is taken.
     pub best: Vec<usize>,
     /// What told the best from the others.
@@ -50,69 +54,141 @@ pub struct Preemption {
     pub denominate: Vec<Arc<Pod>>,
 }
 
-/// Tries on every node where it could help whether evictions make room for `pod`.
+/// A pod that fits nowhere, and all that is known about it.
+#[derive(Clone, Copy)]
+pub struct Preemptor<'a> {
+    /// The profile that is being run.
+    pub framework: &'a Framework,
+    /// The cluster.
+    pub cx: Cx<'a>,
+    /// What PreFilter left for every plugin.
+    pub cycle: &'a CycleState,
+    /// The pod.
+    pub pod: &'a Pod,
+    /// Why each node was rejected.
+    pub statuses: &'a dyn Verdicts,
+}
+
+impl<'a> Preemptor<'a> {
+    /// Trials for the pod.
+    pub(super) fn trials(&self, space: &'a mut TrialSpace) -> Trials<'a> {
+        Trials::new(self.framework, self.cx, self.cycle, self.pod, space)
+    }
+
+    /// All budgets.
+    pub(super) fn budgets(&self) -> Vec<&'a PodDisruptionBudget> {
+        self.cx.cluster.budgets.iter().map(|b| &**b).collect()
+    }
+
+    /// Whether evictions might help on the node at this position.
+    pub(super) fn has_hope(&self, position: usize) -> bool {
+        self.statuses.get(position).status.code == Code::Unschedulable
+    }
+
+    /// Whether evictions make room on the node at this position.
+    pub(super) fn try_node(
+        &self,
+        position: usize,
+        trials: &mut Trials<'_>,
+        budgets: &[&PodDisruptionBudget],
+    ) -> Result<Candidate, PluginStatus> {
+        let cluster = self.cx.cluster;
+        let node = &cluster.nodes()[position];
+        let (victims, pdb_violations) = select_victims(trials, cluster, self.pod, node, budgets)?;
+        Ok(Candidate {
+            position,
+            node: node.node.name,
+            victims,
+            pdb_violations,
+        })
+    }
+
+    /// Upstream's `PodEligibleToPreemptOthers`.
+    pub(super) fn why_ineligible(&self) -> Option<&'static str> {
+        let Self {
+            cx, pod, statuses, ..
+        } = self;
+        if pod.never_preempts {
+            return Some("not eligible due to preemptionPolicy=Never.");
+        }
+        let at = cx.cluster.node_position(pod.nominated_node_name?)?;
+        // Evictions on a node that became hopeless are no reason to wait.
+        if statuses.get(at).status.code == Code::UnschedulableAndUnresolvable {
+            return None;
+        }
+        cx.cluster.nodes()[at]
+            .pods
+            .iter()
+            .any(|other| {
+                other.priority < pod.priority && other.terminating && other.preempted_by_scheduler
+            })
+            .then_some("not eligible due to a terminating pod on the nominated node.")
+    }
+}
+
+/// Tries on every node where it could help whether evictions make room for the pod.
 ///
 /// `minCandidateNodesPercentage` and `minCandidateNodesAbsolute` ask for a minimum of candidates;
 /// here all of them are found, always.
-pub fn evaluate(
-    framework: &Framework,
-    cx: Cx<'_>,
-    cycle: &CycleState,
-    pod: &Pod,
-    statuses: &NodeStatuses,
-) -> PreemptionReport {
-    let mut report = PreemptionReport {
-        ineligible: why_ineligible(cx, pod, statuses),
-        ..PreemptionReport::default()
-    };
-    if report.ineligible.is_some() {
-        return report;
-    }
-    let budgets: Vec<&PodDisruptionBudget> = cx.cluster.budgets.iter().map(|b| &**b).collect();
-    for (position, node) in cx.cluster.nodes().iter().enumerate() {
-        if statuses.get(position).status.code != Code::Unschedulable {
-            continue;
-        }
-        match select_victims(framework, cx, cycle, pod, node, &budgets) {
-            Ok((victims, pdb_violations)) => report.candidates.push(Candidate {
-                position,
-                node: node.node.name,
-                victims,
-                pdb_violations,
-            }),
+pub fn evaluate(preemptor: Preemptor<'_>) -> PreemptionReport {
+    let mut report = PreemptionReport::default();
+    let (mut space, budgets) = (TrialSpace::default(), preemptor.budgets());
+    let mut trials = preemptor.trials(&mut space);
+    let nodes = preemptor.cx.cluster.nodes().len();
+    for position in (0..nodes).filter(|&position| preemptor.has_hope(position)) {
+        match preemptor.try_node(position, &mut trials, &budgets) {
+            Ok(candidate) => report.candidates.push(candidate),
             Err(status) => report.rejected.push((position, status)),
         }
     }
-    if let Some((best, decided_by)) = pick(&report.candidates, &cx.cluster.names) {
-        report.best = best;
-        report.decided_by = Some(decided_by);
+    let candidates = report.candidates.iter();
+    let figures: Vec<_> = candidates.map(|c| (c.figures(), c.node)).collect();
+    report.choose(&figures, &preemptor.cx.cluster.names);
+    if report.candidates.is_empty() {
+        let rejected = report.rejected.iter();
+        report.tally = rejected.map(|(_, status)| (status.clone(), 1)).collect();
+        report
+            .tally
+            .push((not_helpful(), nodes - report.rejected.len()));
     }
     report
 }
 
-/// Upstream's `PodEligibleToPreemptOthers`.
-fn why_ineligible(cx: Cx<'_>, pod: &Pod, statuses: &NodeStatuses) -> Option<&'static str> {
-    if pod.never_preempts {
-        return Some("not eligible due to preemptionPolicy=Never.");
+/// The verdict on nodes where the filters left no hope.
+pub(super) fn not_helpful() -> PluginStatus {
+    PluginStatus {
+        plugin: "",
+        status: Status::unresolvable("Preemption is not helpful for scheduling"),
     }
-    let at = cx.cluster.node_position(pod.nominated_node_name?)?;
-    // Evictions on a node that became hopeless are no reason to wait.
-    if statuses.get(at).status.code == Code::UnschedulableAndUnresolvable {
-        return None;
+}
+
+impl Candidate {
+    /// What it is compared by.
+    pub(super) fn figures(&self) -> Figures {
+        Figures::of(&self.victims, self.pdb_violations)
     }
-    cx.cluster.nodes()[at]
-        .pods
-        .iter()
-        .any(|other| {
-            other.priority < pod.priority && other.terminating && other.preempted_by_scheduler
-        })
-        .then_some("not eligible due to a terminating pod on the nominated node.")
 }
 
 impl PreemptionReport {
+    /// The pod may not preempt others.
+    pub(super) fn ineligible(reason: &'static str) -> Self {
+        Self {
+            ineligible: Some(reason),
+            ..Self::default()
+        }
+    }
+
     /// The candidate that is taken.
     pub fn chosen(&self) -> Option<&Candidate> {
         self.best.first().map(|&i| &self.candidates[i])
+    }
+
+    /// Chooses among the candidates by these figures of theirs.
+    pub(super) fn choose(&mut self, figures: &[(Figures, Sym)], names: &Names) {
+        if let Some((best, decided_by)) = pick(figures, names) {
+            self.best = best;
+            self.decided_by = Some(decided_by);
+        }
     }
 
     /// What PostFilter says, and what becomes of the pod's nomination.
@@ -126,15 +202,11 @@ impl PreemptionReport {
         if let Some(errors) = self.errors(cx) {
             return (fail(Code::Error, &errors), Nomination::Keep);
         }
-        let mut diagnosis = Diagnosis::new(cx.cluster.nodes().len());
-        diagnosis.statuses.set_absent(PluginStatus {
-            plugin: "",
-            status: Status::unresolvable("Preemption is not helpful for scheduling"),
-        });
-        for (position, status) in &self.rejected {
-            diagnosis.statuses.set(*position, status.clone());
+        let mut histogram = Histogram::default();
+        for (rejected, nodes) in &self.tally {
+            histogram.add(&rejected.status, *nodes, cx.cluster);
         }
-        let message = diagnosis.message(cx.cluster);
+        let message = histogram.message();
         (fail(Code::Unschedulable, &message), Nomination::Set(None))
     }
 
@@ -142,10 +214,10 @@ impl PreemptionReport {
     fn errors(&self, cx: Cx<'_>) -> Option<String> {
         let mut seen = BTreeSet::new();
         let mut texts: Vec<String> = self
-            .rejected
+            .tally
             .iter()
-            .filter(|(_, rejected)| rejected.status.code == Code::Error)
-            .map(|(_, rejected)| rejected.status.message(cx.cluster))
+            .filter(|(rejected, _)| rejected.status.code == Code::Error)
+            .map(|(rejected, _)| rejected.status.message(cx.cluster))
             .filter(|text| seen.insert(text.clone()))
             .collect();
         if texts.len() > 1 {

@@ -1,18 +1,22 @@
 //! DefaultPreemption. Upstream's `pkg/scheduler/framework/plugins/defaultpreemption` and
 //! `pkg/scheduler/framework/preemption`.
 
+mod dry_runs;
 mod evaluate;
+mod knockout;
 mod pick;
 mod preempting;
 mod victims;
 
-pub use evaluate::{Candidate, Preemption, PreemptionReport, evaluate};
+pub use dry_runs::KeptDryRuns;
+pub(crate) use dry_runs::{Detail, DryRuns, has_no_victims, report_without_victims};
+pub use evaluate::{Candidate, Preemption, PreemptionReport, Preemptor, evaluate};
 pub use pick::DecidedBy;
 pub use preempting::Preempting;
 
 use crate::framework::{
     Action, ClusterEvent, Cx, EventResource, Fit, Hint, Plugin, Point, PostFilterCx,
-    PostFilterResult, Registration, Status,
+    PostFilterResult, Registration, Slot, Status,
 };
 use crate::model::{Object, Pod};
 
@@ -60,8 +64,24 @@ impl Plugin for DefaultPreemption {
         Ok(())
     }
 
-    fn post_filter(&self, cx: &PostFilterCx<'_, ()>, pod: &Pod) -> PostFilterResult {
-        let report = evaluate(cx.framework, cx.cx, cx.cycle, pod, cx.statuses);
+    fn post_filter(
+        &self,
+        cx: &mut PostFilterCx<'_>,
+        _state: Slot<&()>,
+        pod: &Pod,
+    ) -> PostFilterResult {
+        let preemptor = Preemptor {
+            framework: cx.framework,
+            cx: cx.cx,
+            cycle: cx.cycle,
+            pod,
+            statuses: cx.statuses,
+        };
+        let report = match (preemptor.why_ineligible(), &mut cx.kept) {
+            (Some(reason), _) => PreemptionReport::ineligible(reason),
+            (None, Some(kept)) => kept.report(preemptor),
+            (None, None) => evaluate(preemptor),
+        };
         let (status, nomination) = report.verdict(cx.cx);
         PostFilterResult {
             status,

@@ -1,8 +1,9 @@
 //! Which candidate is best. Upstream's `pickOneNodeForPreemption`.
 
-use super::evaluate::Candidate;
 use super::victims::start_time;
-use stowplan_base::Names;
+use crate::model::Pod;
+use std::sync::Arc;
+use stowplan_base::{Names, Sym};
 
 /// The rule that told the best candidate from the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,62 +39,76 @@ impl DecidedBy {
     }
 }
 
-/// What a rule wants to be least.
-type Badness = fn(&Candidate) -> i64;
+/// What the rules compare, in the order in which they are asked: less is better.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Figures {
+    pdb_violations: u32,
+    highest_priority: i32,
+    /// Every victim counts for 2^31 more than its priority, so that none counts for less than 0.
+    sum_of_priorities: i64,
+    victims: u32,
+    /// When the first of the most important victims started. The complement turns the order round
+    /// without overflow.
+    not_earliest_start_nanos: i64,
+}
 
-/// The rules in the order in which they are asked.
-const RULES: [(DecidedBy, Badness); 5] = [
-    (DecidedBy::Pdb, |c| c.pdb_violations as i64),
-    (DecidedBy::HighestPriority, |c| {
-        i64::from(highest_priority(c))
-    }),
-    (DecidedBy::SumPriorities, sum_of_priorities),
-    (DecidedBy::NumVictims, |c| c.victims.len() as i64),
-    // The complement turns the order round without overflow.
-    (DecidedBy::LatestStart, |c| !earliest_start_nanos(c)),
-];
+impl Figures {
+    /// The figures of a candidate with these victims, the most important first.
+    pub(super) fn of(victims: &[Arc<Pod>], pdb_violations: usize) -> Self {
+        let highest_priority = victims.first().map_or(i32::MIN, |victim| victim.priority);
+        let priorities = victims.iter().map(|victim| i64::from(victim.priority));
+        let starts = victims
+            .iter()
+            .filter(|victim| victim.priority == highest_priority)
+            .map(|victim| start_time(victim).as_nanos());
+        Self {
+            pdb_violations: pdb_violations as u32,
+            highest_priority,
+            sum_of_priorities: priorities.map(|priority| priority + (1 << 31)).sum(),
+            victims: victims.len() as u32,
+            not_earliest_start_nanos: !starts.min().unwrap_or(i64::MAX),
+        }
+    }
+
+    /// The first rule that tells two candidates apart.
+    fn told_from(&self, other: &Self) -> DecidedBy {
+        if self.pdb_violations != other.pdb_violations {
+            DecidedBy::Pdb
+        } else if self.highest_priority != other.highest_priority {
+            DecidedBy::HighestPriority
+        } else if self.sum_of_priorities != other.sum_of_priorities {
+            DecidedBy::SumPriorities
+        } else if self.victims != other.victims {
+            DecidedBy::NumVictims
+        } else if self.not_earliest_start_nanos != other.not_earliest_start_nanos {
+            DecidedBy::LatestStart
+        } else {
+            DecidedBy::Tie
+        }
+    }
+}
 
 /// The best candidates, in the order of node names, and the rule that decided. `None` if there are
 /// no candidates.
-pub(super) fn pick(candidates: &[Candidate], names: &Names) -> Option<(Vec<usize>, DecidedBy)> {
-    let mut best: Vec<usize> = (0..candidates.len()).collect();
-    match best.len() {
-        0 => return None,
-        1 => return Some((best, DecidedBy::Only)),
-        _ => {}
-    }
-    for (rule, badness) in RULES {
-        let least = best.iter().map(|&i| badness(&candidates[i])).min();
-        best.retain(|&i| Some(badness(&candidates[i])) == least);
-        if best.len() == 1 {
-            return Some((best, rule));
-        }
-    }
-    best.sort_by_key(|&i| names.text(candidates[i].node));
-    Some((best, DecidedBy::Tie))
-}
-
-fn highest_priority(candidate: &Candidate) -> i32 {
-    candidate.victims[0].priority
-}
-
-/// Every victim counts for 2^31 more than its priority, so that none counts for less than 0.
-fn sum_of_priorities(candidate: &Candidate) -> i64 {
-    candidate
-        .victims
-        .iter()
-        .map(|victim| i64::from(victim.priority) + (1 << 31))
-        .sum()
-}
-
-/// When the first of the most important victims started.
-fn earliest_start_nanos(candidate: &Candidate) -> i64 {
-    let most_important = candidate
-        .victims
-        .iter()
-        .filter(|victim| victim.priority == highest_priority(candidate));
-    most_important
-        .map(|victim| start_time(victim).as_nanos())
-        .min()
-        .unwrap_or(i64::MAX)
+///
+/// Rule after rule leaves only the best of those that the rules before it left, until one is left.
+/// So the best are the least in the order of figures, and what tells them from the next is the rule
+/// that decides.
+pub(super) fn pick(
+    candidates: &[(Figures, Sym)],
+    names: &Names,
+) -> Option<(Vec<usize>, DecidedBy)> {
+    let figures = || candidates.iter().map(|(figures, _)| figures);
+    let least = figures().min()?;
+    let mut best: Vec<usize> = (0..candidates.len())
+        .filter(|&i| candidates[i].0 == *least)
+        .collect();
+    best.sort_by_key(|&i| names.text(candidates[i].1));
+    let next = figures().filter(|figures| *figures != least).min();
+    let decided_by = match (best.len(), next) {
+        (1, None) => DecidedBy::Only,
+        (1, Some(next)) => least.told_from(next),
+        _ => DecidedBy::Tie,
+    };
+    Some((best, decided_by))
 }

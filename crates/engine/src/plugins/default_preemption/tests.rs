@@ -67,8 +67,17 @@ fn report(world: &World, pod: &Pod) -> PreemptionReport {
     let found = find_feasible(&framework, world.cx(), pod, Scope::Everything)
         .unwrap_or_else(|error| panic!("{error:?}"));
     assert_eq!(found.feasible, [0_usize; 0], "the pod must not fit");
-    let statuses = &found.diagnosis.statuses;
-    evaluate(&framework, world.cx(), &found.cycle, pod, statuses)
+    let preemptor = Preemptor {
+        framework: &framework,
+        cx: world.cx(),
+        cycle: &found.cycle,
+        pod,
+        statuses: &found.diagnosis.statuses,
+    };
+    match preemptor.why_ineligible() {
+        Some(reason) => PreemptionReport::ineligible(reason),
+        None => evaluate(preemptor),
+    }
 }
 
 /// `node: victims (violations)` for each candidate, and who was chosen why.

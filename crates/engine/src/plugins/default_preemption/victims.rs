@@ -1,8 +1,8 @@
 //! Who has to go from one node. Upstream's `SelectVictimsOnNode`.
 
-use crate::NodeInfo;
-use crate::framework::{Cx, CycleState, Framework, PluginStatus, Status, Trial};
+use crate::framework::{PluginStatus, Status, Trial, Trials};
 use crate::model::{Pod, PodDisruptionBudget};
+use crate::{NodeInfo, Snapshot};
 use std::cmp::Reverse;
 use std::sync::Arc;
 use stowplan_base::{Names, Time};
@@ -13,9 +13,8 @@ use stowplan_base::{Names, Time};
 /// All pods of lower priority are taken away; then as many as possible come back, those protected
 /// by a budget first, the more important before the less.
 pub(super) fn select_victims(
-    framework: &Framework,
-    cx: Cx<'_>,
-    cycle: &CycleState,
+    trials: &mut Trials<'_>,
+    cluster: &Snapshot,
     pod: &Pod,
     node: &NodeInfo,
     budgets: &[&PodDisruptionBudget],
@@ -27,26 +26,21 @@ pub(super) fn select_victims(
         .cloned()
         .collect();
     if potential.is_empty() {
-        return Err(PluginStatus {
-            plugin: "",
-            status: Status::unresolvable("No preemption victims found for incoming pod"),
-        });
+        return Err(no_victims());
     }
-    let (mut cycle, mut trial) = (cycle.clone(), node.clone());
+    trials.enter(node);
     for victim in &potential {
-        framework.try_pod(cx, &mut cycle, pod, victim, &mut trial, Trial::Remove);
+        trials.try_pod(victim, Trial::Remove);
     }
-    framework.run_filters_with_nominated_pods(cx, &cycle, pod, &trial)?;
+    trials.fits()?;
 
     potential.sort_by_key(|victim| importance(victim));
-    let (violating, others) = split_by_budget(potential, budgets, &cx.cluster.names);
+    let (violating, others) = split_by_budget(potential, budgets, &cluster.names);
     let mut reprieve = |victim: &Arc<Pod>| {
-        framework.try_pod(cx, &mut cycle, pod, victim, &mut trial, Trial::Add);
-        let fits = framework
-            .run_filters_with_nominated_pods(cx, &cycle, pod, &trial)
-            .is_ok();
+        trials.try_pod(victim, Trial::Add);
+        let fits = trials.fits().is_ok();
         if !fits {
-            framework.try_pod(cx, &mut cycle, pod, victim, &mut trial, Trial::Remove);
+            trials.try_pod(victim, Trial::Remove);
         }
         fits
     };
@@ -59,11 +53,19 @@ pub(super) fn select_victims(
             plugin: "",
             status: Status::error(format!(
                 "expected at least one victim pod on node {:?}",
-                cx.cluster.names.text(node.node.name)
+                cluster.names.text(node.node.name)
             )),
         });
     }
     Ok((victims, pdb_violations))
+}
+
+/// The verdict on nodes without any pod of lower priority.
+pub(super) fn no_victims() -> PluginStatus {
+    PluginStatus {
+        plugin: "",
+        status: Status::unresolvable("No preemption victims found for incoming pod"),
+    }
 }
 
 /// Sorts the more important first: higher priority, then started earlier. Upstream's

@@ -1,5 +1,5 @@
 use super::*;
-use crate::framework::{self, Framework, NodeStatuses};
+use crate::framework::{self, Framework, NodeStatuses, PostFilterCx};
 use crate::model::{DeviceClass, NodeSelector, NodeSelectorTerm, OwnerRef, PodClaim};
 use crate::model::{Requirement, ResourceList};
 use crate::plugins::node_affinity::{NodeAffinity, NodeAffinityArgs};
@@ -170,7 +170,14 @@ fn post_filter(world: &World, pod: &Pod) -> Status {
         panic!("no plugin breaks");
     };
     let statuses = NodeStatuses::new(0);
-    let result = framework.run_post_filters(world.cx(), &outcome.cycle, pod, &statuses);
+    let mut cx = PostFilterCx {
+        cx: world.cx(),
+        framework: &framework,
+        cycle: &outcome.cycle,
+        statuses: &statuses,
+        kept: None,
+    };
+    let result = framework.run_post_filters(&mut cx, pod);
     result.status.expect_err("nothing can be done")
 }
 

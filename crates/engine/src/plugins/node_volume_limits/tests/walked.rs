@@ -102,7 +102,7 @@ fn verdicts_are_those_of_a_walk() {
                 // As it is, and as if one of its pods were gone.
                 let mut trial = node.clone();
                 if let Some(first) = node.pods.first() {
-                    trial.remove_pod(&first.uid);
+                    trial.remove_this_pod(first);
                 }
                 for node in [node, &trial] {
                     let fits = match NodeVolumeLimits.filter(cx, &new, &pod, node) {

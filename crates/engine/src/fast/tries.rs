@@ -1,0 +1,149 @@
+//! Preemption's dry runs for a class, kept up to date like its rows.
+
+use super::class::Scratch;
+use crate::framework::Cx;
+use crate::model::{Kind, Pod};
+use crate::plugins::default_preemption::{
+    Detail, DryRuns, KeptDryRuns, PreemptionReport, Preemptor, has_no_victims,
+    report_without_victims,
+};
+use crate::{Delta, Snapshot};
+use stowplan_base::Sym;
+
+/// What dry runs for the pods of a class came to.
+///
+/// A dry run on one node depends on that node, the pods on it and those nominated to it, and on
+/// budgets: nodes where one of these changed are tried again. It is kept only while every filter
+/// looks at no more than the node.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Tries {
+    runs: DryRuns,
+    /// The first change of the cluster that is not taken in; `None` if nothing is kept.
+    seen: Option<u64>,
+    /// The first change of nominations that is not taken in.
+    seen_nominations: u64,
+    /// The position of a node that was last tried for one pod alone.
+    overlooked: Option<usize>,
+}
+
+impl Tries {
+    /// About how many bytes they take up.
+    pub(super) fn size(&self) -> usize {
+        size_of::<Self>() + self.runs.size()
+    }
+
+    /// Tries all nodes.
+    fn renew(&mut self, preemptor: Preemptor<'_>, scratch: &mut Scratch) {
+        let nodes = preemptor.cx.cluster.nodes().len();
+        self.runs.clear();
+        for _ in 0..nodes {
+            self.runs.push();
+        }
+        self.overlooked = None;
+        self.runs.run(preemptor, &mut scratch.space, 0..nodes);
+    }
+
+    /// Tries the nodes again where something changed.
+    fn catch_up(&mut self, preemptor: Preemptor<'_>, scratch: &mut Scratch) {
+        let cx = preemptor.cx;
+        match self.changed(cx, preemptor.pod) {
+            Some(nodes) => {
+                self.runs
+                    .run(preemptor, &mut scratch.space, nodes.into_iter());
+            }
+            None => self.renew(preemptor, scratch),
+        }
+        self.seen = Some(cx.cluster.log().end());
+        self.seen_nominations = cx.nominator.changes_end();
+    }
+
+    /// The positions of the nodes where something changed, each once; `None` if too much did.
+    fn changed(&mut self, cx: Cx<'_>, pod: &Pod) -> Option<Vec<usize>> {
+        let (a, b) = cx.cluster.log().since(self.seen?)?;
+        let nominations = cx.nominator.changes_since(self.seen_nominations)?;
+        let mut nodes: Vec<usize> = self.overlooked.take().into_iter().collect();
+        let mut namespaces: Vec<Sym> = Vec::new();
+        for delta in a.iter().chain(b) {
+            match delta {
+                Delta::Pod { at, .. } | Delta::NodeUpdated { at, .. } => nodes.push(*at as usize),
+                Delta::NodeAdded { .. } => {
+                    nodes.push(self.runs.len());
+                    self.runs.push();
+                }
+                Delta::NodeRemoved { at, .. } => {
+                    self.runs.swap_remove(*at as usize);
+                    nodes.push(*at as usize);
+                }
+                Delta::Object {
+                    kind, namespace, ..
+                } => {
+                    if *kind == Kind::PodDisruptionBudget && !namespaces.contains(namespace) {
+                        namespaces.push(*namespace);
+                    }
+                }
+            }
+        }
+        let nominated = nominations.filter_map(|node| cx.cluster.node_position(*node));
+        nodes.extend(nominated);
+        if !namespaces.is_empty() {
+            nodes.extend(protected(cx.cluster, pod, &namespaces));
+        }
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes.retain(|at| *at < self.runs.len());
+        Some(nodes)
+    }
+
+    /// Tries the node that the pod is nominated to for this pod alone: its own nomination must not
+    /// stand in its way.
+    fn look_past_own_nomination(&mut self, preemptor: Preemptor<'_>, scratch: &mut Scratch) {
+        let cx = preemptor.cx;
+        let own = cx.nominator.node_of(&preemptor.pod.uid);
+        if let Some(at) = own.and_then(|name| cx.cluster.node_position(name)) {
+            let nodes = std::iter::once(at);
+            self.runs.run(preemptor, &mut scratch.space, nodes);
+            self.overlooked = Some(at);
+        }
+    }
+}
+
+/// The nodes with possible victims that a budget in one of these namespaces may protect.
+fn protected(cluster: &Snapshot, pod: &Pod, namespaces: &[Sym]) -> impl Iterator<Item = usize> {
+    let is_concerned =
+        |other: &Pod| other.priority < pod.priority && namespaces.contains(&other.namespace);
+    let nodes = cluster.nodes().iter().enumerate();
+    nodes
+        .filter(move |(_, node)| node.pods.iter().any(|other| is_concerned(other)))
+        .map(|(at, _)| at)
+}
+
+/// The dry runs of a class, for one pod of it.
+pub(super) struct TriesFor<'a> {
+    pub(super) tries: &'a mut Option<Box<Tries>>,
+    /// The example of the class.
+    pub(super) example: &'a Pod,
+    pub(super) scratch: &'a mut Scratch,
+    pub(super) detail: Detail,
+}
+
+impl KeptDryRuns for TriesFor<'_> {
+    fn report(&mut self, preemptor: Preemptor<'_>) -> PreemptionReport {
+        if has_no_victims(preemptor.cx, preemptor.pod) {
+            return report_without_victims(preemptor, self.detail);
+        }
+        let tries = self.tries.get_or_insert_default();
+        if preemptor.framework.follows_trials(preemptor.cycle) {
+            tries.seen = None;
+            tries.renew(preemptor, self.scratch);
+        } else {
+            let of_all = Preemptor {
+                pod: self.example,
+                ..preemptor
+            };
+            tries.catch_up(of_all, self.scratch);
+            tries.look_past_own_nomination(preemptor, self.scratch);
+        }
+        let space = &mut self.scratch.space;
+        tries.runs.report(preemptor, space, self.detail)
+    }
+}

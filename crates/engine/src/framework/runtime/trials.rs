@@ -1,0 +1,191 @@
+//! Trials: what would the filters say if pods came to a node, or left it?
+
+use super::Framework;
+use crate::NodeInfo;
+use crate::framework::{Cx, CycleState, PluginStatus, Point, Sight, Slot, Trial};
+use crate::model::Pod;
+use std::sync::Arc;
+
+/// Space for trials: who keeps it makes them without taking memory.
+#[derive(Clone, Debug, Default)]
+pub struct TrialSpace {
+    node: Option<NodeInfo>,
+    with_nominated: Option<NodeInfo>,
+}
+
+/// Trials for one pod, on one node after the other.
+///
+/// The node is copied. What the plugins remember of the pod is copied with the first trial, and only
+/// if one of them has to follow trials; it is rolled back before the next node, trial by trial.
+pub struct Trials<'a> {
+    framework: &'a Framework,
+    cx: Cx<'a>,
+    pod: &'a Pod,
+    cycle: &'a CycleState,
+    /// `cycle` as the trials made it.
+    copy: Option<CycleState>,
+    /// Some plugin has to follow trials.
+    follows: bool,
+    /// The trials that `copy` shows.
+    made: Vec<(Arc<Pod>, Trial)>,
+    space: &'a mut TrialSpace,
+}
+
+impl<'a> Trials<'a> {
+    /// No trial was made yet. `cycle` is what PreFilter left for `pod`.
+    pub fn new(
+        framework: &'a Framework,
+        cx: Cx<'a>,
+        cycle: &'a CycleState,
+        pod: &'a Pod,
+        space: &'a mut TrialSpace,
+    ) -> Self {
+        Self {
+            framework,
+            cx,
+            pod,
+            cycle,
+            copy: None,
+            follows: framework.follows_trials(cycle),
+            made: Vec::new(),
+            space,
+        }
+    }
+
+    /// From now on trials are made on `node`, beginning with what is there.
+    pub fn enter(&mut self, node: &NodeInfo) {
+        if let (Some(copy), Some(left)) = (&mut self.copy, &self.space.node) {
+            for (other, op) in self.made.drain(..).rev() {
+                let undo = opposite(op);
+                self.framework
+                    .tell_trial(self.cx, copy, self.pod, &other, left, undo);
+            }
+        }
+        fill(&mut self.space.node, node);
+    }
+
+    /// Adds `other` to the node, or takes it away.
+    pub fn try_pod(&mut self, other: &Arc<Pod>, op: Trial) {
+        let Some(node) = &mut self.space.node else {
+            return;
+        };
+        match op {
+            Trial::Add => node.add_pod(other.clone()),
+            Trial::Remove => node.remove_this_pod(other),
+        }
+        if self.follows {
+            let copy = self.copy.get_or_insert_with(|| self.cycle.for_trials());
+            self.framework
+                .tell_trial(self.cx, copy, self.pod, other, node, op);
+            self.made.push((other.clone(), op));
+        }
+    }
+
+    /// The first filter that rejects the node as the trials made it, with and without the pods
+    /// nominated to it.
+    pub fn fits(&mut self) -> Result<(), PluginStatus> {
+        let Some(node) = self.space.node.take() else {
+            return Ok(());
+        };
+        let fits = self.fits_on(&node);
+        self.space.node = Some(node);
+        fits
+    }
+
+    /// The first filter that rejects `node`, with and without the pods nominated to it.
+    ///
+    /// Nominated pods of equal or higher priority count as present in a first pass; if all filters
+    /// pass, they must also pass without them, for affinity may lean on a pod that never comes.
+    pub fn fits_on(&mut self, node: &NodeInfo) -> Result<(), PluginStatus> {
+        let Self {
+            framework, cx, pod, ..
+        } = *self;
+        if has_nominated(cx, pod, node) {
+            self.fits_with_nominated(node)?;
+        }
+        let cycle = self.copy.as_ref().unwrap_or(self.cycle);
+        framework.run_filters(cx, cycle, pod, node)
+    }
+
+    fn fits_with_nominated(&mut self, node: &NodeInfo) -> Result<(), PluginStatus> {
+        let Self {
+            framework, cx, pod, ..
+        } = *self;
+        // Not by taking them away again: two pods that hold one host port free it when one goes.
+        let with = fill(&mut self.space.with_nominated, node);
+        for other in nominated(cx, pod, node) {
+            with.add_pod(other.clone());
+            if self.follows {
+                let copy = self.copy.get_or_insert_with(|| self.cycle.for_trials());
+                framework.tell_trial(cx, copy, pod, other, with, Trial::Add);
+            }
+        }
+        let cycle = self.copy.as_ref().unwrap_or(self.cycle);
+        let fits = framework.run_filters(cx, cycle, pod, with);
+        if let Some(copy) = &mut self.copy {
+            for other in nominated(cx, pod, node) {
+                framework.tell_trial(cx, copy, pod, other, node, Trial::Remove);
+            }
+        }
+        fits
+    }
+}
+
+fn fill<'a>(space: &'a mut Option<NodeInfo>, node: &NodeInfo) -> &'a mut NodeInfo {
+    match space {
+        Some(space) => {
+            space.clone_from(node);
+            space
+        }
+        None => space.insert(node.clone()),
+    }
+}
+
+fn opposite(op: Trial) -> Trial {
+    match op {
+        Trial::Add => Trial::Remove,
+        Trial::Remove => Trial::Add,
+    }
+}
+
+/// The pods nominated to the node that `pod` has to reckon with.
+fn nominated<'a>(
+    cx: Cx<'a>,
+    pod: &'a Pod,
+    node: &NodeInfo,
+) -> impl Iterator<Item = &'a Arc<Pod>> + use<'a> {
+    let counts = |other: &&Arc<Pod>| other.priority >= pod.priority && other.uid != pod.uid;
+    let pods = cx.nominator.pods_on(node.node.name).iter();
+    pods.filter(counts)
+}
+
+/// Whether pods are nominated to the node that `pod` has to reckon with.
+pub(crate) fn has_nominated(cx: Cx<'_>, pod: &Pod, node: &NodeInfo) -> bool {
+    !cx.nominator.is_empty() && nominated(cx, pod, node).next().is_some()
+}
+
+impl Framework {
+    /// Whether some plugin has to be told of trials: those that look at no more than the node see
+    /// them there.
+    pub(crate) fn follows_trials(&self, cycle: &CycleState) -> bool {
+        self.at(Point::PreFilter).any(|(i, plugin)| {
+            plugin.filter_sight() != Sight::Node && matches!(cycle.filter[i], Slot::Ready(_))
+        })
+    }
+
+    fn tell_trial(
+        &self,
+        cx: Cx<'_>,
+        cycle: &mut CycleState,
+        pod: &Pod,
+        other: &Pod,
+        node: &NodeInfo,
+        op: Trial,
+    ) {
+        for (i, plugin) in self.at(Point::PreFilter) {
+            if let Slot::Ready(state) = &mut cycle.filter[i] {
+                plugin.trial(cx, &mut **state, pod, other, node, op);
+            }
+        }
+    }
+}
