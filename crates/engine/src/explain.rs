@@ -76,90 +76,125 @@ impl Explanation {
 /// `all_filters` also asks the filters behind the first that rejects a node. Scores are computed
 /// even where the scheduler would not need them, with only one feasible node.
 pub fn explain(framework: &Framework, cx: Cx<'_>, pod: &Pod, all_filters: bool) -> Explanation {
-    let mut explanation = Explanation::empty();
-    explanation.pre_enqueue = framework.run_pre_enqueue(cx, pod, None);
-    if explanation.pre_enqueue.is_some() {
-        return explanation;
-    }
-    let mut found = match schedule::find_feasible(framework, cx, pod, Scope::Everything) {
-        Ok(found) => found,
-        Err(error) => {
-            explanation.error = Some(error);
-            return explanation;
-        }
+    let tournament = Tournament {
+        framework,
+        cx,
+        pod,
+        all_filters,
     };
-    explanation.skipped_filters = framework.skipped_filters(&found.cycle);
-    explanation.nodes = node_verdicts(framework, cx, pod, &found, all_filters);
-    explanation.pre_filter = found.pre_filter.clone();
-    explanation.narrowed_to = found.narrowed_to.clone();
-    explanation.feasible = found.feasible.clone();
-    explanation.nominated = found.nominated;
-    match (found.feasible.is_empty(), explanation.nominated) {
-        (true, Some(at)) => explanation.best = vec![at],
-        (true, None) => {
-            explanation.post_filter = schedule::run_post_filters(framework, cx, &mut found, pod);
-            explanation.message = Some(found.diagnosis.message(cx.cluster));
-        }
-        (false, _) => pick_best(framework, cx, pod, &mut found, &mut explanation),
+    if let Some(held_back) = tournament.held_back() {
+        return held_back;
     }
-    explanation
+    match schedule::find_feasible(framework, cx, pod, Scope::Everything) {
+        Ok(found) => tournament.explain(found, PreScored::No),
+        Err(error) => Explanation {
+            error: Some(error),
+            ..Explanation::empty()
+        },
+    }
 }
 
-fn node_verdicts(
-    framework: &Framework,
-    cx: Cx<'_>,
-    pod: &Pod,
-    found: &Feasibility,
-    all_filters: bool,
-) -> Vec<NodeVerdict> {
-    let statuses = &found.diagnosis.statuses;
-    let verdict = |(at, node): (usize, &crate::NodeInfo)| {
-        let feasible = found.feasible.binary_search(&at).is_ok();
-        let asked = feasible || statuses.is_explicit(at);
-        NodeVerdict {
-            node: node.node.name,
-            rejected: (!feasible).then(|| statuses.get(at).clone()),
-            asked,
-            filters: if asked && all_filters {
-                framework.run_all_filters(cx, &found.cycle, pod, node)
-            } else {
-                Vec::new()
-            },
-        }
-    };
-    cx.cluster.nodes().iter().enumerate().map(verdict).collect()
+/// Whether the scores are prepared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum PreScored {
+    /// PreScore is yet to be run.
+    No,
+    /// What it would leave is kept.
+    Kept,
 }
 
-fn pick_best(
-    framework: &Framework,
-    cx: Cx<'_>,
-    pod: &Pod,
-    found: &mut Feasibility,
-    explanation: &mut Explanation,
-) {
-    let nodes: Vec<_> = found
-        .feasible
-        .iter()
-        .map(|&at| &cx.cluster.nodes()[at])
-        .collect();
-    let scored = framework
-        .run_pre_score(cx, &mut found.cycle, pod, &nodes)
-        .and_then(|()| {
+/// One pod's contest.
+#[derive(Clone, Copy)]
+pub(crate) struct Tournament<'a> {
+    pub(crate) framework: &'a Framework,
+    pub(crate) cx: Cx<'a>,
+    pub(crate) pod: &'a Pod,
+    /// Whether to ask the filters behind the first that rejects a node.
+    pub(crate) all_filters: bool,
+}
+
+impl Tournament<'_> {
+    /// All there is to say of a pod that may not enter the queue.
+    pub(crate) fn held_back(&self) -> Option<Explanation> {
+        let pre_enqueue = self.framework.run_pre_enqueue(self.cx, self.pod, None)?;
+        Some(Explanation {
+            pre_enqueue: Some(pre_enqueue),
+            ..Explanation::empty()
+        })
+    }
+
+    /// Everything from Filter on.
+    pub(crate) fn explain(&self, mut found: Feasibility, scores: PreScored) -> Explanation {
+        let mut explanation = Explanation {
+            skipped_filters: self.framework.skipped_filters(&found.cycle),
+            nodes: self.node_verdicts(&found),
+            pre_filter: found.pre_filter.clone(),
+            narrowed_to: found.narrowed_to.clone(),
+            feasible: found.feasible.clone(),
+            nominated: found.nominated,
+            ..Explanation::empty()
+        };
+        match (found.feasible.is_empty(), explanation.nominated) {
+            (true, Some(at)) => explanation.best = vec![at],
+            (true, None) => {
+                explanation.post_filter =
+                    schedule::run_post_filters(self.framework, self.cx, &mut found, self.pod);
+                explanation.message = Some(found.diagnosis.message(self.cx.cluster));
+            }
+            (false, _) => self.pick_best(&mut found, scores, &mut explanation),
+        }
+        explanation
+    }
+
+    fn node_verdicts(&self, found: &Feasibility) -> Vec<NodeVerdict> {
+        let Self {
+            framework, cx, pod, ..
+        } = *self;
+        let statuses = &found.diagnosis.statuses;
+        let verdict = |(at, node): (usize, &crate::NodeInfo)| {
+            let feasible = found.feasible.binary_search(&at).is_ok();
+            let asked = feasible || statuses.is_explicit(at);
+            NodeVerdict {
+                node: node.node.name,
+                rejected: (!feasible).then(|| statuses.get(at).clone()),
+                asked,
+                filters: if asked && self.all_filters {
+                    framework.run_all_filters(cx, &found.cycle, pod, node)
+                } else {
+                    Vec::new()
+                },
+            }
+        };
+        cx.cluster.nodes().iter().enumerate().map(verdict).collect()
+    }
+
+    fn pick_best(&self, found: &mut Feasibility, scores: PreScored, explanation: &mut Explanation) {
+        let Self {
+            framework, cx, pod, ..
+        } = *self;
+        let nodes = found.feasible.iter().map(|&at| &cx.cluster.nodes()[at]);
+        let nodes: Vec<_> = nodes.collect();
+        let prepared = match scores {
+            PreScored::No => framework.run_pre_score(cx, &mut found.cycle, pod, &nodes),
+            PreScored::Kept => Ok(()),
+        };
+        let scored = prepared.and_then(|()| {
             explanation.skipped_scores = framework.skipped_scores(&found.cycle);
             framework.run_scores(cx, &found.cycle, pod, &nodes)
         });
-    match scored {
-        Ok(table) => {
-            explanation.best = schedule::best_of(&found.feasible, &table);
-            explanation.scores = table;
+        match scored {
+            Ok(table) => {
+                explanation.best = schedule::best_of(&found.feasible, &table);
+                explanation.scores = table;
+            }
+            Err(error) => explanation.score_error = Some(error),
         }
-        Err(error) => explanation.score_error = Some(error),
-    }
-    if let Some(at) = explanation.nominated {
-        explanation.best = vec![at];
-    } else if let ([only], Some(_)) = (&found.feasible[..], &explanation.score_error) {
-        explanation.best = vec![*only];
-    } else if let Some(error) = &explanation.score_error {
-        explanation.error = Some(error.clone());
+        if let Some(at) = explanation.nominated {
+            explanation.best = vec![at];
+        } else if let ([only], Some(_)) = (&found.feasible[..], &explanation.score_error) {
+            explanation.best = vec![*only];
+        } else if let Some(error) = &explanation.score_error {
+            explanation.error = Some(error.clone());
+        }
     }
 }

@@ -182,6 +182,19 @@ impl Class {
         }
     }
 
+    /// Brings all verdicts and scores up to date for the pod; returns whether they can be relied
+    /// on: errors are for the plain path to tell.
+    pub(super) fn bring_up_to_date(
+        &mut self,
+        profile: Profile<'_>,
+        cx: Cx<'_>,
+        pod: &Pod,
+        scratch: &mut Scratch,
+    ) -> bool {
+        self.look_past_own_nomination(profile, cx, pod, scratch);
+        self.evaluate(profile, cx, pod, scratch).is_ok() && !self.has_errors()
+    }
+
     fn decide_among_all(
         &mut self,
         profile: Profile<'_>,
@@ -189,8 +202,7 @@ impl Class {
         pod: &Pod,
         scratch: &mut Scratch,
     ) -> Outcome {
-        self.look_past_own_nomination(profile, cx, pod, scratch);
-        if self.evaluate(profile, cx, pod, scratch).is_err() || self.has_errors() {
+        if !self.bring_up_to_date(profile, cx, pod, scratch) {
             return Outcome::Plain;
         }
         match self.blocks.best(&self.rows, &self.groups.bonus) {
@@ -208,8 +220,7 @@ impl Class {
         pod: &Pod,
         scratch: &mut Scratch,
     ) -> Outcome {
-        self.look_past_own_nomination(profile, cx, pod, scratch);
-        if self.evaluate(profile, cx, pod, scratch).is_err() || self.has_errors() {
+        if !self.bring_up_to_date(profile, cx, pod, scratch) {
             return Outcome::Plain;
         }
         scratch.feasible.clear();

@@ -14,6 +14,7 @@ mod best;
 mod class;
 mod decide;
 mod evaluate;
+mod explain;
 mod groups;
 mod key;
 mod layout;
@@ -62,7 +63,7 @@ pub struct Classes {
 /// How often what happened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Stats {
-    /// Attempts whose class was there.
+    /// Attempts and explanations whose class was there.
     pub warm: u64,
     /// Classes that were opened.
     pub opened: u64,

@@ -159,7 +159,7 @@ impl Class {
     }
 
     /// Why each node was rejected.
-    fn statuses(&self) -> NodeStatuses {
+    pub(super) fn statuses(&self) -> NodeStatuses {
         let verdicts = self.groups.verdicts().iter();
         let verdicts = verdicts.map(|verdict| verdict.rejected.clone()).collect();
         let of_row = |row: &super::best::Row| self.groups.list[row.group as usize].verdict;

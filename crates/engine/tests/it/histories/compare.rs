@@ -1,7 +1,8 @@
 //! An attempt as lines of text: whatever anybody can read from it.
 
 use stowplan_base::Sym;
-use stowplan_engine::framework::{Cx, Framework, Nomination, PluginStatus};
+use stowplan_engine::explain::{Explanation, NodeVerdict};
+use stowplan_engine::framework::{Cx, Framework, Nomination, PluginStatus, PostFilterResult};
 use stowplan_engine::model::Pod;
 use stowplan_engine::plugins::default_preemption::PreemptionReport;
 use stowplan_engine::schedule::{Attempt, Placement};
@@ -66,6 +67,74 @@ fn render_placement(
         lines.push(format!("reserve: {reserved:?}"));
     }
     lines
+}
+
+/// Everything about an explanation.
+pub(super) fn render_explanation(explanation: &Explanation, cx: Cx<'_>) -> Vec<String> {
+    // Taken apart so that a new field cannot be forgotten.
+    let Explanation {
+        pre_enqueue,
+        error,
+        pre_filter,
+        narrowed_to,
+        skipped_filters,
+        nodes,
+        feasible,
+        skipped_scores,
+        scores,
+        score_error,
+        nominated,
+        best,
+        post_filter,
+        message,
+    } = explanation;
+    let status = |status: &Option<PluginStatus>| status.as_ref().map(|s| render_status(s, cx));
+    let mut lines = vec![
+        format!("held back: {:?}", status(pre_enqueue)),
+        format!("error: {:?}", status(error)),
+        format!("PreFilter rejects: {:?}", status(pre_filter)),
+        format!("narrowed to: {narrowed_to:?}"),
+        format!("skipped filters: {skipped_filters:?}"),
+        format!("feasible: {feasible:?}"),
+        format!("skipped scores: {skipped_scores:?}"),
+        format!("totals: {:?}", scores.totals),
+        format!("score error: {:?}", status(score_error)),
+        format!("nominated: {nominated:?}"),
+        format!("explained best: {best:?}"),
+        format!("explained message: {message:?}"),
+    ];
+    lines.extend(scores.plugins.iter().map(|scores| format!("{scores:?}")));
+    lines.extend(nodes.iter().map(|node| render_verdict(node, cx)));
+    if let Some(PostFilterResult {
+        status,
+        nomination,
+        preemption,
+    }) = post_filter
+    {
+        lines.push(format!("PostFilter says {status:?}"));
+        lines.push(format!(
+            "it nominates {}",
+            render_nomination(*nomination, cx)
+        ));
+        if let Some(report) = preemption {
+            render_preemption(report, cx, &mut lines);
+        }
+    }
+    lines
+}
+
+fn render_verdict(verdict: &NodeVerdict, cx: Cx<'_>) -> String {
+    let NodeVerdict {
+        node,
+        rejected,
+        asked,
+        filters,
+    } = verdict;
+    let rejected = rejected.as_ref().map(|status| render_status(status, cx));
+    format!(
+        "{} explained (asked: {asked}): {rejected:?}, filters {filters:?}",
+        name(*node, cx)
+    )
 }
 
 fn render_status(status: &PluginStatus, cx: Cx<'_>) -> String {

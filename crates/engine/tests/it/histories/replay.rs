@@ -1,6 +1,6 @@
 //! Plays events on both paths.
 
-use super::compare::{difference, render};
+use super::compare::{difference, render, render_explanation};
 use super::coverage::Coverage;
 use super::event::{Event, World};
 use super::plan::Size;
@@ -79,10 +79,14 @@ impl Replay {
         let plain = quietly(|| schedule::schedule_pod(framework, cx, pod))
             .map_err(|panic| differs(format!("- panics: {panic}")))?;
         self.coverage.attempt(&plain, cx, pod);
-        let closely = self.coverage.comparisons().is_multiple_of(CLOSELY_EVERY);
+        let comparisons = self.coverage.comparisons();
+        let closely = comparisons.is_multiple_of(CLOSELY_EVERY);
+        let all_filters = comparisons.is_multiple_of(2 * CLOSELY_EVERY);
+        let mut plain_lines = render(&plain, framework, cx, pod);
         if closely {
-            let explanation = explain::explain(framework, cx, pod, false);
+            let explanation = explain::explain(framework, cx, pod, all_filters);
             self.coverage.scores(&explanation);
+            plain_lines.extend(render_explanation(&explanation, cx));
         }
         let classes = &mut self.classes[profile];
         let fast = quietly(|| {
@@ -91,10 +95,14 @@ impl Replay {
             if let (Attempt::Placed(placement), true) = (&fast, closely) {
                 lines.extend(ties(classes, framework, cx, pod, &placement.best));
             }
+            if closely {
+                let explanation = classes.explain(framework, cx, pod, all_filters);
+                lines.extend(render_explanation(&explanation, cx));
+            }
             lines
         });
         let text = match fast {
-            Ok(fast) => difference(&render(&plain, framework, cx, pod), &fast),
+            Ok(fast) => difference(&plain_lines, &fast),
             Err(panic) => Some(format!("+ panics: {panic}")),
         };
         match text {
