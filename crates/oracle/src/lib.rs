@@ -9,11 +9,15 @@ pub mod diff;
 pub mod queue_cases;
 
 use serde_json::Value;
+use stowplan_engine::fast::Path;
 
-/// Runs one case; returns the differences, none if all is equal.
-pub fn run_case(case: &Value) -> Vec<String> {
+/// Both ways to decide.
+pub const BOTH_PATHS: &[Path] = &[Path::Plain, Path::Fast];
+
+/// Runs one case on these paths; returns the differences, none if all is equal.
+pub fn run_case(case: &Value, paths: &[Path]) -> Vec<String> {
     match case["family"].as_str() {
-        Some("queue") => queue_cases::run_case(case),
-        _ => decision::run_case(case),
+        Some("queue") => queue_cases::run_case(case, paths),
+        _ => decision::run_case(case, paths),
     }
 }

@@ -4,15 +4,18 @@ use anyhow::{Result, bail};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use stowplan_oracle::{cases, run_case};
+use stowplan_engine::fast::Path;
+use stowplan_oracle::{BOTH_PATHS, cases, run_case};
 
 const USAGE: &str = "\
 Compares recorded decisions of kube-scheduler v1.36.4 with the engine's.
 
-Usage: stowplan-oracle [--case NAME] FILE...
+Usage: stowplan-oracle [--case NAME] [--path PATH] FILE...
 
   FILE         cases, one JSON object per line (.jsonl or .jsonl.zst)
   --case NAME  run this case only and print its differences
+  --path PATH  how the engine decides: plain (every attempt looks at every node), fast (from what
+               is kept about pods that are alike, first cold, then warm) or both (default)
 
 Prints one line per family and a total; exits with 1 if anything differs.";
 
@@ -20,12 +23,14 @@ Prints one line per family and a total; exits with 1 if anything differs.";
 struct Arguments {
     files: Vec<PathBuf>,
     case: Option<String>,
+    paths: Vec<Path>,
 }
 
 fn arguments() -> Result<Option<Arguments>> {
     let mut parsed = Arguments {
         files: Vec::new(),
         case: None,
+        paths: BOTH_PATHS.to_vec(),
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -35,6 +40,7 @@ fn arguments() -> Result<Option<Arguments>> {
                 Some(name) => parsed.case = Some(name),
                 None => bail!("--case needs the NAME of a case"),
             },
+            "--path" => parsed.paths = paths(words.next().as_deref())?,
             flag if flag.starts_with('-') => bail!("unknown option {flag}\n\n{USAGE}"),
             file => parsed.files.push(file.into()),
         }
@@ -43,6 +49,16 @@ fn arguments() -> Result<Option<Arguments>> {
         bail!("no FILE given\n\n{USAGE}");
     }
     Ok(Some(parsed))
+}
+
+fn paths(name: Option<&str>) -> Result<Vec<Path>> {
+    Ok(match name {
+        Some("plain") => vec![Path::Plain],
+        Some("fast") => vec![Path::Fast],
+        Some("both") => BOTH_PATHS.to_vec(),
+        Some(other) => bail!("--path must be plain, fast or both, not {other}"),
+        None => bail!("--path needs plain, fast or both"),
+    })
 }
 
 /// How many cases of a family ran, and how many differed.
@@ -67,7 +83,7 @@ fn main() -> Result<ExitCode> {
             }
             let family = case["family"].as_str().unwrap_or("(no family)");
             let tally = families.entry(family.to_owned()).or_default();
-            let differences = run_case(&case);
+            let differences = run_case(&case, &arguments.paths);
             tally.cases += 1;
             tally.mismatches += usize::from(!differences.is_empty());
             report(name, &differences, arguments.case.is_some());

@@ -8,15 +8,25 @@ pub use script::Hints;
 
 use crate::diff::diff;
 use serde_json::Value;
+use stowplan_engine::fast::Path;
 
-/// Runs one case; returns the differences, none if all is equal.
-pub fn run_case(case: &Value) -> Vec<String> {
-    run_case_with(case, Hints::Computed)
+/// Runs one case on these paths; returns the differences, none if all is equal.
+pub fn run_case(case: &Value, paths: &[Path]) -> Vec<String> {
+    let mut differences = Vec::new();
+    for path in paths {
+        let name = match path {
+            Path::Plain => "plain",
+            Path::Fast => "fast",
+        };
+        let lines = run_case_with(case, Hints::Computed, *path).into_iter();
+        differences.extend(lines.map(|line| format!("{name}: {line}")));
+    }
+    differences
 }
 
 /// Runs one case with hints from the plugins or from the recording; returns the differences.
-pub fn run_case_with(case: &Value, hints: Hints) -> Vec<String> {
-    let mut script = match script::Script::load(case, hints) {
+pub fn run_case_with(case: &Value, hints: Hints, path: Path) -> Vec<String> {
+    let mut script = match script::Script::load(case, hints, path) {
         Ok(script) => script,
         Err(error) => return vec![format!("the case cannot be loaded: {error:#}")],
     };

@@ -10,6 +10,7 @@ use stowplan_base::{Duration, Sym, Time};
 use stowplan_bridge::config::profiles_from_json;
 use stowplan_bridge::convert::{Door, object};
 use stowplan_engine::Snapshot;
+use stowplan_engine::fast::Path;
 use stowplan_engine::framework::{ClusterEvent, Hint, Nomination};
 use stowplan_engine::model::{Kind, Object};
 use stowplan_engine::plugins::registry::Registry;
@@ -40,7 +41,7 @@ pub(super) struct Script {
 }
 
 impl Script {
-    pub(super) fn load(case: &Value, hints: Hints) -> Result<Self> {
+    pub(super) fn load(case: &Value, hints: Hints, path: Path) -> Result<Self> {
         let observer = Observer {
             epoch: epoch(text(case, "epoch")?)?,
         };
@@ -68,7 +69,8 @@ impl Script {
             }));
         }
         let config = queue_config(&case["config"])?;
-        let scheduler = Scheduler::new(cluster, profiles, config, start);
+        let mut scheduler = Scheduler::new(cluster, profiles, config, start);
+        scheduler.set_path(path);
         let mut script = Self {
             scheduler,
             observer,

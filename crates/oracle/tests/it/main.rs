@@ -1,12 +1,13 @@
-//! Every recorded case must come out as recorded, family by family.
+//! Every recorded case must come out as recorded, family by family, on both paths.
 
 mod semantics;
 
 use std::path::Path;
-use stowplan_oracle::{cases, queue_cases, run_case};
+use stowplan_engine::fast::Path as DecisionPath;
+use stowplan_oracle::{BOTH_PATHS, cases, queue_cases, run_case};
 
 fn check(path: &str, cases_min: usize) {
-    check_with(path, cases_min, run_case);
+    check_with(path, cases_min, |case| run_case(case, BOTH_PATHS));
 }
 
 fn check_with(path: &str, cases_min: usize, run_case: impl Fn(&serde_json::Value) -> Vec<String>) {
@@ -42,7 +43,8 @@ families! {
 /// The queue by itself: what plugins say is taken from the recording.
 #[test]
 fn queue_with_recorded_hints() {
-    let run = |case: &_| queue_cases::run_case_with(case, queue_cases::Hints::Recorded);
+    let hints = queue_cases::Hints::Recorded;
+    let run = |case: &_| queue_cases::run_case_with(case, hints, DecisionPath::Fast);
     check_with("cases/queue", 300, run);
 }
 

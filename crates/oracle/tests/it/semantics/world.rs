@@ -1,7 +1,7 @@
 //! Small clusters for the tests: what is not said has a believable default.
 
 use serde_json::{Value, json};
-use stowplan_oracle::decision;
+use stowplan_oracle::{BOTH_PATHS, decision};
 
 /// `base` with the fields of `extra` laid over it; lists are replaced.
 fn merged(mut base: Value, extra: Value) -> Value {
@@ -82,11 +82,14 @@ impl World {
         self
     }
 
-    /// Decides; the answer has the form of a case's `expect`.
+    /// Decides; the answer has the form of a case's `expect`. Both paths must come to it.
     pub(super) fn decide(&self, pod: Value) -> Value {
         let mut case = self.case.clone();
         case["pod"] = pod;
-        decision::decide(&case).expect("the world can be loaded")
+        let decision = decision::decide(&case).expect("the world can be loaded");
+        case["expect"] = decision.clone();
+        assert_eq!(decision::run_case(&case, BOTH_PATHS), [""; 0]);
+        decision
     }
 }
 
