@@ -1,6 +1,6 @@
 //! The fast path: pods that are alike are decided from what is kept about them.
 //!
-//! A [class](class::Class) holds, for pods that look alike to every plugin, one row per node: a
+//! A class holds, for pods that look alike to every plugin, one row per node: a
 //! score that concerns the node alone, and the node's group. Nodes are in one group if the rules
 //! that look beyond the node see the same of them; those rules are asked group by group. When a
 //! class is used again it takes in the changes that the snapshot logged meanwhile: a pod that was
