@@ -54,7 +54,6 @@ pub struct Classes {
     round: u64,
     bytes: usize,
     most_bytes: Option<usize>,
-    most_tries_bytes: Option<usize>,
     stats: Stats,
     /// The class that was decided last.
     last: usize,

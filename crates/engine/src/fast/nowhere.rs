@@ -1,9 +1,10 @@
 //! Pods that fit nowhere: why, and what can be done about it.
 
-use super::Classes;
+use super::best::Row;
 use super::class::{Class, Scratch};
-use super::groups::FITS;
+use super::groups::{FITS, Groups};
 use super::tries::TriesFor;
+use super::{Classes, MOST_BYTES};
 use crate::framework::{
     Cx, Diagnosis, Framework, NodeStatuses, Nomination, PluginStatus, PostFilterCx, Verdicts,
     message,
@@ -13,8 +14,8 @@ use crate::plugins::default_preemption::{Detail, PreemptionReport};
 use crate::schedule::Attempt;
 use std::collections::BTreeSet;
 
-/// About how many bytes the dry runs of all classes together may take up.
-const MOST_TRIES_BYTES: usize = 64 << 20;
+/// Dry runs may take up this part of what classes may, besides.
+const TRIES_SHARE: usize = 8;
 
 /// What follows for a pod that fits nowhere.
 pub(crate) struct Refusal {
@@ -77,7 +78,8 @@ impl Classes {
     fn forget_other_tries(&mut self) {
         let size = |class: &Class| class.tries.as_ref().map_or(0, |tries| tries.size());
         let sizes = self.classes.iter().map(|entry| size(&entry.class));
-        if sizes.sum::<usize>() > self.most_tries_bytes.unwrap_or(MOST_TRIES_BYTES) {
+        let most = self.most_bytes.unwrap_or(MOST_BYTES) / TRIES_SHARE;
+        if sizes.sum::<usize>() > most {
             let others = self.classes.iter_mut().enumerate();
             for (_, entry) in others.filter(|(at, _)| *at != self.last) {
                 entry.class.tries = None;
@@ -88,20 +90,20 @@ impl Classes {
 
 /// What is kept about a class, when no node is feasible.
 struct Rejections<'a> {
-    class: &'a super::groups::Groups,
-    rows: &'a [super::best::Row],
+    groups: &'a Groups,
+    rows: &'a [Row],
 }
 
 impl Verdicts for Rejections<'_> {
     fn get(&self, node: usize) -> &PluginStatus {
-        let group = &self.class.list[self.rows[node].group as usize];
-        &self.class.verdict(group.verdict).rejected
+        let group = &self.groups.list[self.rows[node].group as usize];
+        &self.groups.verdict(group.verdict).rejected
     }
 
     fn tally(&self, see: &mut dyn FnMut(&PluginStatus, usize)) {
-        for group in self.class.list.iter() {
+        for group in self.groups.list.iter() {
             if group.members > 0 && group.verdict != FITS {
-                let verdict = self.class.verdict(group.verdict);
+                let verdict = self.groups.verdict(group.verdict);
                 see(&verdict.rejected, group.members as usize);
             }
         }
@@ -118,7 +120,7 @@ impl Class {
         detail: Detail,
     ) -> Refusal {
         let rejections = Rejections {
-            class: &self.groups,
+            groups: &self.groups,
             rows: &self.rows,
         };
         let mut refusal = Refusal {
@@ -162,7 +164,7 @@ impl Class {
     pub(super) fn statuses(&self) -> NodeStatuses {
         let verdicts = self.groups.verdicts().iter();
         let verdicts = verdicts.map(|verdict| verdict.rejected.clone()).collect();
-        let of_row = |row: &super::best::Row| self.groups.list[row.group as usize].verdict;
+        let of_row = |row: &Row| self.groups.list[row.group as usize].verdict;
         NodeStatuses::of(verdicts, self.rows.iter().map(of_row).collect())
     }
 }

@@ -189,3 +189,95 @@ impl Framework {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{AffinityTerm, HostPort, PodAffinity, Protocol, Selector};
+    use crate::plugins::registry::default_framework;
+    use crate::testing::World;
+
+    /// Nodes `a` and `b` in one zone, with `web` on `a`.
+    fn one_zone() -> World {
+        let mut world = World::default();
+        for name in ["a", "b"] {
+            let mut node = world.node(name, &[("zone", "z")]);
+            world.set_allocatable(&mut node, &[]);
+            world.add_node(node);
+        }
+        let mut web = world.pod("ns/web", &[("app", "web")]);
+        web.host_ports = [PORT].into();
+        world.add_pod(web, "a");
+        world
+    }
+
+    const PORT: HostPort = HostPort {
+        ip: None,
+        protocol: Protocol::Tcp,
+        port: 80,
+    };
+
+    fn check(world: &World, pod: &Pod, ask: impl FnOnce(&mut Trials<'_>, &[NodeInfo])) {
+        let framework = default_framework();
+        let Ok(outcome) = framework.run_pre_filter(world.cx(), pod) else {
+            panic!("no plugin breaks");
+        };
+        let mut space = TrialSpace::default();
+        let mut trials = Trials::new(&framework, world.cx(), &outcome.cycle, pod, &mut space);
+        ask(&mut trials, world.snapshot.nodes());
+    }
+
+    #[test]
+    fn a_trial_on_one_node_is_rolled_back_before_the_next() {
+        let mut world = one_zone();
+        let mut pod = world.pod("ns/shy", &[]);
+        let term = AffinityTerm {
+            namespaces: [pod.namespace].into(),
+            namespace_selector: Selector::Nothing,
+            selector: world.selector(&[("app", "web")]),
+            topology_key: world.sym("zone"),
+        };
+        pod.pod_anti_affinity = Some(PodAffinity {
+            required: [term].into(),
+            preferred: Box::default(),
+        });
+        check(&world, &pod, |trials, nodes| {
+            let web = &nodes[0].pods[0];
+            trials.enter(&nodes[0]);
+            assert!(trials.fits().is_err());
+            trials.try_pod(web, Trial::Remove);
+            assert!(trials.fits().is_ok());
+            trials.try_pod(web, Trial::Add);
+            assert!(trials.fits().is_err());
+            trials.try_pod(web, Trial::Remove);
+            trials.enter(&nodes[1]);
+            assert!(trials.fits().is_err(), "its zone is not empty");
+            assert!(trials.fits_on(&nodes[0]).is_err());
+        });
+    }
+
+    #[test]
+    fn nominated_pods_come_and_go_without_a_trace() {
+        let mut world = one_zone();
+        let mut promised = world.pod("ns/promised", &[]);
+        promised.host_ports = [PORT].into();
+        let (a, b) = (world.sym("a"), world.sym("b"));
+        world.nominator.add(Arc::new(promised.clone()), a);
+        promised.uid = "another".into();
+        world.nominator.add(Arc::new(promised), b);
+        let mut pod = world.pod("ns/p", &[]);
+        pod.host_ports = [PORT].into();
+        check(&world, &pod, |trials, nodes| {
+            trials.enter(&nodes[0]);
+            assert!(trials.fits().is_err());
+            assert!(trials.fits().is_err(), "`web` still holds the port");
+            trials.enter(&nodes[1]);
+            assert!(trials.fits().is_err());
+        });
+        pod.priority = 1;
+        check(&world, &pod, |trials, nodes| {
+            assert!(trials.fits_on(&nodes[0]).is_err());
+            assert!(trials.fits_on(&nodes[1]).is_ok(), "they do not count");
+        });
+    }
+}
