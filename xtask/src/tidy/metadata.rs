@@ -27,10 +27,43 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "stowplan-cli",
         &[
+            "stowplan-server",
+            "stowplan-store",
             "stowplan-api",
             "stowplan-base",
             "stowplan-bridge",
             "stowplan-engine",
+        ],
+    ),
+    ("stowplan-machinery", &["stowplan-base"]),
+    ("stowplan-store", &[]),
+    ("stowplan-schema", &["stowplan-base", "stowplan-machinery"]),
+    ("stowplan-merge", &["stowplan-machinery", "stowplan-schema"]),
+    (
+        "stowplan-kinds",
+        &["stowplan-base", "stowplan-machinery", "stowplan-schema"],
+    ),
+    (
+        "stowplan-admission",
+        &["stowplan-base", "stowplan-machinery", "stowplan-kinds"],
+    ),
+    ("stowplan-access", &["stowplan-base", "stowplan-machinery"]),
+    (
+        "stowplan-crd",
+        &["stowplan-base", "stowplan-machinery", "stowplan-schema"],
+    ),
+    (
+        "stowplan-server",
+        &[
+            "stowplan-access",
+            "stowplan-admission",
+            "stowplan-base",
+            "stowplan-crd",
+            "stowplan-kinds",
+            "stowplan-machinery",
+            "stowplan-merge",
+            "stowplan-schema",
+            "stowplan-store",
         ],
     ),
     ("xtask", &[]),

@@ -1,0 +1,1 @@
+//! Admission, in upstream's order.

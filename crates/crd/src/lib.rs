@@ -1,0 +1,1 @@
+//! Custom resources: structural schemas, pruning, defaulting, validation.

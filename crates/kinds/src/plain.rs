@@ -1,0 +1,22 @@
+//! A kind without rules of its own.
+
+use crate::{Context, Strategy};
+use serde_json::Value;
+use stowplan_machinery::field::ErrorList;
+
+/// Stores what it is given: nothing to default, nothing to check beyond metadata.
+pub(crate) struct Plain;
+
+impl Strategy for Plain {
+    fn validate(&self, _object: &Value, _cx: &Context<'_>) -> ErrorList {
+        ErrorList::new()
+    }
+
+    fn validate_name(&self, _name: &str, _prefix: bool) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn validate_update(&self, _new: &Value, _old: &Value, _cx: &Context<'_>) -> ErrorList {
+        ErrorList::new()
+    }
+}

@@ -1,0 +1,91 @@
+//! How the objects of one kind come into being and change.
+//!
+//! The server calls these in upstream's order (`k8s.io/apiserver/pkg/registry/rest`):
+//!
+//! - create: decode, `set_defaults`, managedFields, mutating admission, fill in metadata,
+//!   `prepare_for_create`, `validate` (after the checks that all metadata gets), `warnings`,
+//!   validating admission, store;
+//! - update: decode, `set_defaults`, managedFields, mutating admission, `prepare_for_update`,
+//!   `validate_update`, `warnings`, validating admission, store.
+
+use serde_json::Value;
+use stowplan_machinery::field::ErrorList;
+use stowplan_machinery::lookup::Lookup;
+
+/// What a strategy may know beyond the object.
+pub struct Context<'a> {
+    /// Now, as `metav1.Time` prints it: `2026-01-02T03:04:05Z`.
+    pub now: &'a str,
+    /// The other objects.
+    pub cluster: &'a dyn Lookup,
+}
+
+/// The behaviour of one kind. All objects are in the canonical form of the schema crate.
+pub trait Strategy: Sync {
+    /// The API group's defaults (`SetDefaults_*`), and what conversion to the internal version and
+    /// back would do. Applied to every object that comes in, patched ones included.
+    fn set_defaults(&self, _object: &mut Value) {}
+
+    /// Clears and fills what the creator may not decide: status, generation.
+    fn prepare_for_create(&self, _object: &mut Value, _cx: &Context<'_>) {}
+
+    /// Faults of a new object. Metadata has been checked already, except for the name, which is
+    /// checked by `validate_name`.
+    fn validate(&self, object: &Value, cx: &Context<'_>) -> ErrorList;
+
+    /// What is wrong with a name, or with a prefix of one (`generateName`): upstream's messages.
+    fn validate_name(&self, name: &str, prefix: bool) -> Vec<String>;
+
+    /// Puts back what an update may not change (status), and counts generations.
+    fn prepare_for_update(&self, _new: &mut Value, _old: &Value, _cx: &Context<'_>) {}
+
+    /// Faults of a change. Immutable metadata has been checked already.
+    fn validate_update(&self, new: &Value, old: &Value, cx: &Context<'_>) -> ErrorList;
+
+    /// What to tell the client of an object that is accepted; `old` is there for an update.
+    fn warnings(&self, _new: &Value, _old: Option<&Value>) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The strategy of `/status`, for kinds that have it.
+    fn status(&self) -> Option<&'static dyn Strategy> {
+        None
+    }
+
+    /// Field paths that a write through this strategy never owns in managedFields: `status` for
+    /// the object itself, `spec` for its status (upstream: `GetResetFields`).
+    fn reset_fields(&self) -> &'static [&'static [&'static str]] {
+        &[]
+    }
+
+    /// Whether `metadata.generation` starts at 1; kinds that do not count keep what was given.
+    fn counts_generations(&self) -> bool {
+        false
+    }
+
+    /// Whether a PUT makes an object that is not there.
+    fn allow_create_on_update(&self) -> bool {
+        false
+    }
+
+    /// Whether a PUT may come without a resourceVersion.
+    fn allow_unconditional_update(&self) -> bool {
+        true
+    }
+
+    /// Whether removing an object answers with the object instead of a `Status`.
+    fn returns_deleted_object(&self) -> bool {
+        false
+    }
+
+    /// The grace of a delete in seconds, given what was asked; `None` for kinds that go at once.
+    /// Only pods have one.
+    fn grace_period(&self, _object: &Value, _asked: Option<i64>) -> Option<i64> {
+        None
+    }
+
+    /// Whether dependants are orphaned if the request does not say (only where an old API did).
+    fn orphans_by_default(&self) -> bool {
+        false
+    }
+}

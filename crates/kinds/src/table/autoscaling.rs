@@ -1,0 +1,29 @@
+//! `autoscaling/v2`.
+
+use super::ALL_VERBS;
+use crate::columns::NAME_AND_CREATED_AT;
+use crate::fields::METADATA;
+use crate::kind::{Kind, Scope, Subresource};
+use crate::plain::Plain;
+
+pub(super) static HORIZONTAL_POD_AUTOSCALER: Kind = Kind {
+    group: "autoscaling",
+    version: "v2",
+    kind: "HorizontalPodAutoscaler",
+    plural: "horizontalpodautoscalers",
+    singular: "horizontalpodautoscaler",
+    short_names: &["hpa"],
+    categories: &["all"],
+    scope: Scope::Namespaced,
+    verbs: ALL_VERBS,
+    subresources: &[Subresource {
+        name: "status",
+        group_version: None,
+        kind: "HorizontalPodAutoscaler",
+        verbs: &["get", "patch", "update"],
+    }],
+    schema: "io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler",
+    strategy: &Plain,
+    fields: &METADATA,
+    columns: &NAME_AND_CREATED_AT,
+};

@@ -1,0 +1,51 @@
+//! `batch/v1`.
+
+use super::ALL_VERBS;
+use crate::columns::NAME_AND_CREATED_AT;
+use crate::fields::METADATA;
+use crate::kind::{Kind, Scope, Subresource};
+use crate::plain::Plain;
+
+pub(super) static CRON_JOB: Kind = Kind {
+    group: "batch",
+    version: "v1",
+    kind: "CronJob",
+    plural: "cronjobs",
+    singular: "cronjob",
+    short_names: &["cj"],
+    categories: &["all"],
+    scope: Scope::Namespaced,
+    verbs: ALL_VERBS,
+    subresources: &[Subresource {
+        name: "status",
+        group_version: None,
+        kind: "CronJob",
+        verbs: &["get", "patch", "update"],
+    }],
+    schema: "io.k8s.api.batch.v1.CronJob",
+    strategy: &Plain,
+    fields: &METADATA,
+    columns: &NAME_AND_CREATED_AT,
+};
+
+pub(super) static JOB: Kind = Kind {
+    group: "batch",
+    version: "v1",
+    kind: "Job",
+    plural: "jobs",
+    singular: "job",
+    short_names: &[],
+    categories: &["all"],
+    scope: Scope::Namespaced,
+    verbs: ALL_VERBS,
+    subresources: &[Subresource {
+        name: "status",
+        group_version: None,
+        kind: "Job",
+        verbs: &["get", "patch", "update"],
+    }],
+    schema: "io.k8s.api.batch.v1.Job",
+    strategy: &Plain,
+    fields: &METADATA,
+    columns: &NAME_AND_CREATED_AT,
+};

@@ -1,0 +1,24 @@
+//! `discovery.k8s.io/v1`.
+
+use super::ALL_VERBS;
+use crate::columns::NAME_AND_CREATED_AT;
+use crate::fields::METADATA;
+use crate::kind::{Kind, Scope};
+use crate::plain::Plain;
+
+pub(super) static ENDPOINT_SLICE: Kind = Kind {
+    group: "discovery.k8s.io",
+    version: "v1",
+    kind: "EndpointSlice",
+    plural: "endpointslices",
+    singular: "endpointslice",
+    short_names: &[],
+    categories: &[],
+    scope: Scope::Namespaced,
+    verbs: ALL_VERBS,
+    subresources: &[],
+    schema: "io.k8s.api.discovery.v1.EndpointSlice",
+    strategy: &Plain,
+    fields: &METADATA,
+    columns: &NAME_AND_CREATED_AT,
+};

@@ -1,0 +1,24 @@
+//! `events.k8s.io/v1`.
+
+use super::ALL_VERBS;
+use crate::columns::NAME_AND_CREATED_AT;
+use crate::fields::METADATA;
+use crate::kind::{Kind, Scope};
+use crate::plain::Plain;
+
+pub(super) static EVENT: Kind = Kind {
+    group: "events.k8s.io",
+    version: "v1",
+    kind: "Event",
+    plural: "events",
+    singular: "event",
+    short_names: &["ev"],
+    categories: &[],
+    scope: Scope::Namespaced,
+    verbs: ALL_VERBS,
+    subresources: &[],
+    schema: "io.k8s.api.events.v1.Event",
+    strategy: &Plain,
+    fields: &METADATA,
+    columns: &NAME_AND_CREATED_AT,
+};

@@ -1,0 +1,63 @@
+//! `networking.k8s.io/v1`.
+
+use super::ALL_VERBS;
+use crate::columns::NAME_AND_CREATED_AT;
+use crate::fields::METADATA;
+use crate::kind::{Kind, Scope, Subresource};
+use crate::plain::Plain;
+
+pub(super) static INGRESS_CLASS: Kind = Kind {
+    group: "networking.k8s.io",
+    version: "v1",
+    kind: "IngressClass",
+    plural: "ingressclasses",
+    singular: "ingressclass",
+    short_names: &[],
+    categories: &[],
+    scope: Scope::Cluster,
+    verbs: ALL_VERBS,
+    subresources: &[],
+    schema: "io.k8s.api.networking.v1.IngressClass",
+    strategy: &Plain,
+    fields: &METADATA,
+    columns: &NAME_AND_CREATED_AT,
+};
+
+pub(super) static INGRESS: Kind = Kind {
+    group: "networking.k8s.io",
+    version: "v1",
+    kind: "Ingress",
+    plural: "ingresses",
+    singular: "ingress",
+    short_names: &["ing"],
+    categories: &[],
+    scope: Scope::Namespaced,
+    verbs: ALL_VERBS,
+    subresources: &[Subresource {
+        name: "status",
+        group_version: None,
+        kind: "Ingress",
+        verbs: &["get", "patch", "update"],
+    }],
+    schema: "io.k8s.api.networking.v1.Ingress",
+    strategy: &Plain,
+    fields: &METADATA,
+    columns: &NAME_AND_CREATED_AT,
+};
+
+pub(super) static NETWORK_POLICY: Kind = Kind {
+    group: "networking.k8s.io",
+    version: "v1",
+    kind: "NetworkPolicy",
+    plural: "networkpolicies",
+    singular: "networkpolicy",
+    short_names: &["netpol"],
+    categories: &[],
+    scope: Scope::Namespaced,
+    verbs: ALL_VERBS,
+    subresources: &[],
+    schema: "io.k8s.api.networking.v1.NetworkPolicy",
+    strategy: &Plain,
+    fields: &METADATA,
+    columns: &NAME_AND_CREATED_AT,
+};

@@ -1,0 +1,24 @@
+//! `node.k8s.io/v1`.
+
+use super::ALL_VERBS;
+use crate::columns::NAME_AND_CREATED_AT;
+use crate::fields::METADATA;
+use crate::kind::{Kind, Scope};
+use crate::plain::Plain;
+
+pub(super) static RUNTIME_CLASS: Kind = Kind {
+    group: "node.k8s.io",
+    version: "v1",
+    kind: "RuntimeClass",
+    plural: "runtimeclasses",
+    singular: "runtimeclass",
+    short_names: &[],
+    categories: &[],
+    scope: Scope::Cluster,
+    verbs: ALL_VERBS,
+    subresources: &[],
+    schema: "io.k8s.api.node.v1.RuntimeClass",
+    strategy: &Plain,
+    fields: &METADATA,
+    columns: &NAME_AND_CREATED_AT,
+};

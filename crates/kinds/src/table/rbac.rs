@@ -1,0 +1,75 @@
+//! `rbac.authorization.k8s.io/v1`.
+
+use super::ALL_VERBS;
+use crate::columns::NAME_AND_CREATED_AT;
+use crate::fields::METADATA;
+use crate::kind::{Kind, Scope};
+use crate::plain::Plain;
+
+pub(super) static CLUSTER_ROLE_BINDING: Kind = Kind {
+    group: "rbac.authorization.k8s.io",
+    version: "v1",
+    kind: "ClusterRoleBinding",
+    plural: "clusterrolebindings",
+    singular: "clusterrolebinding",
+    short_names: &[],
+    categories: &[],
+    scope: Scope::Cluster,
+    verbs: ALL_VERBS,
+    subresources: &[],
+    schema: "io.k8s.api.rbac.v1.ClusterRoleBinding",
+    strategy: &Plain,
+    fields: &METADATA,
+    columns: &NAME_AND_CREATED_AT,
+};
+
+pub(super) static CLUSTER_ROLE: Kind = Kind {
+    group: "rbac.authorization.k8s.io",
+    version: "v1",
+    kind: "ClusterRole",
+    plural: "clusterroles",
+    singular: "clusterrole",
+    short_names: &[],
+    categories: &[],
+    scope: Scope::Cluster,
+    verbs: ALL_VERBS,
+    subresources: &[],
+    schema: "io.k8s.api.rbac.v1.ClusterRole",
+    strategy: &Plain,
+    fields: &METADATA,
+    columns: &NAME_AND_CREATED_AT,
+};
+
+pub(super) static ROLE_BINDING: Kind = Kind {
+    group: "rbac.authorization.k8s.io",
+    version: "v1",
+    kind: "RoleBinding",
+    plural: "rolebindings",
+    singular: "rolebinding",
+    short_names: &[],
+    categories: &[],
+    scope: Scope::Namespaced,
+    verbs: ALL_VERBS,
+    subresources: &[],
+    schema: "io.k8s.api.rbac.v1.RoleBinding",
+    strategy: &Plain,
+    fields: &METADATA,
+    columns: &NAME_AND_CREATED_AT,
+};
+
+pub(super) static ROLE: Kind = Kind {
+    group: "rbac.authorization.k8s.io",
+    version: "v1",
+    kind: "Role",
+    plural: "roles",
+    singular: "role",
+    short_names: &[],
+    categories: &[],
+    scope: Scope::Namespaced,
+    verbs: ALL_VERBS,
+    subresources: &[],
+    schema: "io.k8s.api.rbac.v1.Role",
+    strategy: &Plain,
+    fields: &METADATA,
+    columns: &NAME_AND_CREATED_AT,
+};

@@ -1,0 +1,80 @@
+//! `resource.k8s.io/v1`.
+
+use super::ALL_VERBS;
+use crate::columns::NAME_AND_CREATED_AT;
+use crate::fields::METADATA;
+use crate::kind::{Kind, Scope, Subresource};
+use crate::plain::Plain;
+
+pub(super) static DEVICE_CLASS: Kind = Kind {
+    group: "resource.k8s.io",
+    version: "v1",
+    kind: "DeviceClass",
+    plural: "deviceclasses",
+    singular: "deviceclass",
+    short_names: &[],
+    categories: &[],
+    scope: Scope::Cluster,
+    verbs: ALL_VERBS,
+    subresources: &[],
+    schema: "io.k8s.api.resource.v1.DeviceClass",
+    strategy: &Plain,
+    fields: &METADATA,
+    columns: &NAME_AND_CREATED_AT,
+};
+
+pub(super) static RESOURCE_CLAIM: Kind = Kind {
+    group: "resource.k8s.io",
+    version: "v1",
+    kind: "ResourceClaim",
+    plural: "resourceclaims",
+    singular: "resourceclaim",
+    short_names: &[],
+    categories: &[],
+    scope: Scope::Namespaced,
+    verbs: ALL_VERBS,
+    subresources: &[Subresource {
+        name: "status",
+        group_version: None,
+        kind: "ResourceClaim",
+        verbs: &["get", "patch", "update"],
+    }],
+    schema: "io.k8s.api.resource.v1.ResourceClaim",
+    strategy: &Plain,
+    fields: &METADATA,
+    columns: &NAME_AND_CREATED_AT,
+};
+
+pub(super) static RESOURCE_CLAIM_TEMPLATE: Kind = Kind {
+    group: "resource.k8s.io",
+    version: "v1",
+    kind: "ResourceClaimTemplate",
+    plural: "resourceclaimtemplates",
+    singular: "resourceclaimtemplate",
+    short_names: &[],
+    categories: &[],
+    scope: Scope::Namespaced,
+    verbs: ALL_VERBS,
+    subresources: &[],
+    schema: "io.k8s.api.resource.v1.ResourceClaimTemplate",
+    strategy: &Plain,
+    fields: &METADATA,
+    columns: &NAME_AND_CREATED_AT,
+};
+
+pub(super) static RESOURCE_SLICE: Kind = Kind {
+    group: "resource.k8s.io",
+    version: "v1",
+    kind: "ResourceSlice",
+    plural: "resourceslices",
+    singular: "resourceslice",
+    short_names: &[],
+    categories: &[],
+    scope: Scope::Cluster,
+    verbs: ALL_VERBS,
+    subresources: &[],
+    schema: "io.k8s.api.resource.v1.ResourceSlice",
+    strategy: &Plain,
+    fields: &METADATA,
+    columns: &NAME_AND_CREATED_AT,
+};

@@ -1,0 +1,24 @@
+//! `scheduling.k8s.io/v1`.
+
+use super::ALL_VERBS;
+use crate::columns::NAME_AND_CREATED_AT;
+use crate::fields::METADATA;
+use crate::kind::{Kind, Scope};
+use crate::plain::Plain;
+
+pub(super) static PRIORITY_CLASS: Kind = Kind {
+    group: "scheduling.k8s.io",
+    version: "v1",
+    kind: "PriorityClass",
+    plural: "priorityclasses",
+    singular: "priorityclass",
+    short_names: &["pc"],
+    categories: &[],
+    scope: Scope::Cluster,
+    verbs: ALL_VERBS,
+    subresources: &[],
+    schema: "io.k8s.api.scheduling.v1.PriorityClass",
+    strategy: &Plain,
+    fields: &METADATA,
+    columns: &NAME_AND_CREATED_AT,
+};

@@ -1,0 +1,97 @@
+//! `storage.k8s.io/v1`.
+
+use super::ALL_VERBS;
+use crate::columns::NAME_AND_CREATED_AT;
+use crate::fields::METADATA;
+use crate::kind::{Kind, Scope, Subresource};
+use crate::plain::Plain;
+
+pub(super) static CSIDRIVER: Kind = Kind {
+    group: "storage.k8s.io",
+    version: "v1",
+    kind: "CSIDriver",
+    plural: "csidrivers",
+    singular: "csidriver",
+    short_names: &[],
+    categories: &[],
+    scope: Scope::Cluster,
+    verbs: ALL_VERBS,
+    subresources: &[],
+    schema: "io.k8s.api.storage.v1.CSIDriver",
+    strategy: &Plain,
+    fields: &METADATA,
+    columns: &NAME_AND_CREATED_AT,
+};
+
+pub(super) static CSINODE: Kind = Kind {
+    group: "storage.k8s.io",
+    version: "v1",
+    kind: "CSINode",
+    plural: "csinodes",
+    singular: "csinode",
+    short_names: &[],
+    categories: &[],
+    scope: Scope::Cluster,
+    verbs: ALL_VERBS,
+    subresources: &[],
+    schema: "io.k8s.api.storage.v1.CSINode",
+    strategy: &Plain,
+    fields: &METADATA,
+    columns: &NAME_AND_CREATED_AT,
+};
+
+pub(super) static CSISTORAGE_CAPACITY: Kind = Kind {
+    group: "storage.k8s.io",
+    version: "v1",
+    kind: "CSIStorageCapacity",
+    plural: "csistoragecapacities",
+    singular: "csistoragecapacity",
+    short_names: &[],
+    categories: &[],
+    scope: Scope::Namespaced,
+    verbs: ALL_VERBS,
+    subresources: &[],
+    schema: "io.k8s.api.storage.v1.CSIStorageCapacity",
+    strategy: &Plain,
+    fields: &METADATA,
+    columns: &NAME_AND_CREATED_AT,
+};
+
+pub(super) static STORAGE_CLASS: Kind = Kind {
+    group: "storage.k8s.io",
+    version: "v1",
+    kind: "StorageClass",
+    plural: "storageclasses",
+    singular: "storageclass",
+    short_names: &["sc"],
+    categories: &[],
+    scope: Scope::Cluster,
+    verbs: ALL_VERBS,
+    subresources: &[],
+    schema: "io.k8s.api.storage.v1.StorageClass",
+    strategy: &Plain,
+    fields: &METADATA,
+    columns: &NAME_AND_CREATED_AT,
+};
+
+pub(super) static VOLUME_ATTACHMENT: Kind = Kind {
+    group: "storage.k8s.io",
+    version: "v1",
+    kind: "VolumeAttachment",
+    plural: "volumeattachments",
+    singular: "volumeattachment",
+    short_names: &[],
+    categories: &[],
+    scope: Scope::Cluster,
+    verbs: ALL_VERBS,
+    subresources: &[Subresource {
+        name: "status",
+        group_version: None,
+        kind: "VolumeAttachment",
+        verbs: &["get", "patch", "update"],
+    }],
+    schema: "io.k8s.api.storage.v1.VolumeAttachment",
+    strategy: &Plain,
+    fields: &METADATA,
+    columns: &NAME_AND_CREATED_AT,
+};

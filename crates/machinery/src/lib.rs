@@ -1,0 +1,15 @@
+//! What every part of the API server speaks: JSON objects, field errors, `Status`, selectors, names.
+//!
+//! Objects are `serde_json::Value`s in the form in which Go's encoder would write them (see the
+//! `schema` crate, which makes that form). Upstream: `k8s.io/apimachinery` 0.36.4.
+
+pub mod field;
+pub mod go;
+pub mod lookup;
+pub mod meta;
+mod status;
+mod view;
+
+pub use serde_json::{Map, Value, json};
+pub use status::{Cause, Status};
+pub use view::{Edit, View};

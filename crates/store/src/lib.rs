@@ -1,0 +1,1 @@
+//! Revisions, watches and compaction over a small `Backend` trait.
