@@ -351,7 +351,7 @@ mod tests {
             "spec: Required value"
         );
         assert_eq!(
-            Error::not_supported(&spec, &json!("a"), &["b", "c"]).to_string(),
+            Error::not_supported(&spec, json!("a"), &["b", "c"]).to_string(),
             r#"spec: Unsupported value: "a": supported values: "b", "c""#
         );
         assert_eq!(
