@@ -3,10 +3,14 @@
 //! The server calls these in upstream's order (`k8s.io/apiserver/pkg/registry/rest`):
 //!
 //! - create: decode, `set_defaults`, managedFields, mutating admission, fill in metadata,
-//!   `prepare_for_create`, `validate` (after the checks that all metadata gets), `warnings`,
-//!   validating admission, store;
-//! - update: decode, `set_defaults`, managedFields, mutating admission, `prepare_for_update`,
+//!   `prepare_for_create`, `validate`, then (only if that found nothing) the checks that all metadata
+//!   gets, `warnings`, validating admission, store;
+//! - update: decode, `set_defaults`, managedFields, mutating admission, `prepare_for_update`, the
+//!   checks that all metadata gets (as for a new object, then as for a change) followed by
 //!   `validate_update`, `warnings`, validating admission, store.
+//!
+//! `validate` and `validate_update` check metadata once more, each kind as often as upstream's does:
+//! the causes of a refusal repeat what several checks found.
 
 use serde_json::Value;
 use stowplan_machinery::field::ErrorList;
@@ -29,8 +33,8 @@ pub trait Strategy: Sync {
     /// Clears and fills what the creator may not decide: status, generation.
     fn prepare_for_create(&self, _object: &mut Value, _cx: &Context<'_>) {}
 
-    /// Faults of a new object. Metadata has been checked already, except for the name, which is
-    /// checked by `validate_name`.
+    /// Faults of a new object, those of its metadata included (for most kinds they come first, with
+    /// the name judged by `validate_name`).
     fn validate(&self, object: &Value, cx: &Context<'_>) -> ErrorList;
 
     /// What is wrong with a name, or with a prefix of one (`generateName`): upstream's messages.
@@ -39,7 +43,7 @@ pub trait Strategy: Sync {
     /// Puts back what an update may not change (status), and counts generations.
     fn prepare_for_update(&self, _new: &mut Value, _old: &Value, _cx: &Context<'_>) {}
 
-    /// Faults of a change. Immutable metadata has been checked already.
+    /// Faults of a change, with what the kind finds in metadata beyond the checks for all.
     fn validate_update(&self, new: &Value, old: &Value, cx: &Context<'_>) -> ErrorList;
 
     /// What to tell the client of an object that is accepted; `old` is there for an update.
