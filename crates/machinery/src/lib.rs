@@ -4,9 +4,12 @@
 //! `schema` crate, which makes that form). Upstream: `k8s.io/apimachinery` 0.36.4.
 
 pub mod field;
+pub mod fields;
 pub mod go;
+pub mod labels;
 pub mod lookup;
 pub mod meta;
+pub mod names;
 mod status;
 mod view;
 
