@@ -4,6 +4,7 @@
 //! here knows of HTTP, the store or the clock.
 
 pub mod columns;
+pub mod common;
 mod fields;
 mod kind;
 mod plain;

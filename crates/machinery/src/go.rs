@@ -35,7 +35,7 @@ pub fn quote(text: &str) -> String {
 
 /// What `strconv.IsPrint` says of the characters that occur in practice: controls, format
 /// characters, private use and every space but the plain one are not printable.
-fn is_printable(c: char) -> bool {
+pub fn is_printable(c: char) -> bool {
     let code = c as u32;
     !(c.is_control()
         || (c.is_whitespace() && c != ' ')

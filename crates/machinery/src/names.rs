@@ -417,10 +417,14 @@ pub fn path_segment(text: &str, prefix: bool) -> Vec<String> {
 }
 
 /// How the name rule of a kind is applied to a prefix (`generateName`): a hyphen at its end does
-/// not count.
+/// not count. Nor, by a slip of upstream's that clients can see, does the character before it.
 pub fn mask_trailing_dash(text: &str) -> String {
     match text.strip_suffix('-') {
-        Some(rest) if text.len() > 1 => format!("{rest}a"),
+        Some(rest) if text.len() > 1 => {
+            let mut kept = rest.chars();
+            kept.next_back();
+            format!("{}a", kept.as_str())
+        }
         _ => text.to_owned(),
     }
 }
@@ -481,6 +485,7 @@ mod tests {
         assert_eq!(relaxed_env_var_name("a=b").len(), 1);
         assert_eq!(path_segment("a/%", false).len(), 2);
         assert!(path_segment("..", true).is_empty());
-        assert_eq!(mask_trailing_dash("a-"), "aa");
+        assert_eq!(mask_trailing_dash("a-"), "a");
+        assert_eq!(mask_trailing_dash("ab_-"), "aba");
     }
 }

@@ -1,0 +1,14 @@
+//! Checks that several kinds share.
+
+pub mod labels;
+pub mod metadata;
+pub mod name_rules;
+
+/// What is wrong with a name, or with a prefix of one: upstream's `ValidateNameFunc`.
+pub type NameRule<'a> = &'a dyn Fn(&str, bool) -> Vec<String>;
+
+/// For a value that is different after an update and may not be.
+pub const IMMUTABLE: &str = "field is immutable";
+
+/// For a number below zero.
+pub const NEGATIVE: &str = "must be greater than or equal to 0";
