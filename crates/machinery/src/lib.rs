@@ -10,6 +10,8 @@ pub mod labels;
 pub mod lookup;
 pub mod meta;
 pub mod names;
+pub mod quantity;
+pub mod resources;
 mod status;
 mod view;
 
