@@ -1,0 +1,206 @@
+//! Tokens of service accounts: signed here, checked here.
+//!
+//! JSON web tokens with an ES256 signature and upstream's claims
+//! (`pkg/serviceaccount/claims.go`), so that clients can read them.
+
+use crate::User;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use ring::rand::SystemRandom;
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair,
+    UnparsedPublicKey,
+};
+use serde_json::{Value, json};
+use stowplan_machinery::lookup::Lookup;
+use stowplan_machinery::{View, meta};
+
+/// Who signs, as the `iss` claim says it.
+pub const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
+
+/// The key that signs tokens.
+pub struct Key {
+    pair: EcdsaKeyPair,
+    random: SystemRandom,
+}
+
+/// The key is unusable, or the system gave no randomness.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the key that signs service account tokens cannot be used")]
+pub struct KeyError;
+
+/// The object that a token lives and dies with.
+pub struct Bound<'a> {
+    /// `pod`, `secret` or `node`.
+    pub kind: &'a str,
+    /// Its name.
+    pub name: &'a str,
+    /// Its uid.
+    pub uid: &'a str,
+}
+
+impl Key {
+    /// A new key, as PKCS #8: what to keep.
+    pub fn generate() -> Result<Vec<u8>, KeyError> {
+        let random = SystemRandom::new();
+        let key = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random);
+        Ok(key.map_err(|_| KeyError)?.as_ref().to_vec())
+    }
+
+    /// A kept key.
+    pub fn from_pkcs8(bytes: &[u8]) -> Result<Self, KeyError> {
+        let random = SystemRandom::new();
+        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, bytes, &random);
+        Ok(Self {
+            pair: pair.map_err(|_| KeyError)?,
+            random,
+        })
+    }
+
+    /// A token for a service account.
+    pub fn issue(
+        &self,
+        account: &Value,
+        bound: Option<&Bound<'_>>,
+        audiences: &[String],
+        (issued_s, expires_s): (i64, i64),
+        id: &str,
+    ) -> Result<String, KeyError> {
+        let (namespace, name) = (meta::namespace(account), meta::name(account));
+        let mut private = json!({
+            "namespace": namespace,
+            "serviceaccount": {"name": name, "uid": meta::uid(account)},
+        });
+        if let Some(bound) = bound {
+            private[bound.kind] = json!({"name": bound.name, "uid": bound.uid});
+        }
+        let claims = json!({
+            "iss": ISSUER,
+            "sub": format!("system:serviceaccount:{namespace}:{name}"),
+            "aud": audiences,
+            "iat": issued_s,
+            "nbf": issued_s,
+            "exp": expires_s,
+            "jti": id,
+            "kubernetes.io": private,
+        });
+        let header = json!({"alg": "ES256", "typ": "JWT"});
+        let encode = |value: &Value| BASE64.encode(value.to_string());
+        let signed = format!("{}.{}", encode(&header), encode(&claims));
+        let signature = self.pair.sign(&self.random, signed.as_bytes());
+        let signature = BASE64.encode(signature.map_err(|_| KeyError)?.as_ref());
+        Ok(format!("{signed}.{signature}"))
+    }
+
+    /// The claims of a token that this key signed.
+    pub fn claims(&self, token: &str) -> Option<Value> {
+        let (signed, signature) = token.rsplit_once('.')?;
+        let key = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, self.pair.public_key());
+        let signature = BASE64.decode(signature).ok()?;
+        key.verify(signed.as_bytes(), &signature).ok()?;
+        let (_, claims) = signed.split_once('.')?;
+        serde_json::from_slice(&BASE64.decode(claims).ok()?).ok()
+    }
+
+    /// The user behind a token: the signature holds, it is not expired, and the account (and what
+    /// the token is bound to) is still the same object.
+    pub fn authenticate(&self, token: &str, now_s: i64, cluster: &dyn Lookup) -> Option<User> {
+        let claims = self.claims(token)?;
+        let private = claims.at("kubernetes.io");
+        let in_time = claims.int("exp")? > now_s && claims.int("nbf")? <= now_s;
+        if !in_time || claims.text("iss") != ISSUER {
+            return None;
+        }
+        let namespace = private.text("namespace");
+        let lives = |resource: &str, namespace: &str, reference: &Value| {
+            let object = cluster.get("", resource, namespace, reference.text("name"));
+            object.is_some_and(|o| meta::uid(&o) == reference.text("uid"))
+        };
+        let account = private.at("serviceaccount");
+        if !lives("serviceaccounts", namespace, account) {
+            return None;
+        }
+        let mut user = User::service_account(namespace, account.text("name"), account.text("uid"));
+        let mut note = |key: &str, value: &str| {
+            let key = format!("authentication.kubernetes.io/{key}");
+            user.extra.insert(key, vec![value.to_owned()]);
+        };
+        note("credential-id", &format!("JTI={}", claims.text("jti")));
+        let pod = private.at("pod");
+        if pod.is_object() {
+            if !lives("pods", namespace, pod) {
+                return None;
+            }
+            note("pod-name", pod.text("name"));
+            note("pod-uid", pod.text("uid"));
+        }
+        let secret = private.at("secret");
+        if secret.is_object() && !lives("secrets", namespace, secret) {
+            return None;
+        }
+        let node = private.at("node");
+        if node.is_object() {
+            // A token bound to a pod only mentions the node; one bound to the node dies with it.
+            if !pod.is_object() && !lives("nodes", "", node) {
+                return None;
+            }
+            note("node-name", node.text("name"));
+            note("node-uid", node.text("uid"));
+        }
+        Some(user)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rbac::tests::Cluster;
+
+    #[test]
+    fn a_token_lives_as_long_as_its_account_and_its_time() {
+        let key = Key::from_pkcs8(&Key::generate().unwrap()).unwrap();
+        let account = json!({"metadata": {"name": "robot", "namespace": "n", "uid": "u1"}});
+        let audiences = [ISSUER.to_owned()];
+        let token = key
+            .issue(&account, None, &audiences, (100, 200), "id")
+            .unwrap();
+        let cluster = Cluster(vec![("serviceaccounts", account.clone())]);
+        let user = key.authenticate(&token, 150, &cluster).unwrap();
+        assert_eq!(user.name, "system:serviceaccount:n:robot");
+        assert_eq!(key.authenticate(&token, 200, &cluster), None);
+        assert_eq!(key.authenticate(&token, 99, &cluster), None);
+        let other = json!({"metadata": {"name": "robot", "namespace": "n", "uid": "u2"}});
+        let other = Cluster(vec![("serviceaccounts", other)]);
+        assert_eq!(key.authenticate(&token, 150, &other), None);
+        let stranger = Key::from_pkcs8(&Key::generate().unwrap()).unwrap();
+        assert_eq!(stranger.authenticate(&token, 150, &cluster), None);
+        for broken in ["", ".", "a.b.c", &token[1..]] {
+            assert_eq!(key.authenticate(broken, 150, &cluster), None, "{broken}");
+        }
+    }
+
+    #[test]
+    fn a_bound_token_dies_with_its_pod() {
+        let key = Key::from_pkcs8(&Key::generate().unwrap()).unwrap();
+        let account = json!({"metadata": {"name": "robot", "namespace": "n", "uid": "u1"}});
+        let bound = Bound {
+            kind: "pod",
+            name: "p",
+            uid: "p1",
+        };
+        let token = key
+            .issue(&account, Some(&bound), &[], (0, 9), "id")
+            .unwrap();
+        let mut objects = vec![("serviceaccounts", account)];
+        assert!(
+            key.authenticate(&token, 1, &Cluster(objects.clone()))
+                .is_none()
+        );
+        objects.push((
+            "pods",
+            json!({"metadata": {"name": "p", "namespace": "n", "uid": "p1"}}),
+        ));
+        let user = key.authenticate(&token, 1, &Cluster(objects)).unwrap();
+        assert_eq!(user.extra["authentication.kubernetes.io/pod-name"], ["p"]);
+    }
+}
