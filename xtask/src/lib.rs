@@ -1,3 +1,4 @@
 //! Repository chores, as functions that tests can call.
 
+pub mod schema;
 pub mod tidy;

@@ -1,4 +1,4 @@
-//! Repository chores: `cargo xtask tidy`.
+//! Repository chores: `cargo xtask tidy`, `cargo xtask schema`.
 
 use std::process::ExitCode;
 
@@ -20,9 +20,16 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
+        Some("schema") => match xtask::schema::generate() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("the schema table was not written: {error:#}");
+                ExitCode::FAILURE
+            }
+        },
         _ => {
             eprintln!(
-                "Usage: cargo xtask tidy\n\n  tidy  checks crate boundaries, licences, duplicate versions and sources"
+                "Usage: cargo xtask COMMAND\n\n  schema  generates the tables of crates/schema with Go from the module proxy\n  tidy    checks crate boundaries, licences, duplicate versions and sources"
             );
             ExitCode::from(2)
         }
