@@ -5,6 +5,7 @@
 
 pub mod columns;
 pub mod common;
+pub mod event;
 mod fields;
 mod kind;
 mod plain;

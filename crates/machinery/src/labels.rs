@@ -154,7 +154,7 @@ impl Selector {
         let map = selector.as_object()?;
         let exact = map.entries("matchLabels").map(|(key, value)| Requirement {
             key: key.to_owned(),
-            operator: Operator::In,
+            operator: Operator::Equals,
             values: vec![value.as_str().unwrap_or_default().to_owned()],
         });
         let mut all: Vec<Requirement> = exact.collect();

@@ -1,7 +1,7 @@
 //! `apiextensions.k8s.io/v1`.
 
 use super::ALL_VERBS;
-use crate::columns::NAME_AND_CREATED_AT;
+use crate::columns;
 use crate::fields::METADATA;
 use crate::kind::{Kind, Scope, Subresource};
 use crate::plain::Plain;
@@ -25,5 +25,5 @@ pub(super) static CUSTOM_RESOURCE_DEFINITION: Kind = Kind {
     schema: "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::NAME_AND_CREATED_AT,
 };

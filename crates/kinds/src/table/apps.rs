@@ -1,7 +1,7 @@
 //! `apps/v1`.
 
 use super::ALL_VERBS;
-use crate::columns::NAME_AND_CREATED_AT;
+use crate::columns;
 use crate::fields::METADATA;
 use crate::kind::{Kind, Scope, Subresource};
 use crate::plain::Plain;
@@ -20,7 +20,7 @@ pub(super) static CONTROLLER_REVISION: Kind = Kind {
     schema: "io.k8s.api.apps.v1.ControllerRevision",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::CONTROLLER_REVISIONS,
 };
 
 pub(super) static DAEMON_SET: Kind = Kind {
@@ -42,7 +42,7 @@ pub(super) static DAEMON_SET: Kind = Kind {
     schema: "io.k8s.api.apps.v1.DaemonSet",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::DAEMON_SETS,
 };
 
 pub(super) static DEPLOYMENT: Kind = Kind {
@@ -72,7 +72,7 @@ pub(super) static DEPLOYMENT: Kind = Kind {
     schema: "io.k8s.api.apps.v1.Deployment",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::DEPLOYMENTS,
 };
 
 pub(super) static REPLICA_SET: Kind = Kind {
@@ -102,7 +102,7 @@ pub(super) static REPLICA_SET: Kind = Kind {
     schema: "io.k8s.api.apps.v1.ReplicaSet",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::REPLICA_SETS,
 };
 
 pub(super) static STATEFUL_SET: Kind = Kind {
@@ -132,5 +132,5 @@ pub(super) static STATEFUL_SET: Kind = Kind {
     schema: "io.k8s.api.apps.v1.StatefulSet",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::STATEFUL_SETS,
 };

@@ -1,6 +1,6 @@
 //! `authentication.k8s.io/v1`.
 
-use crate::columns::NAME_AND_CREATED_AT;
+use crate::columns;
 use crate::fields::METADATA;
 use crate::kind::{Kind, Scope};
 use crate::plain::Plain;
@@ -19,7 +19,7 @@ pub(super) static SELF_SUBJECT_REVIEW: Kind = Kind {
     schema: "io.k8s.api.authentication.v1.SelfSubjectReview",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::NAME_AND_CREATED_AT,
 };
 
 pub(super) static TOKEN_REVIEW: Kind = Kind {
@@ -36,5 +36,5 @@ pub(super) static TOKEN_REVIEW: Kind = Kind {
     schema: "io.k8s.api.authentication.v1.TokenReview",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::NAME_AND_CREATED_AT,
 };

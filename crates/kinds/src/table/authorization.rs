@@ -1,6 +1,6 @@
 //! `authorization.k8s.io/v1`.
 
-use crate::columns::NAME_AND_CREATED_AT;
+use crate::columns;
 use crate::fields::METADATA;
 use crate::kind::{Kind, Scope};
 use crate::plain::Plain;
@@ -19,7 +19,7 @@ pub(super) static LOCAL_SUBJECT_ACCESS_REVIEW: Kind = Kind {
     schema: "io.k8s.api.authorization.v1.LocalSubjectAccessReview",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::NAME_AND_CREATED_AT,
 };
 
 pub(super) static SELF_SUBJECT_ACCESS_REVIEW: Kind = Kind {
@@ -36,7 +36,7 @@ pub(super) static SELF_SUBJECT_ACCESS_REVIEW: Kind = Kind {
     schema: "io.k8s.api.authorization.v1.SelfSubjectAccessReview",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::NAME_AND_CREATED_AT,
 };
 
 pub(super) static SELF_SUBJECT_RULES_REVIEW: Kind = Kind {
@@ -53,7 +53,7 @@ pub(super) static SELF_SUBJECT_RULES_REVIEW: Kind = Kind {
     schema: "io.k8s.api.authorization.v1.SelfSubjectRulesReview",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::NAME_AND_CREATED_AT,
 };
 
 pub(super) static SUBJECT_ACCESS_REVIEW: Kind = Kind {
@@ -70,5 +70,5 @@ pub(super) static SUBJECT_ACCESS_REVIEW: Kind = Kind {
     schema: "io.k8s.api.authorization.v1.SubjectAccessReview",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::NAME_AND_CREATED_AT,
 };

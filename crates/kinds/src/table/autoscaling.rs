@@ -1,7 +1,7 @@
 //! `autoscaling/v2`.
 
 use super::ALL_VERBS;
-use crate::columns::NAME_AND_CREATED_AT;
+use crate::columns;
 use crate::fields::METADATA;
 use crate::kind::{Kind, Scope, Subresource};
 use crate::plain::Plain;
@@ -25,5 +25,5 @@ pub(super) static HORIZONTAL_POD_AUTOSCALER: Kind = Kind {
     schema: "io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::HORIZONTAL_POD_AUTOSCALERS,
 };

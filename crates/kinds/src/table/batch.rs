@@ -1,7 +1,7 @@
 //! `batch/v1`.
 
 use super::ALL_VERBS;
-use crate::columns::NAME_AND_CREATED_AT;
+use crate::columns;
 use crate::fields::METADATA;
 use crate::kind::{Kind, Scope, Subresource};
 use crate::plain::Plain;
@@ -25,7 +25,7 @@ pub(super) static CRON_JOB: Kind = Kind {
     schema: "io.k8s.api.batch.v1.CronJob",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::CRON_JOBS,
 };
 
 pub(super) static JOB: Kind = Kind {
@@ -47,5 +47,5 @@ pub(super) static JOB: Kind = Kind {
     schema: "io.k8s.api.batch.v1.Job",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::JOBS,
 };

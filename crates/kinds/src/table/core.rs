@@ -1,7 +1,7 @@
 //! `core/v1`.
 
 use super::ALL_VERBS;
-use crate::columns::NAME_AND_CREATED_AT;
+use crate::columns;
 use crate::fields::METADATA;
 use crate::kind::{Kind, Scope, Subresource};
 use crate::plain::Plain;
@@ -20,7 +20,7 @@ pub(super) static BINDING: Kind = Kind {
     schema: "io.k8s.api.core.v1.Binding",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::NAME_AND_CREATED_AT,
 };
 
 pub(super) static CONFIG_MAP: Kind = Kind {
@@ -37,7 +37,7 @@ pub(super) static CONFIG_MAP: Kind = Kind {
     schema: "io.k8s.api.core.v1.ConfigMap",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::CONFIG_MAPS,
 };
 
 pub(super) static ENDPOINTS: Kind = Kind {
@@ -54,7 +54,7 @@ pub(super) static ENDPOINTS: Kind = Kind {
     schema: "io.k8s.api.core.v1.Endpoints",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::ENDPOINTS,
 };
 
 pub(super) static EVENT: Kind = Kind {
@@ -71,7 +71,7 @@ pub(super) static EVENT: Kind = Kind {
     schema: "io.k8s.api.core.v1.Event",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::EVENTS,
 };
 
 pub(super) static LIMIT_RANGE: Kind = Kind {
@@ -88,7 +88,7 @@ pub(super) static LIMIT_RANGE: Kind = Kind {
     schema: "io.k8s.api.core.v1.LimitRange",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::NAME_AND_CREATED_AT,
 };
 
 pub(super) static NAMESPACE: Kind = Kind {
@@ -120,7 +120,7 @@ pub(super) static NAMESPACE: Kind = Kind {
     schema: "io.k8s.api.core.v1.Namespace",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::NAMESPACES,
 };
 
 pub(super) static NODE: Kind = Kind {
@@ -142,7 +142,7 @@ pub(super) static NODE: Kind = Kind {
     schema: "io.k8s.api.core.v1.Node",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::NODES,
 };
 
 pub(super) static PERSISTENT_VOLUME_CLAIM: Kind = Kind {
@@ -164,7 +164,7 @@ pub(super) static PERSISTENT_VOLUME_CLAIM: Kind = Kind {
     schema: "io.k8s.api.core.v1.PersistentVolumeClaim",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::PERSISTENT_VOLUME_CLAIMS,
 };
 
 pub(super) static PERSISTENT_VOLUME: Kind = Kind {
@@ -186,7 +186,7 @@ pub(super) static PERSISTENT_VOLUME: Kind = Kind {
     schema: "io.k8s.api.core.v1.PersistentVolume",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::PERSISTENT_VOLUMES,
 };
 
 pub(super) static POD: Kind = Kind {
@@ -234,7 +234,7 @@ pub(super) static POD: Kind = Kind {
     schema: "io.k8s.api.core.v1.Pod",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::PODS,
 };
 
 pub(super) static POD_TEMPLATE: Kind = Kind {
@@ -251,7 +251,7 @@ pub(super) static POD_TEMPLATE: Kind = Kind {
     schema: "io.k8s.api.core.v1.PodTemplate",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::POD_TEMPLATES,
 };
 
 pub(super) static REPLICATION_CONTROLLER: Kind = Kind {
@@ -281,7 +281,7 @@ pub(super) static REPLICATION_CONTROLLER: Kind = Kind {
     schema: "io.k8s.api.core.v1.ReplicationController",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::REPLICATION_CONTROLLERS,
 };
 
 pub(super) static RESOURCE_QUOTA: Kind = Kind {
@@ -303,7 +303,7 @@ pub(super) static RESOURCE_QUOTA: Kind = Kind {
     schema: "io.k8s.api.core.v1.ResourceQuota",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::RESOURCE_QUOTAS,
 };
 
 pub(super) static SECRET: Kind = Kind {
@@ -320,7 +320,7 @@ pub(super) static SECRET: Kind = Kind {
     schema: "io.k8s.api.core.v1.Secret",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::SECRETS,
 };
 
 pub(super) static SERVICE_ACCOUNT: Kind = Kind {
@@ -342,7 +342,7 @@ pub(super) static SERVICE_ACCOUNT: Kind = Kind {
     schema: "io.k8s.api.core.v1.ServiceAccount",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::SERVICE_ACCOUNTS,
 };
 
 pub(super) static SERVICE: Kind = Kind {
@@ -364,5 +364,5 @@ pub(super) static SERVICE: Kind = Kind {
     schema: "io.k8s.api.core.v1.Service",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::SERVICES,
 };

@@ -1,7 +1,7 @@
 //! `discovery.k8s.io/v1`.
 
 use super::ALL_VERBS;
-use crate::columns::NAME_AND_CREATED_AT;
+use crate::columns;
 use crate::fields::METADATA;
 use crate::kind::{Kind, Scope};
 use crate::plain::Plain;
@@ -20,5 +20,5 @@ pub(super) static ENDPOINT_SLICE: Kind = Kind {
     schema: "io.k8s.api.discovery.v1.EndpointSlice",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::ENDPOINT_SLICES,
 };

@@ -1,7 +1,7 @@
 //! `networking.k8s.io/v1`.
 
 use super::ALL_VERBS;
-use crate::columns::NAME_AND_CREATED_AT;
+use crate::columns;
 use crate::fields::METADATA;
 use crate::kind::{Kind, Scope, Subresource};
 use crate::plain::Plain;
@@ -20,7 +20,7 @@ pub(super) static INGRESS_CLASS: Kind = Kind {
     schema: "io.k8s.api.networking.v1.IngressClass",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::INGRESS_CLASSES,
 };
 
 pub(super) static INGRESS: Kind = Kind {
@@ -42,7 +42,7 @@ pub(super) static INGRESS: Kind = Kind {
     schema: "io.k8s.api.networking.v1.Ingress",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::INGRESSES,
 };
 
 pub(super) static NETWORK_POLICY: Kind = Kind {
@@ -59,5 +59,5 @@ pub(super) static NETWORK_POLICY: Kind = Kind {
     schema: "io.k8s.api.networking.v1.NetworkPolicy",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::NETWORK_POLICIES,
 };

@@ -1,7 +1,7 @@
 //! `node.k8s.io/v1`.
 
 use super::ALL_VERBS;
-use crate::columns::NAME_AND_CREATED_AT;
+use crate::columns;
 use crate::fields::METADATA;
 use crate::kind::{Kind, Scope};
 use crate::plain::Plain;
@@ -20,5 +20,5 @@ pub(super) static RUNTIME_CLASS: Kind = Kind {
     schema: "io.k8s.api.node.v1.RuntimeClass",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::RUNTIME_CLASSES,
 };

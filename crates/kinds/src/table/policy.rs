@@ -1,7 +1,7 @@
 //! `policy/v1`.
 
 use super::ALL_VERBS;
-use crate::columns::NAME_AND_CREATED_AT;
+use crate::columns;
 use crate::fields::METADATA;
 use crate::kind::{Kind, Scope, Subresource};
 use crate::plain::Plain;
@@ -25,5 +25,5 @@ pub(super) static POD_DISRUPTION_BUDGET: Kind = Kind {
     schema: "io.k8s.api.policy.v1.PodDisruptionBudget",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::POD_DISRUPTION_BUDGETS,
 };

@@ -1,7 +1,7 @@
 //! `rbac.authorization.k8s.io/v1`.
 
 use super::ALL_VERBS;
-use crate::columns::NAME_AND_CREATED_AT;
+use crate::columns;
 use crate::fields::METADATA;
 use crate::kind::{Kind, Scope};
 use crate::plain::Plain;
@@ -20,7 +20,7 @@ pub(super) static CLUSTER_ROLE_BINDING: Kind = Kind {
     schema: "io.k8s.api.rbac.v1.ClusterRoleBinding",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::CLUSTER_ROLE_BINDINGS,
 };
 
 pub(super) static CLUSTER_ROLE: Kind = Kind {
@@ -37,7 +37,7 @@ pub(super) static CLUSTER_ROLE: Kind = Kind {
     schema: "io.k8s.api.rbac.v1.ClusterRole",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::NAME_AND_CREATED_AT,
 };
 
 pub(super) static ROLE_BINDING: Kind = Kind {
@@ -54,7 +54,7 @@ pub(super) static ROLE_BINDING: Kind = Kind {
     schema: "io.k8s.api.rbac.v1.RoleBinding",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::ROLE_BINDINGS,
 };
 
 pub(super) static ROLE: Kind = Kind {
@@ -71,5 +71,5 @@ pub(super) static ROLE: Kind = Kind {
     schema: "io.k8s.api.rbac.v1.Role",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::NAME_AND_CREATED_AT,
 };

@@ -1,7 +1,7 @@
 //! `resource.k8s.io/v1`.
 
 use super::ALL_VERBS;
-use crate::columns::NAME_AND_CREATED_AT;
+use crate::columns;
 use crate::fields::METADATA;
 use crate::kind::{Kind, Scope, Subresource};
 use crate::plain::Plain;
@@ -20,7 +20,7 @@ pub(super) static DEVICE_CLASS: Kind = Kind {
     schema: "io.k8s.api.resource.v1.DeviceClass",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::DEVICE_CLASSES,
 };
 
 pub(super) static RESOURCE_CLAIM: Kind = Kind {
@@ -42,7 +42,7 @@ pub(super) static RESOURCE_CLAIM: Kind = Kind {
     schema: "io.k8s.api.resource.v1.ResourceClaim",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::RESOURCE_CLAIMS,
 };
 
 pub(super) static RESOURCE_CLAIM_TEMPLATE: Kind = Kind {
@@ -59,7 +59,7 @@ pub(super) static RESOURCE_CLAIM_TEMPLATE: Kind = Kind {
     schema: "io.k8s.api.resource.v1.ResourceClaimTemplate",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::RESOURCE_CLAIM_TEMPLATES,
 };
 
 pub(super) static RESOURCE_SLICE: Kind = Kind {
@@ -76,5 +76,5 @@ pub(super) static RESOURCE_SLICE: Kind = Kind {
     schema: "io.k8s.api.resource.v1.ResourceSlice",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::RESOURCE_SLICES,
 };

@@ -1,7 +1,7 @@
 //! `scheduling.k8s.io/v1`.
 
 use super::ALL_VERBS;
-use crate::columns::NAME_AND_CREATED_AT;
+use crate::columns;
 use crate::fields::METADATA;
 use crate::kind::{Kind, Scope};
 use crate::plain::Plain;
@@ -20,5 +20,5 @@ pub(super) static PRIORITY_CLASS: Kind = Kind {
     schema: "io.k8s.api.scheduling.v1.PriorityClass",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::PRIORITY_CLASSES,
 };

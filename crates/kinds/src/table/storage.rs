@@ -1,7 +1,7 @@
 //! `storage.k8s.io/v1`.
 
 use super::ALL_VERBS;
-use crate::columns::NAME_AND_CREATED_AT;
+use crate::columns;
 use crate::fields::METADATA;
 use crate::kind::{Kind, Scope, Subresource};
 use crate::plain::Plain;
@@ -20,7 +20,7 @@ pub(super) static CSIDRIVER: Kind = Kind {
     schema: "io.k8s.api.storage.v1.CSIDriver",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::CSI_DRIVERS,
 };
 
 pub(super) static CSINODE: Kind = Kind {
@@ -37,7 +37,7 @@ pub(super) static CSINODE: Kind = Kind {
     schema: "io.k8s.api.storage.v1.CSINode",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::CSI_NODES,
 };
 
 pub(super) static CSISTORAGE_CAPACITY: Kind = Kind {
@@ -54,7 +54,7 @@ pub(super) static CSISTORAGE_CAPACITY: Kind = Kind {
     schema: "io.k8s.api.storage.v1.CSIStorageCapacity",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::NAME_AND_CREATED_AT,
 };
 
 pub(super) static STORAGE_CLASS: Kind = Kind {
@@ -71,7 +71,7 @@ pub(super) static STORAGE_CLASS: Kind = Kind {
     schema: "io.k8s.api.storage.v1.StorageClass",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::STORAGE_CLASSES,
 };
 
 pub(super) static VOLUME_ATTACHMENT: Kind = Kind {
@@ -93,5 +93,5 @@ pub(super) static VOLUME_ATTACHMENT: Kind = Kind {
     schema: "io.k8s.api.storage.v1.VolumeAttachment",
     strategy: &Plain,
     fields: &METADATA,
-    columns: &NAME_AND_CREATED_AT,
+    columns: &columns::VOLUME_ATTACHMENTS,
 };

@@ -358,7 +358,7 @@ mod tests {
             {"key": "b", "operator": "DoesNotExist"}
         ]});
         let selector = Selector::from_object(&object).unwrap();
-        assert_eq!(selector.to_string(), "a in (1),!b");
+        assert_eq!(selector.to_string(), "a=1,!b");
         assert!(selector.matches(labels));
     }
 }
