@@ -1,6 +1,8 @@
 //! What is known about pods that are alike: every node's verdict and score, kept up to date.
 
 use super::best::{Blocks, Row};
+use super::claims::RuledOut;
+use super::columns::LabelColumns;
 use super::groups::{FITS, Groups, ODD, Tag, VerdictId};
 use super::layout::Layout;
 use super::tries::Tries;
@@ -39,6 +41,10 @@ pub(super) struct Scratch {
     pub(super) feasible: Vec<u32>,
     /// Space for trials.
     pub(super) space: TrialSpace,
+    /// Nodes that rules reject which look at anything.
+    pub(super) ruled_out: RuledOut,
+    /// The labels of all nodes.
+    pub(super) labels: LabelColumns,
 }
 
 /// What changed of a node; the greater includes the lesser.

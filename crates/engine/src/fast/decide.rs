@@ -2,10 +2,7 @@
 
 use super::Classes;
 use super::class::{Class, Profile, Scope, Scratch};
-use super::groups::FITS;
-use crate::framework::{
-    Code, Cx, CycleState, Framework, PRE_FILTER_ONLY, PluginStatus, Trials, has_nominated,
-};
+use crate::framework::{Code, Cx, CycleState, Framework, Trials};
 use crate::model::Pod;
 use crate::schedule::{self, Attempt, Placement};
 
@@ -123,7 +120,7 @@ impl Classes {
 }
 
 /// What a class makes of a pod.
-enum Outcome {
+pub(super) enum Outcome {
     Best(i32, usize),
     /// Those among the scratch's feasible nodes.
     Some,
@@ -211,102 +208,6 @@ impl Class {
         }
     }
 
-    /// As [`decide_among_all`](Self::decide_among_all), with rules that look at anything in play:
-    /// they are asked about every node that no other rule before them rejects.
-    fn decide_with_claims(
-        &mut self,
-        profile: Profile<'_>,
-        cx: Cx<'_>,
-        pod: &Pod,
-        scratch: &mut Scratch,
-    ) -> Outcome {
-        if !self.bring_up_to_date(profile, cx, pod, scratch) {
-            return Outcome::Plain;
-        }
-        scratch.feasible.clear();
-        for at in 0..self.rows.len() {
-            match self.ask_cluster(profile, cx, pod, at) {
-                Ok(true) => scratch.feasible.push(at as u32),
-                Ok(false) => {}
-                Err(Failed) => return Outcome::Plain,
-            }
-        }
-        match scratch.feasible[..] {
-            // The reasons are told by those who know the whole order of filters.
-            [] => Outcome::Plain,
-            [only] => Outcome::Only(only as usize),
-            _ if scratch.feasible.len() == self.groups.feasible() => {
-                match self.blocks.best(&self.rows, &self.groups.bonus) {
-                    Some((best, count)) => Outcome::Best(best, count),
-                    None => Outcome::Plain,
-                }
-            }
-            _ => self.best_of_feasible(profile, cx, scratch),
-        }
-    }
-
-    /// Whether the node at this position is feasible to all rules.
-    fn ask_cluster(
-        &self,
-        Profile { framework, plan }: Profile<'_>,
-        cx: Cx<'_>,
-        pod: &Pod,
-        at: usize,
-    ) -> Result<bool, Failed> {
-        let node = &cx.cluster.nodes()[at];
-        let verdict = self.groups.list[self.rows[at].group as usize].verdict;
-        let fits = if has_nominated(cx, pod, node) {
-            framework.run_filters_with_nominated_pods(cx, &self.cycle, pod, node)
-        } else {
-            let before = match verdict {
-                FITS => PRE_FILTER_ONLY,
-                rejected => self.groups.verdict(rejected).order,
-            };
-            let asked = plan.cluster_filters.iter().take_while(|r| r.order < before);
-            let asked = &plan.cluster_filters[..asked.count()];
-            let rejected = framework.first_rejection(asked, cx, &self.cycle, pod, node);
-            rejected.map_err(|(rule, status)| PluginStatus {
-                plugin: framework.name_of(rule.plugin),
-                status,
-            })
-        };
-        match fits {
-            Ok(()) => Ok(verdict == FITS),
-            Err(error) if error.status.code == Code::Error => Err(Failed),
-            Err(_) => Ok(false),
-        }
-    }
-
-    /// The best of fewer nodes than the class takes for feasible.
-    fn best_of_feasible(
-        &mut self,
-        profile: Profile<'_>,
-        cx: Cx<'_>,
-        scratch: &mut Scratch,
-    ) -> Outcome {
-        let before: Vec<u32> = self.groups.list.iter().map(|g| g.members).collect();
-        for group in &mut self.groups.list {
-            group.members = 0;
-        }
-        for at in &scratch.feasible {
-            let group = self.rows[*at as usize].group;
-            self.groups.list[group as usize].members += 1;
-        }
-        self.weigh(profile);
-        let scored = self.score(profile, cx, scratch);
-        let total = |at: u32| self.rows[at as usize].total(&self.groups.bonus);
-        let best = scratch.feasible.iter().map(|at| total(*at)).max();
-        scratch.feasible.retain(|at| Some(total(*at)) == best);
-        for (group, members) in self.groups.list.iter_mut().zip(before) {
-            group.members = members;
-        }
-        self.stale = true;
-        match scored {
-            Ok(()) => Outcome::Some,
-            Err(_) => Outcome::Plain,
-        }
-    }
-
     fn decide_among_few(
         &mut self,
         framework: &Framework,
@@ -355,6 +256,3 @@ impl Class {
         Outcome::Some
     }
 }
-
-/// A rule failed with an error.
-struct Failed;

@@ -11,7 +11,9 @@
 //! ([`schedule`](crate::schedule)), which the fast path has to agree with always.
 
 mod best;
+mod claims;
 mod class;
+mod columns;
 mod decide;
 mod evaluate;
 mod explain;

@@ -3,7 +3,7 @@
 use super::cycle::State;
 use super::runtime::MAX_NODE_SCORE;
 use super::{
-    ClusterEvent, Cx, Effect, Fit, Hint, Kept, Permit, Plugin, Point, PostFilterCx,
+    Ask, ClusterEvent, Cx, Effect, Fit, Hint, Kept, Permit, Plugin, Point, PostFilterCx,
     PostFilterResult, PreFilter, PreScore, Range, Registration, Sight, Slot, Status, Trial,
 };
 use crate::model::{Kind, Object, Pod};
@@ -27,6 +27,7 @@ pub trait AnyPlugin {
     fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Erased>;
     fn filter_unprepared(&self, cx: Cx<'_>, pod: &Pod) -> Result<Erased, Status>;
     fn filter(&self, cx: Cx<'_>, state: &dyn State, pod: &Pod, node: &NodeInfo) -> Fit;
+    fn asks(&self, cx: Cx<'_>, state: &dyn State, pod: &Pod) -> Ask;
     fn trial(
         &self,
         cx: Cx<'_>,
@@ -212,6 +213,10 @@ impl<P: Plugin> AnyPlugin for P {
 
     fn filter(&self, cx: Cx<'_>, state: &dyn State, pod: &Pod, node: &NodeInfo) -> Fit {
         Plugin::filter(self, cx, typed(state), pod, node)
+    }
+
+    fn asks(&self, cx: Cx<'_>, state: &dyn State, pod: &Pod) -> Ask {
+        Plugin::asks(self, cx, typed(state), pod)
     }
 
     fn trial(

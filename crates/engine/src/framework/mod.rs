@@ -3,6 +3,7 @@
 //! A plugin's author implements [`Plugin`]; everything else here is the machinery that runs a
 //! profile. The words are upstream's (`k8s.io/kube-scheduler/framework`, v0.36.4).
 
+mod ask;
 mod cycle;
 mod diagnosis;
 mod erased;
@@ -13,6 +14,7 @@ mod profile;
 mod runtime;
 mod status;
 
+pub use ask::Ask;
 pub use cycle::{CycleState, Slot};
 pub use diagnosis::{Diagnosis, NodeStatuses, Verdicts};
 pub(crate) use diagnosis::{Histogram, message};

@@ -1,7 +1,8 @@
 //! The author's side of a plugin.
 
 use super::{
-    ClusterEvent, CycleState, Fit, Framework, Kept, Registration, Sight, Slot, Status, Verdicts,
+    Ask, ClusterEvent, CycleState, Fit, Framework, Kept, Registration, Sight, Slot, Status,
+    Verdicts,
 };
 use crate::model::{Kind, Object, Pod};
 use crate::packing::Packing;
@@ -232,6 +233,12 @@ pub trait Plugin: 'static {
     /// Does the pod fit on the node?
     fn filter(&self, _cx: Cx<'_>, _state: &Self::Filter, _pod: &Pod, _node: &NodeInfo) -> Fit {
         Ok(())
+    }
+
+    /// About which nodes of the cluster [`filter`](Self::filter) has to be asked, of a rule that
+    /// looks at anything ([`Sight::Cluster`]).
+    fn asks(&self, _cx: Cx<'_>, _state: &Self::Filter, _pod: &Pod) -> Ask {
+        Ask::All
     }
 
     /// Adjusts `state` as if `other` were added to or removed from `node`, which already shows the

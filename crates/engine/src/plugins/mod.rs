@@ -1,5 +1,7 @@
 //! The in-tree plugins, one file or folder each, filter and score side by side.
 
+#[cfg(test)]
+mod asked;
 pub mod bin_packing;
 mod change;
 mod claims;

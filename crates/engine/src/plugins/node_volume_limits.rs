@@ -3,7 +3,7 @@
 
 use super::claims::{claim_not_found, uses_claim};
 use crate::framework::{
-    Action, ClusterEvent, Code, Cx, EventResource, Fit, Hint, Plugin, Point, PreFilter,
+    Action, Ask, ClusterEvent, Code, Cx, EventResource, Fit, Hint, Plugin, Point, PreFilter,
     Registration, Status,
 };
 use crate::model::csi_migration::driver_of;
@@ -104,6 +104,23 @@ impl Plugin for NodeVolumeLimits {
             true => Ok(()),
             false => Err(Status::unschedulable(LIMIT_EXCEEDED)),
         }
+    }
+
+    /// Where there is room enough nobody has to look closely.
+    fn asks(&self, cx: Cx<'_>, new: &Self::Filter, _pod: &Pod) -> Ask {
+        let (Ok(new), Ok(())) = (&new.with_csi_node, &new.without_csi_node) else {
+            return Ask::All;
+        };
+        let mut positions = Vec::new();
+        if !new.is_empty() {
+            positions.extend(cx.cluster.nodes_with_uncounted_volumes());
+        }
+        for AttachedVolume { driver, .. } in new.iter() {
+            let wanted = new.iter().filter(|volume| volume.driver == *driver);
+            let wanted = wanted.count() as i64;
+            positions.extend(cx.cluster.nodes_with_less_room(*driver, wanted));
+        }
+        Ask::These(positions)
     }
 
     fn events(&self) -> Vec<Registration> {

@@ -4,7 +4,7 @@
 use super::claims::{claim_not_found, names_claim};
 use crate::NodeInfo;
 use crate::framework::{
-    Action, ClusterEvent, Code, Cx, EventResource, Fit, Hint, Plugin, Point, PreFilter,
+    Action, Ask, ClusterEvent, Code, Cx, EventResource, Fit, Hint, Plugin, Point, PreFilter,
     Registration, Status, Trial,
 };
 use crate::model::{AccessMode, Object, Pod, VolumeSource};
@@ -69,6 +69,13 @@ impl Plugin for VolumeRestrictions {
             return Err(Status::unschedulable(READ_WRITE_ONCE_POD_CONFLICT));
         }
         Ok(())
+    }
+
+    fn asks(&self, cx: Cx<'_>, state: &Self::Filter, _pod: &Pod) -> Ask {
+        match state.claims.is_some() && state.conflicts <= 0 {
+            true => Ask::These(cx.cluster.nodes_with_disks().collect()),
+            false => Ask::All,
+        }
     }
 
     fn trial(

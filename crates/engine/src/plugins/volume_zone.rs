@@ -3,7 +3,7 @@
 
 use super::claims::{claim_not_found, names_claim};
 use crate::framework::{
-    Action, ClusterEvent, Code, Cx, EventResource, Fit, Hint, Plugin, Point, PreFilter,
+    Action, Ask, ClusterEvent, Code, Cx, EventResource, Fit, Hint, Plugin, Point, PreFilter,
     Registration, Status,
 };
 use crate::model::{BindingMode, Labels, Object, PersistentVolumeClaim, Pod};
@@ -55,6 +55,13 @@ impl Plugin for VolumeZone {
         } else {
             Err(Status::unresolvable(CONFLICT))
         }
+    }
+
+    fn asks(&self, _cx: Cx<'_>, state: &Self::Filter, _pod: &Pod) -> Ask {
+        let mut keys = TOPOLOGY_LABELS.to_vec();
+        let more = state.iter().map(|(key, _)| *key);
+        keys.extend(more.filter(|key| !TOPOLOGY_LABELS.contains(key)));
+        Ask::Alike { keys, need: None }
     }
 
     fn events(&self) -> Vec<Registration> {

@@ -370,7 +370,7 @@ impl Snapshot {
             self.node_index.insert(moved.node.name, at);
         }
         self.remove_images(&info.node);
-        self.note_gone_node(&info);
+        self.note_gone_node(at, &info);
         let removed = Delta::NodeRemoved {
             at: at as u32,
             node: info.node.clone(),

@@ -87,7 +87,13 @@ impl Churn {
             self.world.snapshot.remove(Kind::Node, Sym::EMPTY, name);
         } else {
             let zone = self.pick(&["a", "b"]);
-            let node = self.world.node(name, &[("zone", zone), ("host", name)]);
+            let labels = [
+                ("zone", zone),
+                ("host", name),
+                ("topology.kubernetes.io/zone", zone),
+            ];
+            let count = 2 + self.rng.below(2);
+            let node = self.world.node(name, &labels[..count]);
             self.world.add_node(node);
         }
     }
@@ -162,6 +168,11 @@ impl Churn {
                     _ => format!("ns/{claim}").into(),
                 },
             });
+        }
+        if self.chance(30) {
+            let zone = self.pick(&["a", "b"]);
+            let key = self.pick(&[sym::ZONE, sym::ZONE_BETA]);
+            volume.topology = [(key, [self.world.sym(zone)].into())].into();
         }
         match self.rng.below(3) {
             0 => volume.csi = self.world.csi("csi", &name),

@@ -2,7 +2,8 @@
 
 use super::Framework;
 use crate::framework::{
-    AnyPlugin, Cx, CycleState, Fit, Kept, Point, PreFilter, PreScore, Range, Sight, Slot, Status,
+    AnyPlugin, Ask, Cx, CycleState, Fit, Kept, Point, PreFilter, PreScore, Range, Sight, Slot,
+    Status,
 };
 use crate::model::{Kind, Pod};
 use crate::{Delta, NodeInfo};
@@ -307,6 +308,14 @@ impl Framework {
         match &cycle.filter[rule.plugin] {
             Slot::Ready(state) => self.plugins[rule.plugin].admit(&**state, seen),
             _ => Ok(()),
+        }
+    }
+
+    /// About which nodes a filter has to be asked.
+    pub(crate) fn asks(&self, rule: Rule, cx: Cx<'_>, cycle: &CycleState, pod: &Pod) -> Ask {
+        match &cycle.filter[rule.plugin] {
+            Slot::Ready(state) => self.plugins[rule.plugin].asks(cx, &**state, pod),
+            _ => Ask::All,
         }
     }
 

@@ -53,6 +53,11 @@ impl Candidates {
         Ok(candidates)
     }
 
+    /// Those that need no particular label of a node, and those that refer to the claim.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<PersistentVolume>> {
+        self.reserved.iter().chain(&self.free)
+    }
+
     /// The volume that `claim` gets on a node with these labels, if none of `taken`.
     pub(super) fn choose<'a>(
         &'a self,

@@ -2,6 +2,7 @@
 //! those that are still to be found or made.
 //! Upstream's `plugins/volumebinding/volume_binding.go`.
 
+mod asks;
 mod assume;
 mod find;
 mod matching;
@@ -12,8 +13,8 @@ pub use pod_claims::PodClaims;
 use super::claims::uses_claim;
 use crate::NodeInfo;
 use crate::framework::{
-    Action, ClusterEvent, Cx, Effect, EventResource, Fit, Hint, Plugin, Point, PreFilter, PreScore,
-    Registration, Sight, Slot, Status,
+    Action, Ask, ClusterEvent, Cx, Effect, EventResource, Fit, Hint, Plugin, Point, PreFilter,
+    PreScore, Registration, Sight, Slot, Status,
 };
 use crate::model::{CsiDriver, CsiStorageCapacity, Object, Pod, VolumeSource};
 use std::sync::Arc;
@@ -79,6 +80,10 @@ impl Plugin for VolumeBinding {
 
     fn filter(&self, cx: Cx<'_>, state: &Self::Filter, _pod: &Pod, node: &NodeInfo) -> Fit {
         find::check_pod_volumes(cx.cluster, state, node)
+    }
+
+    fn asks(&self, cx: Cx<'_>, state: &Self::Filter, _pod: &Pod) -> Ask {
+        asks::asks(cx.cluster, state)
     }
 
     // Storage is scored only with the feature StorageCapacityScoring.

@@ -80,6 +80,11 @@ impl<K: Ord + Clone, T: Clone> ByLabel<K, T> {
         self.keys.is_empty() && self.unlabelled.is_empty()
     }
 
+    /// Whether some need a label.
+    pub(crate) fn has_labelled(&self) -> bool {
+        !self.keys.is_empty()
+    }
+
     /// Those that need no label in particular.
     pub(crate) fn unlabelled(&self) -> &BTreeMap<K, T> {
         &self.unlabelled

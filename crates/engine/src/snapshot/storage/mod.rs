@@ -5,6 +5,7 @@ mod attached;
 mod attachments;
 mod by_label;
 mod claim_users;
+mod room;
 mod supply;
 #[cfg(test)]
 mod tests;
@@ -16,11 +17,12 @@ pub use supply::{Capacities, FreeVolumes};
 use super::Snapshot;
 use crate::NodeInfo;
 use crate::model::{
-    CsiNode, CsiStorageCapacity, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass,
-    VolumeAttachment,
+    CsiDriverLimit, CsiNode, CsiStorageCapacity, PersistentVolume, PersistentVolumeClaim, Pod,
+    StorageClass, VolumeAttachment,
 };
 use attachments::Attachments;
 use claim_users::ClaimUsers;
+use room::Room;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use stowplan_base::Sym;
@@ -34,6 +36,11 @@ pub(super) struct Storage {
     attachments: Attachments,
     /// The claims that name a volume, by (volume, namespace, claim).
     claims_of_volume: BTreeSet<(Sym, Sym, Sym)>,
+    room: Room,
+    /// Nodes with limits whose volumes cannot be counted.
+    uncounted: BTreeSet<Sym>,
+    /// Nodes with pods whose disks may be in the way of others.
+    with_disks: BTreeSet<Sym>,
 }
 
 impl Snapshot {
@@ -61,16 +68,57 @@ impl Snapshot {
         self.storage.supply.capacities(class)
     }
 
+    /// Positions of the nodes with room for fewer volumes of a driver.
+    pub(crate) fn nodes_with_less_room(
+        &self,
+        driver: Sym,
+        wanted: i64,
+    ) -> impl Iterator<Item = u32> {
+        self.storage.room.less(driver, wanted)
+    }
+
+    /// Positions of the nodes with limits whose volumes cannot be counted.
+    pub(crate) fn nodes_with_uncounted_volumes(&self) -> impl Iterator<Item = u32> {
+        self.positions(&self.storage.uncounted)
+    }
+
+    /// Positions of the nodes with pods whose disks may be in the way of others.
+    pub(crate) fn nodes_with_disks(&self) -> impl Iterator<Item = u32> {
+        self.positions(&self.storage.with_disks)
+    }
+
+    fn positions<'a>(&'a self, nodes: &'a BTreeSet<Sym>) -> impl Iterator<Item = u32> + 'a {
+        nodes
+            .iter()
+            .filter_map(|node| self.node_position(*node))
+            .map(|at| at as u32)
+    }
+
     /// A pod came to the node at this position, or left it.
     pub(super) fn note_pod_volumes(&mut self, at: usize, pod: &Pod, came: bool) {
+        let node = self.nodes[at].node.name;
+        if pod.has_restricted_disks() {
+            self.note_disks(at);
+        }
         if pod.has_attachable_volumes() {
-            let node = self.nodes[at].node.name;
             match came {
                 true => self.storage.users.add(pod, node),
                 false => self.storage.users.remove(pod, node),
             }
             self.count_attached(at);
         }
+    }
+
+    fn note_disks(&mut self, at: usize) {
+        let NodeInfo {
+            node,
+            pods_with_disks,
+            ..
+        } = &self.nodes[at];
+        match pods_with_disks.is_empty() {
+            true => self.storage.with_disks.remove(&node.name),
+            false => self.storage.with_disks.insert(node.name),
+        };
     }
 
     /// A node appeared at this position, with pods on it.
@@ -81,11 +129,16 @@ impl Snapshot {
         }
         let csi_node = self.csi_nodes.get(Sym::EMPTY, node.name).cloned();
         self.nodes[at].csi_node = csi_node;
+        self.storage.room.push();
+        self.note_disks(at);
         self.count_attached(at);
     }
 
-    /// A node went.
-    pub(super) fn note_gone_node(&mut self, info: &NodeInfo) {
+    /// A node went from this position; the last one took it.
+    pub(super) fn note_gone_node(&mut self, at: usize, info: &NodeInfo) {
+        self.storage.room.swap_remove(at);
+        self.storage.with_disks.remove(&info.node.name);
+        self.storage.uncounted.remove(&info.node.name);
         for pod in &info.pods {
             self.storage.users.remove(pod, info.node.name);
         }
@@ -94,12 +147,25 @@ impl Snapshot {
     /// Counts what is attached to the node at this position, if anybody will ask.
     fn count_attached(&mut self, at: usize) {
         let info = &self.nodes[at];
-        let has_limits = info.csi_node.as_ref().is_some_and(|node| node.has_limits());
-        let attached = match has_limits {
-            // Whoever asks will be told the error.
-            true => Attached::of(self, info).ok(),
-            false => None,
+        let csi_node = info.csi_node.as_ref().filter(|node| node.has_limits());
+        // Whoever asks will be told the error.
+        let attached = csi_node.map(|node| (node, Attached::of(self, info).ok()));
+        let Storage {
+            room, uncounted, ..
+        } = &mut self.storage;
+        room.clear(at);
+        match &attached {
+            Some((_, None)) => uncounted.insert(info.node.name),
+            None | Some((_, Some(_))) => uncounted.remove(&info.node.name),
         };
+        if let Some((node, Some(attached))) = &attached {
+            for CsiDriverLimit { name, .. } in &node.drivers {
+                if let Some(limit) = volume_limit(node, *name) {
+                    room.set(*name, at, limit - attached.count(*name));
+                }
+            }
+        }
+        let attached = attached.and_then(|(_, attached)| attached);
         self.nodes[at].set_attached(attached);
     }
 
