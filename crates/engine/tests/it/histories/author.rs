@@ -102,10 +102,9 @@ impl Author {
         let names = &mut world.snapshot.names;
         let mut events = Vec::new();
         let pod = match self.dice.below(20) {
-            0..=2 if !self.pending.is_empty() => {
-                let at = self.dice.below(self.pending.len());
-                self.pending.swap_remove(at)
-            }
+            0..=2 if !self.pending.is_empty() => self.some_pending(),
+            // Whoever found no room asks again and again.
+            4..=9 if self.plan.features.crowded && !self.pending.is_empty() => self.some_pending(),
             3 if self.dice.chance(50) => match self.some_placed(world) {
                 Some(pod) => Pod::clone(&pod),
                 None => return events,
@@ -128,6 +127,11 @@ impl Author {
             events.push(Event::Decide(pod.clone(), profile));
         }
         events
+    }
+
+    fn some_pending(&mut self) -> Pod {
+        let at = self.dice.below(self.pending.len());
+        self.pending.swap_remove(at)
     }
 
     fn new_pod(&mut self, names: &mut Names) -> Pod {
