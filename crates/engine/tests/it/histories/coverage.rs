@@ -15,6 +15,7 @@ pub(super) type Wanted = (&'static str, u64, &'static [&'static str]);
 pub(super) const WANTED: &[Wanted] = &[
     ("placed", 1000, &["one best", "tie"]),
     ("placed", 100, &["nominated"]),
+    ("placed", 500, &["with volumes"]),
     ("unschedulable", 1000, &[""]),
     ("narrowed", 100, &[""]),
     ("assume", 1000, &[""]),
@@ -148,6 +149,9 @@ impl Coverage {
             Attempt::Placed(placement) => {
                 let single = placement.best.len() == 1;
                 self.count("placed", if single { "one best" } else { "tie" });
+                if !pod.volumes.is_empty() {
+                    self.count("placed", "with volumes");
+                }
                 let nominated = pod
                     .nominated_node_name
                     .and_then(|node| cx.cluster.node_position(node));
