@@ -27,8 +27,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "stowplan-cli",
         &[
+            "stowplan-access",
             "stowplan-server",
             "stowplan-store",
+            "stowplan-transport",
             "stowplan-api",
             "stowplan-base",
             "stowplan-bridge",
@@ -66,6 +68,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "stowplan-store",
         ],
     ),
+    ("stowplan-transport", &["stowplan-access"]),
     ("xtask", &[]),
 ];
 

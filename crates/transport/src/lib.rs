@@ -1,0 +1,13 @@
+//! How requests reach the API server over the network: TLS, certificates, connection limits.
+//!
+//! It hands each request to a tower service and knows nothing of the API. A client that shows a
+//! certificate signed by the cluster's CA arrives with a [`User`](stowplan_access::User) in the
+//! request's extensions.
+
+mod kubeconfig;
+mod listen;
+mod pki;
+
+pub use kubeconfig::kubeconfig;
+pub use listen::{Limits, Listener};
+pub use pki::{Pki, PkiError};

@@ -1,0 +1,276 @@
+//! Connections: TLS, HTTP/1 and HTTP/2, limits on what one client may take.
+
+use crate::pki::Pki;
+use http::{Request, Response};
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use hyper_util::server::graceful::GracefulShutdown;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig};
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+use stowplan_access::User;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio_rustls::TlsAcceptor;
+use tower::{Service, ServiceExt};
+use x509_parser::prelude::{FromDer, X509Certificate};
+
+/// What one server takes on.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Open connections; more wait to be accepted.
+    pub connections: usize,
+    /// Bytes of a request's header.
+    pub header_bytes: u32,
+    /// How long a client may take for the handshake, and for the header of a request.
+    pub header_time: Duration,
+    /// Requests at once on one HTTP/2 connection.
+    pub streams: u32,
+    /// How long requests under way may take to end when the server stops.
+    pub drain_time: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 10_000,
+            header_bytes: 1 << 20,
+            header_time: Duration::from_secs(10),
+            streams: 250,
+            drain_time: Duration::from_secs(5),
+        }
+    }
+}
+
+/// A bound address with its certificate, not yet serving.
+pub struct Listener {
+    tcp: TcpListener,
+    tls: TlsAcceptor,
+    limits: Limits,
+}
+
+impl Listener {
+    /// Binds the address and makes a certificate for it.
+    pub async fn bind(address: SocketAddr, pki: &Pki, limits: Limits) -> io::Result<Self> {
+        let tcp = TcpListener::bind(address).await?;
+        let config = server_config(pki, address.ip()).map_err(io::Error::other)?;
+        Ok(Self {
+            tcp,
+            tls: TlsAcceptor::from(Arc::new(config)),
+            limits,
+        })
+    }
+
+    /// The address, with the port that was chosen if 0 was asked for.
+    pub fn address(&self) -> io::Result<SocketAddr> {
+        self.tcp.local_addr()
+    }
+
+    /// Serves until `stop` ends; then takes no more connections and lets requests end.
+    pub async fn serve<S, B>(self, service: S, stop: impl Future<Output = ()>)
+    where
+        S: Service<Request<Incoming>, Response = Response<B>> + Clone + Send + 'static,
+        S::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+        S::Future: Send,
+        B: http_body::Body + Send + 'static,
+        B::Data: Send,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let graceful = GracefulShutdown::new();
+        let room = Arc::new(Semaphore::new(self.limits.connections));
+        let mut stop = std::pin::pin!(stop);
+        loop {
+            let accepted = tokio::select! {
+                accepted = accept(&self.tcp, &room) => accepted,
+                () = &mut stop => break,
+            };
+            let (stream, permit) = match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    // Out of file handles, most likely: waiting is all that helps.
+                    tracing::warn!(%error, "cannot accept a connection");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    continue;
+                }
+            };
+            let (tls, limits, service) = (self.tls.clone(), self.limits, service.clone());
+            let watcher = graceful.watcher();
+            tokio::spawn(async move {
+                let _permit = permit;
+                let handshake = tokio::time::timeout(limits.header_time, tls.accept(stream));
+                let Ok(Ok(stream)) = handshake.await else {
+                    return;
+                };
+                let user = certificate_user(stream.get_ref().1.peer_certificates());
+                let service = hyper::service::service_fn(move |mut request: Request<Incoming>| {
+                    if let Some(user) = &user {
+                        request.extensions_mut().insert(user.clone());
+                    }
+                    service.clone().oneshot(request)
+                });
+                let builder = builder(&limits);
+                let connection =
+                    builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
+                if let Err(error) = watcher.watch(connection.into_owned()).await {
+                    tracing::debug!(error, "a connection broke");
+                }
+            });
+        }
+        drop(self.tcp);
+        let _ = tokio::time::timeout(self.limits.drain_time, graceful.shutdown()).await;
+    }
+}
+
+type Permit = tokio::sync::OwnedSemaphorePermit;
+
+async fn accept(tcp: &TcpListener, room: &Arc<Semaphore>) -> io::Result<(TcpStream, Permit)> {
+    let permit = room
+        .clone()
+        .acquire_owned()
+        .await
+        .map_err(io::Error::other)?;
+    let (stream, _) = tcp.accept().await?;
+    stream.set_nodelay(true)?;
+    Ok((stream, permit))
+}
+
+fn builder(limits: &Limits) -> auto::Builder<TokioExecutor> {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.header_time)
+        .max_buf_size(limits.header_bytes as usize);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_header_list_size(limits.header_bytes)
+        .max_concurrent_streams(limits.streams)
+        .keep_alive_interval(Duration::from_secs(30))
+        .keep_alive_timeout(Duration::from_secs(15));
+    builder
+}
+
+type Error = Box<dyn std::error::Error + Send + Sync>;
+
+fn server_config(pki: &Pki, address: IpAddr) -> Result<ServerConfig, Error> {
+    let loopback = [
+        IpAddr::from([127, 0, 0, 1]),
+        IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1]),
+    ];
+    let mut addresses = loopback.to_vec();
+    // The service's own address, the first of its range.
+    addresses.push(IpAddr::from([10, 0, 0, 1]));
+    if !addresses.contains(&address) && !address.is_unspecified() {
+        addresses.push(address);
+    }
+    let identity = pki.server(&addresses)?;
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(pki.ca_pem.as_bytes())?)?;
+    let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone())
+        .allow_unauthenticated()
+        .build()?;
+    let chain = vec![CertificateDer::from_pem_slice(
+        identity.certificate_pem.as_bytes(),
+    )?];
+    let key = PrivateKeyDer::from_pem_slice(identity.key_pem.as_bytes())?;
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_client_cert_verifier(clients)
+        .with_single_cert(chain, key)?;
+    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+/// The user that a verified client certificate names: the common name, and the organisations as
+/// groups.
+fn certificate_user(certificates: Option<&[CertificateDer<'_>]>) -> Option<User> {
+    let (_, certificate) = X509Certificate::from_der(certificates?.first()?).ok()?;
+    let subject = certificate.subject();
+    let name = subject.iter_common_name().next()?.as_str().ok()?;
+    let groups = subject.iter_organization().filter_map(|o| o.as_str().ok());
+    (!name.is_empty()).then(|| User::new(name, &groups.collect::<Vec<_>>()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use http_body_util::{BodyExt, Empty, Full};
+    use rustls::pki_types::ServerName;
+    use rustls::{ClientConfig, RootCertStore};
+    use tokio_rustls::TlsConnector;
+
+    /// Asks once over HTTP/1, with a client certificate or without.
+    async fn ask(address: SocketAddr, pki: &Pki, client: Option<(String, String)>) -> String {
+        let mut roots = RootCertStore::empty();
+        roots
+            .add(CertificateDer::from_pem_slice(pki.ca_pem.as_bytes()).unwrap())
+            .unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots);
+        let config = match client {
+            None => config.with_no_client_auth(),
+            Some((certificate, key)) => config
+                .with_client_auth_cert(
+                    vec![CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()],
+                    PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap(),
+                )
+                .unwrap(),
+        };
+        let stream = TcpStream::connect(address).await.unwrap();
+        let name = ServerName::try_from("127.0.0.1").unwrap();
+        let stream = TlsConnector::from(Arc::new(config))
+            .connect(name, stream)
+            .await
+            .unwrap();
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+            .await
+            .unwrap();
+        tokio::spawn(connection);
+        let request = Request::get("/")
+            .body(Empty::<bytes::Bytes>::new())
+            .unwrap();
+        let response = sender.send_request(request).await.unwrap();
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        String::from_utf8(body.to_vec()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn certificates_of_the_ca_name_users_and_others_are_nobody() {
+        let pki = Pki::generate().unwrap();
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let listener = Listener::bind(any, &pki, Limits::default()).await.unwrap();
+        let address = listener.address().unwrap();
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let whoami = tower::service_fn(|request: Request<Incoming>| async move {
+            let user = request.extensions().get::<User>();
+            let text = user.map_or("nobody".to_owned(), |u| {
+                format!("{} {:?}", u.name, u.groups)
+            });
+            Ok::<_, std::convert::Infallible>(Response::new(Full::new(bytes::Bytes::from(text))))
+        });
+        let server = tokio::spawn(listener.serve(whoami, async move {
+            let _ = stopped.await;
+        }));
+        assert_eq!(ask(address, &pki, None).await, "nobody");
+        let client = pki.client("jane", &["devs"]).unwrap();
+        assert_eq!(
+            ask(address, &pki, Some(client)).await,
+            r#"jane ["devs", "system:authenticated"]"#
+        );
+        stop.send(()).unwrap();
+        server.await.unwrap();
+        assert!(TcpStream::connect(address).await.is_err());
+    }
+}
