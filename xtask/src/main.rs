@@ -27,9 +27,19 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
+        Some("kubernetes") => match xtask::kubernetes::build() {
+            Ok(folder) => {
+                println!("{}", folder.display());
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                eprintln!("Kubernetes was not built: {error:#}");
+                ExitCode::FAILURE
+            }
+        },
         _ => {
             eprintln!(
-                "Usage: cargo xtask COMMAND\n\n  schema  generates the tables of crates/schema with Go from the module proxy\n  tidy    checks crate boundaries, licences, duplicate versions and sources"
+                "Usage: cargo xtask COMMAND\n\n  kubernetes  builds the real Kubernetes to compare with, and prints its folder\n  schema      generates the tables of crates/schema with Go from the module proxy\n  tidy        checks crate boundaries, licences, duplicate versions and sources"
             );
             ExitCode::from(2)
         }

@@ -1,0 +1,77 @@
+//! Builds the real Kubernetes that Stowplan is compared with, once per machine and version.
+//!
+//! The programs come from the Go module proxy (`e2e/kubernetes/go.mod`) and are kept in the user's
+//! cache folder, because a cold build takes about ten minutes on two cores.
+
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The version that the whole project is measured by.
+pub const VERSION: &str = "v1.36.4";
+
+const PACKAGES: &[&str] = &[
+    "k8s.io/kubernetes/cmd/kube-apiserver",
+    "k8s.io/kubernetes/cmd/kube-controller-manager",
+    "k8s.io/kubernetes/cmd/kube-scheduler",
+    "k8s.io/kubernetes/cmd/kubectl",
+];
+
+/// The folder with the programs, built if they are not there yet.
+pub fn build() -> Result<PathBuf> {
+    let folder = cache()?.join("kubernetes").join(VERSION);
+    if folder.join("etcd").exists() {
+        return Ok(folder);
+    }
+    // Built beside its place and moved there when all of it is done: a broken build is not found.
+    let part = folder.with_extension("part");
+    std::fs::create_dir_all(&part).with_context(|| format!("cannot make {}", part.display()))?;
+    eprintln!("building Kubernetes {VERSION} and etcd: about ten minutes, once");
+    let number = VERSION.trim_start_matches('v');
+    let mut parts = number.split('.');
+    let (major, minor) = (parts.next(), parts.next());
+    let variable =
+        |name: &str, value: &str| format!("-X k8s.io/component-base/version.{name}={value}");
+    let flags = [
+        variable("gitVersion", VERSION),
+        variable("gitMajor", major.unwrap_or_default()),
+        variable("gitMinor", minor.unwrap_or_default()),
+    ]
+    .join(" ");
+    go_build(&["-ldflags", &flags], &part, "", PACKAGES)?;
+    go_build(&[], &part, "etcd", &["go.etcd.io/etcd/server/v3"])?;
+    std::fs::rename(&part, &folder)
+        .with_context(|| format!("cannot move {} into place", part.display()))?;
+    Ok(folder)
+}
+
+/// The user's cache folder for this project.
+fn cache() -> Result<PathBuf> {
+    let base = match (std::env::var_os("XDG_CACHE_HOME"), std::env::var_os("HOME")) {
+        (Some(cache), _) if !cache.is_empty() => PathBuf::from(cache),
+        (_, Some(home)) => Path::new(&home).join(".cache"),
+        _ => bail!("neither XDG_CACHE_HOME nor HOME is set: where is the user's cache?"),
+    };
+    Ok(base.join("stowplan"))
+}
+
+fn go_build(flags: &[&str], folder: &Path, file: &str, packages: &[&str]) -> Result<()> {
+    // The separator at the end tells go that it is a folder.
+    let output = folder.join(file);
+    let mut command = Command::new("go");
+    command
+        .arg("build")
+        .args(flags)
+        .arg("-o")
+        .arg(output)
+        .args(packages)
+        .env("CGO_ENABLED", "0")
+        .current_dir(crate::tidy::workspace().join("e2e/kubernetes"));
+    let status = command
+        .status()
+        .context("cannot run go: install Go 1.26 or newer")?;
+    if !status.success() {
+        bail!("go build of {} failed", packages.join(", "));
+    }
+    Ok(())
+}
