@@ -1,7 +1,7 @@
 //! What field selectors may ask for.
 
 use serde_json::Value;
-use stowplan_machinery::{View, meta};
+use stowplan_machinery::{View, go, meta};
 
 /// The selectable fields of a kind.
 pub struct Fields {
@@ -20,6 +20,24 @@ pub enum Refusal {
     OnlyMetadata,
     /// `field label not supported: x`
     NotSupported,
+    /// `field label "x" not supported for Job`
+    NotSupportedFor(&'static str),
+}
+
+impl Refusal {
+    /// What is said of a label that is not known.
+    pub fn message(self, label: &str) -> String {
+        match self {
+            Self::OnlyMetadata => format!(
+                "{} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"",
+                go::quote(label)
+            ),
+            Self::NotSupported => format!("field label not supported: {label}"),
+            Self::NotSupportedFor(kind) => {
+                format!("field label {} not supported for {kind}", go::quote(label))
+            }
+        }
+    }
 }
 
 fn metadata(object: &Value, label: &str) -> String {
@@ -43,3 +61,68 @@ pub(crate) static METADATA: Fields = Fields {
     refusal: Refusal::OnlyMetadata,
     value: metadata,
 };
+
+/// `metadata.name`, `metadata.namespace` and one number of the status.
+macro_rules! with_status_number {
+    ($name:ident, $label:literal, $field:literal, $refusal:expr) => {
+        pub(crate) static $name: Fields = Fields {
+            known: &["metadata.name", "metadata.namespace", $label],
+            refusal: $refusal,
+            value: |object, label| match label {
+                $label => {
+                    let number = object.at("status").int($field);
+                    number.unwrap_or_default().to_string()
+                }
+                label => metadata(object, label),
+            },
+        };
+    };
+}
+
+with_status_number!(
+    REPLICATION_CONTROLLER_FIELDS,
+    "status.replicas",
+    "replicas",
+    Refusal::NotSupported
+);
+with_status_number!(
+    JOB_FIELDS,
+    "status.successful",
+    "succeeded",
+    Refusal::NotSupportedFor("Job")
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn labels_are_refused_in_three_ways() {
+        let refused = |fields: &Fields| fields.refusal.message("spec.x");
+        assert_eq!(
+            refused(&METADATA),
+            r#""spec.x" is not a known field selector: only "metadata.name", "metadata.namespace""#
+        );
+        assert_eq!(
+            refused(&REPLICATION_CONTROLLER_FIELDS),
+            "field label not supported: spec.x"
+        );
+        assert_eq!(
+            refused(&JOB_FIELDS),
+            r#"field label "spec.x" not supported for Job"#
+        );
+    }
+
+    #[test]
+    fn numbers_of_the_status_can_be_asked_for() {
+        let job = json!({"metadata": {"name": "a"}, "status": {"succeeded": 2}});
+        assert_eq!((JOB_FIELDS.value)(&job, "status.successful"), "2");
+        assert_eq!((JOB_FIELDS.value)(&job, "metadata.name"), "a");
+        let none = json!({});
+        assert_eq!(
+            (REPLICATION_CONTROLLER_FIELDS.value)(&none, "status.replicas"),
+            "0"
+        );
+    }
+}

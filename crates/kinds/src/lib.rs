@@ -12,6 +12,6 @@ mod plain;
 mod strategy;
 pub mod table;
 
-pub use fields::Fields;
+pub use fields::{Fields, Refusal};
 pub use kind::{Kind, Scope, Subresource};
 pub use strategy::{Context, Strategy};

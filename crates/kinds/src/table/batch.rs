@@ -2,7 +2,7 @@
 
 use super::ALL_VERBS;
 use crate::columns;
-use crate::fields::METADATA;
+use crate::fields::{JOB_FIELDS, METADATA};
 use crate::kind::{Kind, Scope, Subresource};
 use crate::plain::Plain;
 
@@ -46,6 +46,6 @@ pub(super) static JOB: Kind = Kind {
     }],
     schema: "io.k8s.api.batch.v1.Job",
     strategy: &Plain,
-    fields: &METADATA,
+    fields: &JOB_FIELDS,
     columns: &columns::JOBS,
 };

@@ -2,7 +2,7 @@
 
 use super::ALL_VERBS;
 use crate::columns;
-use crate::fields::METADATA;
+use crate::fields::{METADATA, REPLICATION_CONTROLLER_FIELDS};
 use crate::kind::{Kind, Scope, Subresource};
 use crate::plain::Plain;
 
@@ -280,7 +280,7 @@ pub(super) static REPLICATION_CONTROLLER: Kind = Kind {
     ],
     schema: "io.k8s.api.core.v1.ReplicationController",
     strategy: &Plain,
-    fields: &METADATA,
+    fields: &REPLICATION_CONTROLLER_FIELDS,
     columns: &columns::REPLICATION_CONTROLLERS,
 };
 

@@ -1,0 +1,115 @@
+//! Names of resources: what they are by their looks.
+//!
+//! Upstream: `pkg/apis/core/helper/helpers.go`.
+
+use stowplan_machinery::names;
+use stowplan_machinery::quantity::Quantity;
+
+/// `hugepages-2Mi`
+pub fn is_huge_page(name: &str) -> bool {
+    name.starts_with("hugepages-")
+}
+
+/// `requests.hugepages-2Mi` or `hugepages-2Mi`, in quotas.
+pub fn is_quota_huge_page(name: &str) -> bool {
+    is_huge_page(name) || name.starts_with("requests.hugepages-")
+}
+
+/// Without a domain, or in one of `kubernetes.io`.
+pub fn is_native(name: &str) -> bool {
+    !name.contains('/') || name.contains("kubernetes.io/")
+}
+
+/// Somebody else's resource, that a quota can name too.
+pub fn is_extended(name: &str) -> bool {
+    !is_native(name)
+        && !name.starts_with("requests.")
+        && names::label_key(&format!("requests.{name}")).is_empty()
+}
+
+/// Whether limits may exceed requests.
+pub fn may_overcommit(name: &str) -> bool {
+    is_native(name) && !is_huge_page(name)
+}
+
+/// What a container may ask for without a domain.
+pub fn is_standard_for_containers(name: &str) -> bool {
+    matches!(name, "cpu" | "memory" | "ephemeral-storage") || is_huge_page(name)
+}
+
+/// What quotas and limits may name without a domain.
+pub fn is_standard(name: &str) -> bool {
+    matches!(
+        name,
+        "cpu"
+            | "memory"
+            | "ephemeral-storage"
+            | "requests.cpu"
+            | "requests.memory"
+            | "requests.ephemeral-storage"
+            | "limits.cpu"
+            | "limits.memory"
+            | "limits.ephemeral-storage"
+            | "pods"
+            | "resourcequotas"
+            | "services"
+            | "replicationcontrollers"
+            | "secrets"
+            | "configmaps"
+            | "persistentvolumeclaims"
+            | "storage"
+            | "requests.storage"
+            | "services.nodeports"
+            | "services.loadbalancers"
+    ) || is_quota_huge_page(name)
+}
+
+/// What comes in whole numbers only.
+pub fn is_integer(name: &str) -> bool {
+    matches!(
+        name,
+        "pods"
+            | "resourcequotas"
+            | "services"
+            | "replicationcontrollers"
+            | "secrets"
+            | "configmaps"
+            | "persistentvolumeclaims"
+            | "services.nodeports"
+            | "services.loadbalancers"
+    ) || is_extended(name)
+}
+
+/// Whether an amount of huge pages is a multiple of their size.
+pub fn fits_huge_pages(name: &str, amount: &Quantity) -> bool {
+    let size = name.strip_prefix("hugepages-").unwrap_or_default();
+    match Quantity::parse(size) {
+        Ok(size) => {
+            let whole = !size.is_negative() && !size.is_zero() && size.milli_value() % 1000 == 0;
+            whole && size.value() != 0 && amount.value() % size.value() == 0
+        }
+        Err(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn domains_tell_whose_a_resource_is() {
+        assert!(is_native("cpu") && is_native("x.kubernetes.io/y"));
+        assert!(is_extended("example.com/gpu") && is_integer("example.com/gpu"));
+        assert!(!is_extended("requests.example.com/gpu") && !is_extended("a b/c"));
+        assert!(may_overcommit("memory") && !may_overcommit("hugepages-2Mi"));
+    }
+
+    #[test]
+    fn huge_pages_are_counted_whole() {
+        let fits = |name, amount| fits_huge_pages(name, &Quantity::parse(amount).unwrap());
+        assert!(fits("hugepages-2Mi", "4Mi"));
+        assert!(!fits("hugepages-2Mi", "3Mi"));
+        assert!(!fits("hugepages-x", "3Mi"));
+        assert!(!fits("hugepages-0", "3Mi"));
+    }
+}
