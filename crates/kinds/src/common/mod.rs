@@ -1,15 +1,19 @@
 //! Checks that several kinds share.
 
+pub mod cidr;
 pub mod equality;
 pub mod faults;
 pub mod generation;
+pub mod ip;
 pub mod kube_metadata;
 pub mod labels;
 pub mod metadata;
 pub mod name_rules;
+pub mod node_selector;
 pub mod paths;
 pub mod quantities;
 pub mod resource_names;
+pub mod taints;
 
 /// What is wrong with a name, or with a prefix of one: upstream's `ValidateNameFunc`.
 pub type NameRule<'a> = &'a dyn Fn(&str, bool) -> Vec<String>;
