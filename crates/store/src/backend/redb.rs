@@ -1,0 +1,224 @@
+//! A file.
+
+use super::{Backend, Batch, Loaded, WriteError, record, unfinished};
+use crate::{OpenError, Revision};
+use redb::backends::FileBackend;
+use redb::{
+    Builder, Database, DatabaseError, Durability, ReadableDatabase, ReadableTable,
+    ReadableTableMetadata, StorageBackend, StorageError, TableDefinition, TableHandle,
+};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::ops::Bound;
+use std::path::Path;
+
+/// Revision → record.
+const RECORDS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("records");
+/// Facts about the file as a whole.
+const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
+const FORMAT: &str = "format";
+const COMPACTED: &str = "compacted";
+/// Of the two tables and the records in them.
+const FORMAT_KNOWN: u64 = 1;
+
+/// A redb file. A batch is one transaction of redb with one sync.
+#[derive(Debug)]
+pub struct Redb {
+    database: Database,
+    name: String,
+    buffer: Vec<u8>,
+}
+
+impl Redb {
+    /// Everything is read once and held by the store; only the writer's way down the tree is read
+    /// again.
+    const CACHE_BYTES: usize = 16 << 20;
+
+    /// Opens a file, or creates it, readable by its owner only.
+    pub fn open(file: impl AsRef<Path>) -> Result<Self, OpenError> {
+        let path = file.as_ref();
+        let name = path.display().to_string();
+        let opened = open_file(path).map_err(|source| io_error(&name, source))?;
+        let storage = FileBackend::new(opened).map_err(|error| open_error(&name, error))?;
+        Self::on_storage(storage, &name)
+    }
+
+    /// Opens what a storage holds: for tests that lose power.
+    pub fn on_storage(storage: impl StorageBackend, name: &str) -> Result<Self, OpenError> {
+        unfinished::clear(&storage).map_err(|source| io_error(name, source))?;
+        let mut builder = Builder::new();
+        builder.set_cache_size(Self::CACHE_BYTES);
+        let opened = builder.create_with_backend(storage);
+        let database = opened.map_err(|error| open_error(name, error))?;
+        let mut this = Self {
+            database,
+            name: name.to_owned(),
+            buffer: Vec::new(),
+        };
+        match this.prepare() {
+            Ok(Ok(())) => Ok(this),
+            Ok(Err(error)) => Err(error),
+            Err(error) => Err(this.damaged(&error)),
+        }
+    }
+
+    /// Lays out an empty file, and looks whether another one is ours.
+    fn prepare(&mut self) -> Result<Result<(), OpenError>, redb::Error> {
+        let read = self.database.begin_read()?;
+        let tables: Vec<_> = read.list_tables()?.map(|t| t.name().to_owned()).collect();
+        if tables.is_empty() {
+            let write = self.database.begin_write()?;
+            let mut meta = write.open_table(META)?;
+            meta.insert(FORMAT, FORMAT_KNOWN)?;
+            meta.insert(COMPACTED, Revision::FIRST.0)?;
+            drop(meta);
+            write.open_table(RECORDS)?;
+            write.commit()?;
+            return Ok(Ok(()));
+        }
+        let file = self.name.clone();
+        if !tables.iter().any(|table| table == META.name()) {
+            let problem = format!("it holds other tables: {}", tables.join(", "));
+            return Ok(Err(OpenError::Foreign { file, problem }));
+        }
+        let found = read.open_table(META)?.get(FORMAT)?.map(|v| v.value());
+        let found = found.unwrap_or_default();
+        Ok(if found == FORMAT_KNOWN {
+            Ok(())
+        } else {
+            Err(OpenError::Format {
+                file,
+                found,
+                known: FORMAT_KNOWN,
+            })
+        })
+    }
+
+    fn read_all(&self) -> Result<Result<Loaded, OpenError>, redb::Error> {
+        let read = self.database.begin_read()?;
+        let compacted = read.open_table(META)?.get(COMPACTED)?.map(|v| v.value());
+        let table = read.open_table(RECORDS)?;
+        let count = table.len()?;
+        let mut records = Vec::new();
+        for item in table.iter()? {
+            let (revision, bytes) = item?;
+            let revision = Revision(revision.value());
+            match record::decode(revision, bytes.value()) {
+                Ok(record) => records.push(record),
+                Err(problem) => {
+                    let problem = format!("the record of revision {revision} {problem}");
+                    return Ok(Err(self.damaged(&problem)));
+                }
+            }
+        }
+        if records.len() as u64 != count {
+            let problem = format!("{count} records expected, {} found", records.len());
+            return Ok(Err(self.damaged(&problem)));
+        }
+        Ok(Ok(Loaded {
+            compacted: Revision(compacted.unwrap_or(Revision::FIRST.0)),
+            records,
+        }))
+    }
+
+    fn try_write(&mut self, batch: &Batch<'_>) -> Result<(), redb::Error> {
+        let mut write = self.database.begin_write()?;
+        write.set_durability(Durability::Immediate)?;
+        {
+            let mut records = write.open_table(RECORDS)?;
+            for revision in batch.remove {
+                records.remove(revision.0)?;
+            }
+            let mut end = records.upper_bound_mut(Bound::<u64>::Unbounded)?;
+            for event in batch.append {
+                record::encode(event, &mut self.buffer);
+                end.insert_before(event.revision.0, self.buffer.as_slice())?;
+            }
+            end.close()?;
+        }
+        if let Some(compacted) = batch.compacted {
+            write.open_table(META)?.insert(COMPACTED, compacted.0)?;
+        }
+        write.commit()?;
+        Ok(())
+    }
+
+    fn damaged(&self, problem: &dyn std::fmt::Display) -> OpenError {
+        OpenError::Damaged {
+            file: self.name.clone(),
+            problem: problem.to_string(),
+        }
+    }
+}
+
+impl Backend for Redb {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn load(&mut self) -> Result<Loaded, OpenError> {
+        self.read_all()
+            .unwrap_or_else(|error| Err(self.damaged(&error)))
+    }
+
+    fn write(&mut self, batch: &Batch<'_>) -> Result<(), WriteError> {
+        self.try_write(batch).map_err(|source| WriteError {
+            file: self.name.clone(),
+            source: Box::new(source),
+        })
+    }
+}
+
+/// Opens or creates; a new file's name is made durable too.
+fn open_file(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    match options.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        other => return other,
+    }
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.create(true).truncate(false).open(path)?;
+    #[cfg(unix)]
+    if let Some(parent) = path.parent() {
+        let folder = if parent.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            parent
+        };
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(file)
+}
+
+fn open_error(name: &str, error: DatabaseError) -> OpenError {
+    let file = name.to_owned();
+    match error {
+        DatabaseError::DatabaseAlreadyOpen => OpenError::InUse { file },
+        DatabaseError::UpgradeRequired(version) => OpenError::Foreign {
+            file,
+            problem: format!("it has version {version} of redb's file format"),
+        },
+        DatabaseError::Storage(StorageError::Io(source)) => io_error(name, source),
+        other => OpenError::Damaged {
+            file,
+            problem: other.to_string(),
+        },
+    }
+}
+
+fn io_error(name: &str, source: io::Error) -> OpenError {
+    let file = name.to_owned();
+    match source.kind() {
+        io::ErrorKind::InvalidData => OpenError::Foreign {
+            file,
+            problem: source.to_string(),
+        },
+        io::ErrorKind::UnexpectedEof => OpenError::Damaged {
+            file,
+            problem: "it ends too early".to_owned(),
+        },
+        _ => OpenError::Io { file, source },
+    }
+}

@@ -1,0 +1,132 @@
+//! Events by prefix, for watches.
+
+use crate::{Event, Revision};
+use bytes::Bytes;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+use tokio::sync::Notify;
+
+/// One channel for each prefix that somebody watches. An event is put into all channels that it
+/// concerns, so that a watch neither wakes up for others nor searches the history.
+#[derive(Debug, Default)]
+pub(crate) struct Channels {
+    by_prefix: HashMap<Bytes, Channel>,
+    /// How many channels have a prefix of that length: a key is looked up once per length.
+    lengths: BTreeMap<usize, usize>,
+}
+
+/// The kept events of one prefix.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    /// Every event of the prefix after this revision is or was here.
+    complete_after: Revision,
+    /// The last event that was dropped; who has not seen it has a gap.
+    pub(crate) lost: Revision,
+    events: VecDeque<Arc<Event>>,
+    notify: Arc<Notify>,
+    watches: usize,
+}
+
+impl Channel {
+    /// At most `max` events after a revision, and whether these are all.
+    pub(crate) fn after(&self, revision: Revision, max: usize) -> (Vec<Arc<Event>>, bool) {
+        let start = self.events.partition_point(|e| e.revision <= revision);
+        let end = self.events.len().min(start.saturating_add(max));
+        let events = self.events.range(start..end).cloned().collect();
+        (events, end == self.events.len())
+    }
+}
+
+impl Channels {
+    /// Adds a watch from `after` on. `now` is the revision of the store, `history` all events after
+    /// `after`.
+    pub(crate) fn join<'a>(
+        &mut self,
+        prefix: &Bytes,
+        after: Revision,
+        now: Revision,
+        history: impl Iterator<Item = &'a Arc<Event>>,
+    ) -> Arc<Notify> {
+        let channel = self.by_prefix.entry(prefix.clone()).or_insert_with(|| {
+            *self.lengths.entry(prefix.len()).or_default() += 1;
+            Channel {
+                complete_after: now,
+                lost: Revision(0),
+                events: VecDeque::new(),
+                notify: Arc::new(Notify::new()),
+                watches: 0,
+            }
+        });
+        channel.watches += 1;
+        if after < channel.complete_after {
+            let older: Vec<_> = history
+                .take_while(|event| event.revision <= channel.complete_after)
+                .filter(|event| event.key().starts_with(prefix))
+                .cloned()
+                .collect();
+            for event in older.into_iter().rev() {
+                channel.events.push_front(event);
+            }
+            channel.complete_after = after;
+        }
+        channel.notify.clone()
+    }
+
+    /// Removes a watch, and its channel if it was the last.
+    pub(crate) fn leave(&mut self, prefix: &Bytes) {
+        let Some(channel) = self.by_prefix.get_mut(prefix) else {
+            return;
+        };
+        channel.watches -= 1;
+        if channel.watches == 0 {
+            self.by_prefix.remove(prefix);
+            if let Some(count) = self.lengths.get_mut(&prefix.len()) {
+                *count -= 1;
+            }
+            self.lengths.retain(|_, count| *count > 0);
+        }
+    }
+
+    pub(crate) fn get(&self, prefix: &Bytes) -> Option<&Channel> {
+        self.by_prefix.get(prefix)
+    }
+
+    /// Puts an event into its channels. `before` is the revision before the batch it belongs to:
+    /// each channel is woken once per batch.
+    pub(crate) fn push(
+        &mut self,
+        event: &Arc<Event>,
+        before: Revision,
+        wake: &mut Vec<Arc<Notify>>,
+    ) {
+        for (length, _) in self.lengths.range(..=event.key().len()) {
+            let Some(channel) = self.by_prefix.get_mut(&event.key()[..*length]) else {
+                continue;
+            };
+            if channel.events.back().is_none_or(|e| e.revision <= before) {
+                wake.push(channel.notify.clone());
+            }
+            channel.events.push_back(event.clone());
+        }
+    }
+
+    /// Drops the events up to a revision.
+    pub(crate) fn trim(&mut self, to: Revision) {
+        for channel in self.by_prefix.values_mut() {
+            let count = channel.events.partition_point(|e| e.revision <= to);
+            if let Some(last) = channel.events.drain(..count).next_back() {
+                channel.lost = last.revision;
+            }
+            channel.complete_after = channel.complete_after.max(to);
+        }
+    }
+
+    /// Everybody, to be told that the store is closed.
+    pub(crate) fn all(&self) -> Vec<Arc<Notify>> {
+        self.by_prefix.values().map(|c| c.notify.clone()).collect()
+    }
+
+    pub(crate) fn watches(&self) -> usize {
+        self.by_prefix.values().map(|c| c.watches).sum()
+    }
+}

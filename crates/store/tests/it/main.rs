@@ -1,0 +1,14 @@
+//! The store as its users see it.
+//!
+//! What is random follows from a seed: `STOWPLAN_SEED` sets it (a failure prints it), and
+//! `STOWPLAN_CASES`, `STOWPLAN_EVENTS`, `STOWPLAN_RACES`, `STOWPLAN_POWER_LOSSES` and
+//! `STOWPLAN_KILLS` say how much is tried.
+
+mod basics;
+mod disk;
+mod files;
+mod model;
+mod power;
+mod races;
+mod tools;
+mod watches;
