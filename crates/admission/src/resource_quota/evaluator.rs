@@ -1,0 +1,152 @@
+//! Who counts what.
+
+use super::{claims, pods, scopes};
+use crate::{Attributes, Operation};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use stowplan_machinery::View;
+use stowplan_machinery::lookup::Lookup;
+use stowplan_machinery::meta::GroupResource;
+use stowplan_machinery::quantity::Quantity;
+use stowplan_machinery::resources::ResourceList;
+
+/// Counts the objects of one resource.
+pub(super) struct Evaluator<'a> {
+    kind: Kind,
+    /// `count/deployments.apps`
+    count_name: String,
+    /// An older name of the same count.
+    alias: Option<&'a str>,
+    cluster: &'a dyn Lookup,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Pods,
+    Services,
+    VolumeClaims,
+    ResourceClaims,
+    /// Counts objects, and nothing about them.
+    Objects,
+}
+
+impl<'a> Evaluator<'a> {
+    /// The one for a resource.
+    pub(super) fn of(resource: &'a GroupResource, cluster: &'a dyn Lookup) -> Self {
+        let name = resource.resource.as_str();
+        let (kind, alias) = match (resource.group.as_str(), name) {
+            ("", "pods") => (Kind::Pods, None),
+            ("", "services") => (Kind::Services, None),
+            ("", "persistentvolumeclaims") => (Kind::VolumeClaims, None),
+            ("resource.k8s.io", "resourceclaims") => (Kind::ResourceClaims, None),
+            ("", "configmaps" | "resourcequotas" | "replicationcontrollers" | "secrets") => {
+                (Kind::Objects, Some(name))
+            }
+            _ => (Kind::Objects, None),
+        };
+        Self {
+            kind,
+            count_name: format!("count/{resource}"),
+            alias,
+            cluster,
+        }
+    }
+
+    /// Whether the request can change what is counted.
+    pub(super) fn handles(&self, request: &Attributes<'_>) -> bool {
+        let creates = request.operation == Operation::Create;
+        match (self.kind, request.subresource) {
+            (Kind::Pods, "") => creates || pods::changes_scope(request),
+            (Kind::Pods, "resize") => !creates,
+            (Kind::VolumeClaims, "" | "status") => true,
+            (Kind::Services | Kind::ResourceClaims, "") => true,
+            (Kind::Objects, "") => creates,
+            _ => false,
+        }
+    }
+
+    /// Whether this is the name of something that is counted here.
+    pub(super) fn counts(&self, name: &str) -> bool {
+        if name == self.count_name || Some(name) == self.alias {
+            return true;
+        }
+        match self.kind {
+            Kind::Pods => pods::counts(name),
+            Kind::Services => {
+                matches!(
+                    name,
+                    "services" | "services.nodeports" | "services.loadbalancers"
+                )
+            }
+            Kind::VolumeClaims => claims::counts_volume(name),
+            Kind::ResourceClaims => claims::counts_devices(name, self.cluster),
+            Kind::Objects => false,
+        }
+    }
+
+    /// Whether the quota is about such objects, and about this one.
+    pub(super) fn matches(&self, quota: &Value, object: &Value) -> bool {
+        let mut hard = quota.at("status").entries("hard");
+        hard.any(|(name, _)| self.counts(name))
+            && scopes::of(quota).all(|scope| match self.kind {
+                Kind::Pods => scopes::pod_matches(&scope, object),
+                Kind::VolumeClaims => scopes::claim_matches(&scope, object),
+                _ => false,
+            })
+    }
+
+    /// What the object has to say where a quota counts these resources.
+    pub(super) fn constraints(
+        &self,
+        restricted: &BTreeSet<&str>,
+        object: &Value,
+    ) -> Result<(), String> {
+        match self.kind {
+            Kind::Pods => pods::constraints(restricted, object),
+            _ => Ok(()),
+        }
+    }
+
+    /// What the object uses.
+    pub(super) fn usage(&self, object: &Value, request: &Attributes<'_>) -> ResourceList {
+        let mut usage = match self.kind {
+            Kind::Pods => pods::usage(object, request.now),
+            Kind::Services => service_usage(object),
+            Kind::VolumeClaims => claims::volume_usage(object),
+            Kind::ResourceClaims => claims::device_usage(object, request, self.cluster),
+            Kind::Objects => ResourceList::default(),
+        };
+        usage.put(self.count_name.as_str(), Quantity::units(1));
+        if let Some(alias) = self.alias {
+            usage.put(alias, Quantity::units(1));
+        }
+        usage
+    }
+}
+
+/// Node ports are not allocated yet, so what counts is how many there will be.
+fn service_usage(service: &Value) -> ResourceList {
+    let spec = service.at("spec");
+    let ports = spec.list("ports");
+    let kind = spec.text("type");
+    let chosen = ports
+        .iter()
+        .filter(|port| port.int("nodePort").unwrap_or_default() != 0);
+    let node_ports = match kind {
+        "NodePort" => ports.len(),
+        "LoadBalancer" if spec.at("allocateLoadBalancerNodePorts").as_bool() == Some(false) => {
+            chosen.count()
+        }
+        "LoadBalancer" => ports.len(),
+        _ => 0,
+    };
+    let count = |n: usize| Quantity::units(i64::try_from(n).unwrap_or(i64::MAX));
+    let mut usage = ResourceList::default();
+    usage.put("services", Quantity::units(1));
+    usage.put("services.nodeports", count(node_ports));
+    usage.put(
+        "services.loadbalancers",
+        count(usize::from(kind == "LoadBalancer")),
+    );
+    usage
+}

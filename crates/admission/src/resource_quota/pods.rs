@@ -1,0 +1,168 @@
+//! What pods use (upstream: `pkg/quota/v1/evaluator/core/pods.go`).
+
+use crate::pods::{Side, has_pod_level_resources, pod_resources};
+use crate::{Attributes, Operation};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use stowplan_machinery::quantity::Quantity;
+use stowplan_machinery::resources::ResourceList;
+use stowplan_machinery::{View, names};
+
+/// `requests.`, in front of what is counted by its request.
+const REQUESTS: &str = "requests.";
+const DEVICE_CLASS: &str = "deviceclass.resource.kubernetes.io/";
+
+/// An update matters if the pod ceases or begins to be one that ends by itself.
+pub(super) fn changes_scope(request: &Attributes<'_>) -> bool {
+    request.operation == Operation::Update
+        && is_terminating(request.old()) != is_terminating(request.object())
+}
+
+/// A pod that ends by itself: one with a deadline.
+pub(super) fn is_terminating(pod: &Value) -> bool {
+    let deadline = pod.at("spec").int("activeDeadlineSeconds");
+    deadline.is_some_and(|seconds| seconds >= 0)
+}
+
+/// Whether the name is of something that pods use.
+pub(super) fn counts(name: &str) -> bool {
+    matches!(
+        name,
+        "cpu"
+            | "memory"
+            | "ephemeral-storage"
+            | "requests.cpu"
+            | "requests.memory"
+            | "requests.ephemeral-storage"
+            | "limits.cpu"
+            | "limits.memory"
+            | "limits.ephemeral-storage"
+            | "pods"
+    ) || name.starts_with("hugepages-")
+        || name.starts_with("requests.hugepages-")
+        || is_extended_for_quota(name)
+}
+
+pub(super) fn is_extended_for_quota(name: &str) -> bool {
+    let Some(behind) = name.strip_prefix(REQUESTS) else {
+        return false;
+    };
+    !is_native(name) || behind.starts_with(DEVICE_CLASS)
+}
+
+fn is_native(name: &str) -> bool {
+    !name.contains('/') || name.contains("kubernetes.io/")
+}
+
+/// An extended resource as a container asks for it.
+fn is_extended(name: &str) -> bool {
+    let plain = !is_native(name) && !name.starts_with(REQUESTS);
+    let valid = || names::label_key(&format!("{REQUESTS}{name}")).is_empty();
+    name.starts_with(DEVICE_CLASS) || (plain && valid())
+}
+
+/// Where cpu or memory is counted, every container must ask for it, unless the pod does as a whole.
+pub(super) fn constraints(restricted: &BTreeSet<&str>, pod: &Value) -> Result<(), String> {
+    const REQUIRED: [&str; 6] = [
+        "cpu",
+        "memory",
+        "requests.cpu",
+        "requests.memory",
+        "limits.cpu",
+        "limits.memory",
+    ];
+    let spec = pod.at("spec");
+    if has_pod_level_resources(spec) {
+        return Ok(());
+    }
+    let mut missing: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let ordinary = spec.list("containers").iter();
+    for container in ordinary.chain(spec.list("initContainers")) {
+        let resources = container.at("resources");
+        let asks = compute_usage(
+            &ResourceList::of(resources.at("requests")),
+            &ResourceList::of(resources.at("limits")),
+        );
+        let required = restricted.iter().filter(|name| REQUIRED.contains(name));
+        for name in required.filter(|name| !asks.contains_key(**name)) {
+            missing
+                .entry(name)
+                .or_default()
+                .insert(container.text("name"));
+        }
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let parts: Vec<String> = missing
+        .into_iter()
+        .map(|(name, containers)| {
+            let containers: Vec<&str> = containers.into_iter().collect();
+            format!("{name} for: {}", containers.join(","))
+        })
+        .collect();
+    Err(format!("must specify {}", parts.join("; ")))
+}
+
+fn compute_usage(requests: &ResourceList, limits: &ResourceList) -> ResourceList {
+    let mut usage = ResourceList::default();
+    usage.put("pods", Quantity::units(1));
+    for name in ["cpu", "memory", "ephemeral-storage"] {
+        if let Some(request) = requests.get(name) {
+            usage.put(name, request.clone());
+            usage.put(format!("{REQUESTS}{name}"), request.clone());
+        }
+        if let Some(limit) = limits.get(name) {
+            usage.put(format!("limits.{name}"), limit.clone());
+        }
+    }
+    for (name, request) in requests.iter() {
+        let huge = name.starts_with("hugepages-");
+        if huge {
+            usage.put(name.as_str(), request.clone());
+        }
+        if huge || is_extended(name) {
+            usage.put(format!("{REQUESTS}{name}"), request.clone());
+        }
+    }
+    usage
+}
+
+/// What a pod uses; one that has come to its end uses nothing.
+pub(super) fn usage(pod: &Value, now: &str) -> ResourceList {
+    if has_ended(pod, now) {
+        return ResourceList::default();
+    }
+    compute_usage(
+        &pod_resources(pod, Side::Requests, true),
+        &pod_resources(pod, Side::Limits, true),
+    )
+}
+
+fn has_ended(pod: &Value, now: &str) -> bool {
+    if matches!(pod.at("status").text("phase"), "Failed" | "Succeeded") {
+        return true;
+    }
+    let metadata = pod.at("metadata");
+    let deletion = metadata.at("deletionTimestamp").as_str();
+    let grace = metadata.int("deletionGracePeriodSeconds");
+    match (deletion.and_then(seconds), grace, seconds(now)) {
+        // Stuck on its way out: gone from its node, or the node is.
+        (Some(deletion), Some(grace), Some(now)) => now > deletion.saturating_add(grace),
+        _ => false,
+    }
+}
+
+/// Seconds since the epoch of an RFC 3339 time in UTC, as all stored times are.
+fn seconds(time: &str) -> Option<i64> {
+    let number = |range: std::ops::Range<usize>| time.get(range)?.parse::<i64>().ok();
+    let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
+    let (hour, minute, second) = (number(11..13)?, number(14..16)?, number(17..19)?);
+    // Days since the epoch, counting years from March (Howard Hinnant's algorithm).
+    let year = year - i64::from(month <= 2);
+    let era = year.div_euclid(400);
+    let of_era = year.rem_euclid(400);
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
+    Some(days * 86_400 + hour * 3_600 + minute * 60 + second)
+}
