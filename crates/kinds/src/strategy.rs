@@ -56,6 +56,15 @@ pub trait Strategy: Sync {
         None
     }
 
+    /// The strategy of a subresource through which the object itself is written: `status`,
+    /// `resize`, `ephemeralcontainers`, `finalize`.
+    fn subresource(&self, name: &str) -> Option<&'static dyn Strategy> {
+        match name {
+            "status" => self.status(),
+            _ => None,
+        }
+    }
+
     /// Field paths that a write through this strategy never owns in managedFields: `status` for
     /// the object itself, `spec` for its status (upstream: `GetResetFields`).
     fn reset_fields(&self) -> &'static [&'static [&'static str]] {
