@@ -1,4 +1,4 @@
-//! Repository chores: `cargo xtask tidy`, `cargo xtask schema`.
+//! Repository chores: `cargo xtask` lists them.
 
 use std::process::ExitCode;
 
@@ -37,11 +37,29 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
+        Some("apicases") => apicases(),
         _ => {
             eprintln!(
-                "Usage: cargo xtask COMMAND\n\n  kubernetes  builds the real Kubernetes to compare with, and prints its folder\n  schema      generates the tables of crates/schema with Go from the module proxy\n  tidy        checks crate boundaries, licences, duplicate versions and sources"
+                "Usage: cargo xtask COMMAND\n\n  apicases    replays recorded API conversations and compares every answer\n  kubernetes  builds the real Kubernetes to compare with, and prints its folder\n  schema      generates the tables of crates/schema with Go from the module proxy\n  tidy        checks crate boundaries, licences, duplicate versions and sources"
             );
             ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs the replayer, which is a crate of its own: chores need not build the server.
+fn apicases() -> ExitCode {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let status = std::process::Command::new(cargo)
+        .args(["run", "--quiet", "--package", "stowplan-apicases", "--"])
+        .args(std::env::args_os().skip(2))
+        .status();
+    match status {
+        Ok(status) if status.success() => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("cannot run cargo: {error}");
+            ExitCode::FAILURE
         }
     }
 }

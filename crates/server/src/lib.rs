@@ -1,1 +1,26 @@
-//! The embedded Kubernetes API.
+//! The embedded Kubernetes API server.
+//!
+//! [`Api`] answers `http::Request`s; nothing in it knows of sockets. What a request goes through:
+//! `api` (who asks, body) → `dispatch` (which resource, which verb) → `verbs` (the steps of that
+//! verb, in upstream's order) → `storage` (objects as bytes under keys).
+
+// Options and times that the verbs to come will read.
+#![allow(dead_code)]
+
+mod answer;
+mod api;
+mod clock;
+mod decode;
+mod dispatch;
+pub mod env;
+mod negotiate;
+mod request;
+mod resource;
+mod storage;
+mod transform;
+mod verbs;
+mod yaml;
+
+pub use answer::Answer;
+pub use api::{Api, Config};
+pub use request::User;

@@ -69,6 +69,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("stowplan-transport", &["stowplan-access"]),
+    ("stowplan-apicases", &["stowplan-base", "stowplan-server"]),
     ("xtask", &[]),
 ];
 

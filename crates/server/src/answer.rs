@@ -1,0 +1,86 @@
+//! Writing answers.
+
+use crate::negotiate::{Format, Output};
+use axum::body::Body;
+use bytes::Bytes;
+use http::{HeaderValue, Response, header};
+use serde_json::Value;
+use stowplan_machinery::Status;
+
+/// An HTTP answer.
+pub type Answer = Response<Body>;
+
+/// Bytes of some type.
+pub(crate) fn bytes(code: u16, content_type: &str, body: impl Into<Bytes>) -> Answer {
+    let mut answer = Response::new(Body::from(body.into()));
+    *answer.status_mut() =
+        http::StatusCode::from_u16(code).unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
+    if let Ok(value) = HeaderValue::from_str(content_type) {
+        answer.headers_mut().insert(header::CONTENT_TYPE, value);
+    }
+    answer
+}
+
+/// An object in the form that was negotiated.
+pub(crate) fn object(code: u16, object: &Value, output: Output) -> Answer {
+    match output.format {
+        Format::Json => {
+            let encode = match output.pretty {
+                true => serde_json::to_vec_pretty,
+                false => serde_json::to_vec,
+            };
+            bytes(code, "application/json", encode(object).unwrap_or_default())
+        }
+        Format::Yaml => bytes(code, "application/yaml", crate::yaml::write(object)),
+    }
+}
+
+/// JSON that is ready.
+pub(crate) fn json(code: u16, body: Vec<u8>, output: Output) -> Answer {
+    if output.format == Format::Json && !output.pretty {
+        return bytes(code, "application/json", body);
+    }
+    object(
+        code,
+        &serde_json::from_slice(&body).unwrap_or_default(),
+        output,
+    )
+}
+
+/// A failure.
+pub(crate) fn failure(status: &Status, output: Output) -> Answer {
+    let mut answer = object(status.code, &status.to_json(), output);
+    let seconds = status.details.as_ref().map_or(0, |d| d.retry_after_seconds);
+    if seconds > 0 {
+        answer
+            .headers_mut()
+            .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    answer
+}
+
+/// Adds `Warning` headers. Upstream: `filters/warning.go` and `util/net.NewWarningHeader`.
+pub(crate) fn add_warnings(answer: &mut Answer, warnings: &[String]) {
+    /// Beyond so many characters in all, each text is cut.
+    const TOTAL_MAX: usize = 4 * 1024;
+    const EACH_MAX: usize = 256;
+    let cut = warnings.iter().map(String::len).sum::<usize>() > TOTAL_MAX;
+    let mut written = 0;
+    for text in warnings {
+        let text = match text.char_indices().nth(EACH_MAX) {
+            Some((end, _)) if cut => &text[..end],
+            _ => text,
+        };
+        if text.contains(|c: char| c.is_control()) {
+            continue;
+        }
+        let quoted = text.replace('\\', "\\\\").replace('"', "\\\"");
+        written += text.len();
+        if written > TOTAL_MAX {
+            break;
+        }
+        if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{quoted}\"")) {
+            answer.headers_mut().append(header::WARNING, value);
+        }
+    }
+}

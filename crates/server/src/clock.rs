@@ -1,0 +1,90 @@
+//! Times as the API prints them.
+
+use stowplan_base::Time;
+
+/// `metav1.Time`: RFC 3339 in UTC, to the second.
+pub(crate) fn seconds(time: Time) -> String {
+    let (date, second) = split(time);
+    format!("{date}T{}Z", clock(second))
+}
+
+/// `metav1.MicroTime`: with six digits after the second.
+pub(crate) fn micros(time: Time) -> String {
+    let (date, second) = split(time);
+    let micros = time.as_nanos().rem_euclid(1_000_000_000) / 1_000;
+    format!("{date}T{}.{micros:06}Z", clock(second))
+}
+
+/// Reads what [`seconds`] and [`micros`] write: whole seconds since the epoch.
+pub(crate) fn parse_seconds(text: &str) -> Option<i64> {
+    let number = |range: std::ops::Range<usize>| text.get(range)?.parse::<i64>().ok();
+    let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
+    let (hour, minute, second) = (number(11..13)?, number(14..16)?, number(17..19)?);
+    Some(days_from_civil(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second)
+}
+
+fn split(time: Time) -> (String, i64) {
+    let seconds = time.as_nanos().div_euclid(1_000_000_000);
+    let (year, month, day) = civil_from_days(seconds.div_euclid(86_400));
+    (
+        format!("{year:04}-{month:02}-{day:02}"),
+        seconds.rem_euclid(86_400),
+    )
+}
+
+fn clock(second: i64) -> String {
+    format!(
+        "{:02}:{:02}:{:02}",
+        second / 3_600,
+        second / 60 % 60,
+        second % 60
+    )
+}
+
+/// The date of a day counted from 1970-01-01 (Howard Hinnant's algorithm).
+fn civil_from_days(days: i64) -> (i64, i64, i64) {
+    let days = days + 719_468;
+    let era = days.div_euclid(146_097);
+    let of_era = days.rem_euclid(146_097);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 {
+        month_from_march + 3
+    } else {
+        month_from_march - 9
+    };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    (year, month, day)
+}
+
+fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
+    let year = year - i64::from(month <= 2);
+    let era = year.div_euclid(400);
+    let year_of_era = year.rem_euclid(400);
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + of_year;
+    era * 146_097 + of_era - 719_468
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_print_and_read_back() {
+        for (secs, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_399, "2000-02-28T23:59:59Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (1_767_323_045, "2026-01-02T03:04:05Z"),
+        ] {
+            assert_eq!(seconds(Time::from_secs(secs)), text);
+            assert_eq!(parse_seconds(text), Some(secs));
+        }
+        let time = Time::from_nanos(1_500_000_000);
+        assert_eq!(micros(time), "1970-01-01T00:00:01.500000Z");
+        assert_eq!(parse_seconds("yesterday"), None);
+    }
+}

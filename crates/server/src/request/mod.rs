@@ -1,0 +1,111 @@
+//! A request as the handlers see it.
+
+mod info;
+pub(crate) mod options;
+mod query;
+
+use crate::resource::Resource;
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+use std::sync::Mutex;
+use stowplan_kinds::Strategy;
+use stowplan_machinery::meta::GroupResource;
+
+pub(crate) use info::Info;
+pub(crate) use query::Query;
+pub(crate) use query::unescape;
+
+/// Who asks.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct User {
+    /// `admin`, `system:serviceaccount:default:default`
+    pub name: String,
+    /// The groups, `system:authenticated` included.
+    pub groups: Vec<String>,
+}
+
+/// A request, its body read.
+pub(crate) struct Request {
+    pub(crate) method: Method,
+    pub(crate) info: Info,
+    pub(crate) query: Query,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+    pub(crate) user: User,
+    warnings: Mutex<Vec<String>>,
+}
+
+impl Request {
+    pub(crate) fn new(
+        method: Method,
+        info: Info,
+        query: Query,
+        headers: HeaderMap,
+        user: User,
+    ) -> Self {
+        Self {
+            method,
+            info,
+            query,
+            headers,
+            body: Bytes::new(),
+            user,
+            warnings: Mutex::default(),
+        }
+    }
+
+    /// The header as text; empty if it is missing.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        let value = self.headers.get(name);
+        value.and_then(|v| v.to_str().ok()).unwrap_or_default()
+    }
+
+    /// Tells the client something that does not keep its request from succeeding. What has been
+    /// said is not said twice.
+    pub(crate) fn warn(&self, text: impl Into<String>) {
+        let text = text.into();
+        let mut warnings = self
+            .warnings
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        if !warnings.contains(&text) {
+            warnings.push(text);
+        }
+    }
+
+    /// What has been told so far.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let warnings = self.warnings.lock();
+        warnings.map(|w| w.clone()).unwrap_or_default()
+    }
+}
+
+/// The resource that a request is about, and which object of it.
+#[derive(Clone)]
+pub(crate) struct Target {
+    pub(crate) resource: Resource,
+    pub(crate) subresource: String,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+}
+
+impl Target {
+    /// What "not found" and "conflict" name.
+    pub(crate) fn group_resource(&self) -> GroupResource {
+        self.resource.group_resource()
+    }
+
+    /// The strategy of the object or of its subresource.
+    pub(crate) fn strategy(&self) -> &dyn Strategy {
+        let own = self.resource.strategy();
+        match self.subresource.as_str() {
+            "" => own,
+            _ => own.status().unwrap_or(own),
+        }
+    }
+
+    /// Where the object is kept.
+    pub(crate) fn key(&self) -> String {
+        crate::storage::key(&self.resource, &self.namespace, &self.name)
+    }
+}

@@ -1,0 +1,113 @@
+//! What is served: built-in kinds and those that CustomResourceDefinitions add.
+
+use std::sync::Arc;
+use stowplan_kinds::columns::Columns;
+use stowplan_kinds::{Fields, Kind, Strategy, Subresource, table};
+use stowplan_machinery::meta::{GroupKind, GroupResource};
+
+/// One resource in one version.
+#[derive(Clone)]
+pub(crate) struct Resource(Definition);
+
+#[derive(Clone)]
+enum Definition {
+    BuiltIn(&'static Kind),
+}
+
+macro_rules! fields {
+    ($($(#[$doc:meta])* $name:ident: $t:ty = $built_in:expr;)*) => {$(
+        $(#[$doc])*
+        pub(crate) fn $name(&self) -> $t {
+            match &self.0 {
+                Definition::BuiltIn(kind) => ($built_in)(kind),
+            }
+        }
+    )*};
+}
+
+impl Resource {
+    fields! {
+        /// Empty for the core group.
+        group: &str = |k: &&'static Kind| k.group;
+        /// `v1`
+        version: &str = |k: &&'static Kind| k.version;
+        /// `Deployment`
+        kind: &str = |k: &&'static Kind| k.kind;
+        /// `deployments`
+        plural: &str = |k: &&'static Kind| k.plural;
+        /// `apps/v1`
+        api_version: String = |k: &&'static Kind| k.api_version();
+        /// `deployments.apps`
+        group_resource: GroupResource = |k: &&'static Kind| k.group_resource();
+        /// `Deployment.apps`
+        group_kind: GroupKind = |k: &&'static Kind| k.group_kind();
+        /// Whether its objects live in namespaces.
+        namespaced: bool = |k: &&'static Kind| k.namespaced();
+        /// The behaviour of the kind.
+        strategy: &dyn Strategy = |k: &&'static Kind| k.strategy;
+        /// The kind in the table, unless it is a custom resource.
+        built_in: Option<&'static Kind> = |k: &&'static Kind| Some(*k);
+        /// What a field selector may ask for.
+        selectable: &Fields = |k: &&'static Kind| k.fields;
+        /// How `kubectl get` shows it.
+        columns: &Columns = |k: &&'static Kind| k.columns;
+        /// Whether a CustomResourceDefinition made it.
+        is_custom: bool = |_: &&'static Kind| false;
+    }
+
+    /// Whether the resource itself can be asked to do this.
+    pub(crate) fn has_verb(&self, verb: &str) -> bool {
+        match &self.0 {
+            Definition::BuiltIn(kind) => kind.verbs.contains(&verb),
+        }
+    }
+
+    /// Whether an object that is being deleted goes with its last finalizer. Namespaces have a second
+    /// list of them.
+    pub(crate) fn deletes_when_finalized(&self, object: &serde_json::Value) -> bool {
+        use stowplan_machinery::View;
+        self.plural() != "namespaces" || object.at("spec").list("finalizers").is_empty()
+    }
+
+    /// What hangs below an object.
+    pub(crate) fn subresource(&self, name: &str) -> Option<&'static Subresource> {
+        match &self.0 {
+            Definition::BuiltIn(kind) => kind.subresource(name),
+        }
+    }
+}
+
+/// All resources of the moment.
+#[derive(Clone, Default)]
+pub(crate) struct Resources {
+    custom: Arc<Vec<Resource>>,
+}
+
+impl Resources {
+    /// The resource that a URL names.
+    pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<Resource> {
+        if let Some(kind) = table::by_resource(group, version, plural) {
+            return Some(Resource(Definition::BuiltIn(kind)));
+        }
+        let found =
+            |r: &&Resource| r.group() == group && r.version() == version && r.plural() == plural;
+        self.custom.iter().find(found).cloned()
+    }
+
+    /// The resource of a group, in whatever version.
+    pub(crate) fn by_group(&self, group: &str, plural: &str) -> Option<Resource> {
+        let found = |k: &&&Kind| k.group == group && k.plural == plural;
+        if let Some(kind) = table::KINDS.iter().find(found) {
+            return Some(Resource(Definition::BuiltIn(kind)));
+        }
+        let found = |r: &&Resource| r.group() == group && r.plural() == plural;
+        self.custom.iter().find(found).cloned()
+    }
+
+    /// Whether anything of that group, or of that group and version, is served.
+    pub(crate) fn serves(&self, group: &str, version: Option<&str>) -> bool {
+        let fits = |g: &str, v: &str| g == group && version.is_none_or(|version| v == version);
+        table::KINDS.iter().any(|k| fits(k.group, k.version))
+            || self.custom.iter().any(|r| fits(r.group(), r.version()))
+    }
+}

@@ -1,0 +1,217 @@
+//! Objects in the store: keys, bytes, and the way back.
+//!
+//! An object is kept as the JSON that clients see, with `apiVersion`, `kind` and `metadata` first and
+//! without `metadata.resourceVersion`, which is the revision of its entry and is put in when it is
+//! read. So an object that nobody has to look into goes from the store to the wire as bytes.
+
+mod standin;
+
+use crate::resource::Resource;
+use bytes::Bytes;
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use stowplan_machinery::lookup::Lookup;
+use stowplan_machinery::{Edit, View};
+
+pub(crate) use standin::{Conflict, Entry, Expect, Op, Store};
+
+/// The key of an object, or of all objects of a namespace (empty `name`), or of all (both empty).
+/// Upstream's keys, because error messages show them.
+pub(crate) fn key(resource: &Resource, namespace: &str, name: &str) -> String {
+    let mut key = prefix(resource);
+    if !namespace.is_empty() {
+        key.push_str(namespace);
+        key.push('/');
+    }
+    key.push_str(name);
+    key
+}
+
+/// Upstream: `DefaultStorageFactory` and its special prefixes (`kubeapiserver/default_storage_factory_builder.go`).
+fn prefix(resource: &Resource) -> String {
+    if resource.is_custom() {
+        return format!("/registry/{}/{}/", resource.group(), resource.plural());
+    }
+    let folder = match (resource.group(), resource.plural()) {
+        ("", "replicationcontrollers") => "controllers",
+        ("", "endpoints") => "services/endpoints",
+        ("", "services") => "services/specs",
+        ("", "nodes") => "minions",
+        ("networking.k8s.io", "ingresses") => "ingress",
+        (group @ "apiextensions.k8s.io", plural) => {
+            return format!("/registry/{group}/{plural}/");
+        }
+        (_, plural) => plural,
+    };
+    format!("/registry/{folder}/")
+}
+
+/// The bytes to keep of an object.
+pub(crate) fn encode(object: &Value) -> Bytes {
+    static EMPTY: Value = Value::Null;
+    let mut out = Vec::with_capacity(1024);
+    let field = |out: &mut Vec<u8>, separator: &str, name: &str, value: &Value| {
+        out.extend_from_slice(separator.as_bytes());
+        // Writing JSON to memory does not fail.
+        let _ = serde_json::to_writer(&mut *out, name);
+        out.push(b':');
+        let _ = serde_json::to_writer(&mut *out, value);
+    };
+    let fields = object.as_object();
+    let get = |name: &str| fields.and_then(|f| f.get(name)).unwrap_or(&EMPTY);
+    field(&mut out, "{", "apiVersion", get("apiVersion"));
+    field(&mut out, ",", "kind", get("kind"));
+    out.extend_from_slice(METADATA);
+    let mut separator = "";
+    for (name, value) in get("metadata").as_object().into_iter().flatten() {
+        if name != "resourceVersion" {
+            field(&mut out, separator, name, value);
+            separator = ",";
+        }
+    }
+    out.push(b'}');
+    for (name, value) in fields.into_iter().flatten() {
+        if !matches!(name.as_str(), "apiVersion" | "kind" | "metadata") {
+            field(&mut out, ",", name, value);
+        }
+    }
+    out.push(b'}');
+    Bytes::from(out)
+}
+
+const METADATA: &[u8] = b",\"metadata\":{";
+
+/// Where an entry's `,"metadata":{` begins.
+fn metadata_at(value: &[u8]) -> usize {
+    let found = value.windows(METADATA.len()).position(|w| w == METADATA);
+    found.unwrap_or(value.len().saturating_sub(METADATA.len()))
+}
+
+/// Appends the object as clients see it.
+pub(crate) fn write_object(out: &mut Vec<u8>, entry: &Entry) {
+    let at = metadata_at(&entry.value);
+    out.extend_from_slice(&entry.value[..at]);
+    out.push(b',');
+    write_rest(out, entry, at);
+}
+
+/// Appends the object without `apiVersion` and `kind`, as it stands in a list.
+pub(crate) fn write_item(out: &mut Vec<u8>, entry: &Entry) {
+    out.push(b'{');
+    write_rest(out, entry, metadata_at(&entry.value));
+}
+
+fn write_rest(out: &mut Vec<u8>, entry: &Entry, at: usize) {
+    out.extend_from_slice(b"\"metadata\":{\"resourceVersion\":\"");
+    out.extend_from_slice(entry.mod_revision.to_string().as_bytes());
+    let rest = &entry.value[at + METADATA.len()..];
+    out.extend_from_slice(if rest.first() == Some(&b'}') {
+        b"\""
+    } else {
+        b"\","
+    });
+    out.extend_from_slice(rest);
+}
+
+/// The object in an entry; made once and shared.
+pub(crate) fn object(entry: &Entry) -> Arc<Value> {
+    entry.decoded(|bytes| {
+        let mut object = serde_json::from_slice(bytes).unwrap_or(Value::Object(Map::new()));
+        set_revision(&mut object, entry.mod_revision);
+        object
+    })
+}
+
+/// Puts a revision into `metadata.resourceVersion`.
+pub(crate) fn set_revision(object: &mut Value, revision: u64) {
+    object
+        .at_mut("metadata")
+        .set("resourceVersion", revision.to_string());
+}
+
+/// The revision in `metadata.resourceVersion`; absent is 0. Upstream: `APIObjectVersioner`.
+pub(crate) fn revision_of(object: &Value) -> Result<u64, String> {
+    match object.at("metadata").text("resourceVersion") {
+        "" => Ok(0),
+        text => parse_revision(text),
+    }
+}
+
+/// A revision as text; the error is Go's.
+pub(crate) fn parse_revision(text: &str) -> Result<u64, String> {
+    let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let why = match text.parse() {
+        Ok(revision) if digits => return Ok(revision),
+        Err(_) if digits => "value out of range",
+        _ => "invalid syntax",
+    };
+    let quoted = stowplan_machinery::go::quote(text);
+    Err(format!("strconv.ParseUint: parsing {quoted}: {why}"))
+}
+
+/// The store as admission and access checks see it.
+pub(crate) struct Cluster<'a>(pub(crate) &'a crate::Api);
+
+impl Lookup for Cluster<'_> {
+    fn get(&self, group: &str, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>> {
+        let resource = self.0.resources().by_group(group, resource)?;
+        let entry = self.0.store().get(&key(&resource, namespace, name))?;
+        Some(object(&entry))
+    }
+
+    fn list(&self, group: &str, resource: &str, namespace: &str) -> Vec<Arc<Value>> {
+        let Some(resource) = self.0.resources().by_group(group, resource) else {
+            return Vec::new();
+        };
+        let prefix = key(&resource, namespace, "");
+        let page = self.0.store().range(&prefix, None, None, 0);
+        page.entries.iter().map(|entry| object(entry)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[tokio::test]
+    async fn an_object_comes_back_with_its_revision() {
+        let store = Store::new();
+        let kept = json!({
+            "apiVersion": "v1", "binaryData": {"a": "b"}, "kind": "ConfigMap",
+            "metadata": {"name": "a", "resourceVersion": "77"}
+        });
+        let op = Op {
+            key: "/a".to_owned(),
+            expect: Expect::Absent,
+            value: Some(encode(&kept)),
+        };
+        let revision = store.commit(vec![op]).await.unwrap_or_default();
+        let entry = store.get("/a").expect("was put");
+        let mut wanted = kept;
+        set_revision(&mut wanted, revision);
+        assert_eq!(*object(&entry), wanted);
+        let mut wire = Vec::new();
+        write_object(&mut wire, &entry);
+        assert_eq!(serde_json::from_slice::<Value>(&wire).ok(), Some(wanted));
+        let mut item = Vec::new();
+        write_item(&mut item, &entry);
+        let item: Value = serde_json::from_slice(&item).expect("JSON");
+        assert_eq!(item.at("kind"), &Value::Null);
+        assert_eq!(item.at("metadata").text("name"), "a");
+    }
+
+    #[test]
+    fn revisions_are_numbers() {
+        assert_eq!(parse_revision("12"), Ok(12));
+        for (text, why) in [
+            ("abc", "invalid syntax"),
+            ("-1", "invalid syntax"),
+            ("+1", "invalid syntax"),
+            ("99999999999999999999", "value out of range"),
+        ] {
+            let error = parse_revision(text).unwrap_err();
+            assert!(error.ends_with(why), "{error}");
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! POST.
+
+use super::Write;
+use super::write::wipe;
+use crate::answer::Answer;
+use crate::api::Api;
+use crate::request::options::WriteOptions;
+use crate::request::{Request, Target};
+use crate::{decode, negotiate, transform};
+use stowplan_machinery::{Status, View};
+
+/// Upstream: `endpoints/handlers/create.go`.
+pub(crate) async fn create(
+    api: &Api,
+    request: &Request,
+    mut target: Target,
+) -> Result<Answer, Status> {
+    let output = negotiate::output(request)?;
+    let encoding = decode::encoding(request)?;
+    let options = WriteOptions::read(request, "CreateOptions")?;
+    let mut object = decode::body(request, &target, encoding, options.field_validation)?;
+    wipe(&mut object);
+    if target.name.is_empty() {
+        let name = object.at("metadata").text("name");
+        name.clone_into(&mut target.name);
+    }
+    let strategy = target.resource.strategy();
+    strategy.set_defaults(&mut object);
+    let write = Write {
+        api,
+        request,
+        target: &target,
+        options: &options,
+        strategy,
+    };
+    let object = write.create(object).await?;
+    transform::object(api, request, &target, 201, &object, output)
+}

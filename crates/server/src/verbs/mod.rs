@@ -1,0 +1,13 @@
+//! What can be done to objects.
+
+pub(crate) mod collection;
+pub(crate) mod create;
+pub(crate) mod delete;
+pub(crate) mod get;
+pub(crate) mod list;
+pub(crate) mod patch;
+pub(crate) mod update;
+pub(crate) mod watch;
+mod write;
+
+pub(crate) use write::Write;

@@ -1,0 +1,441 @@
+//! What creating and changing have in common: the steps between a decoded object and the store.
+//!
+//! Upstream: `k8s.io/apiserver/pkg/registry/generic/registry/store.go` and `registry/rest`.
+
+use crate::api::Api;
+use crate::clock;
+use crate::request::options::WriteOptions;
+use crate::request::{Request, Target};
+use crate::storage::{self, Cluster, Conflict, Expect, Op};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use stowplan_kinds::common::metadata;
+use stowplan_kinds::{Context, Strategy};
+use stowplan_machinery::field::{Error, ErrorList, Path};
+use stowplan_machinery::meta::GroupKind;
+use stowplan_machinery::{Edit, Status, View, names};
+
+/// How often a generated name is tried before the client hears of it.
+const NAME_ATTEMPTS: usize = 8;
+
+/// What upstream says when the object is no longer what the client had read.
+const STALE: &str =
+    "the object has been modified; please apply your changes to the latest version and try again";
+
+/// One request to create or change one object.
+pub(crate) struct Write<'a> {
+    pub(crate) api: &'a Api,
+    pub(crate) request: &'a Request,
+    pub(crate) target: &'a Target,
+    pub(crate) options: &'a WriteOptions,
+    /// The kind's own strategy, or that of the subresource.
+    pub(crate) strategy: &'a dyn Strategy,
+}
+
+/// What became of a write.
+pub(crate) struct Written {
+    pub(crate) object: Value,
+    pub(crate) created: bool,
+}
+
+/// Makes the new object out of the present one (null if there is none).
+pub(crate) type Make<'m> = &'m (dyn Fn(&Value) -> Result<Value, Status> + Send + Sync);
+
+impl Write<'_> {
+    fn now(&self) -> String {
+        clock::seconds(self.api.env().now())
+    }
+
+    /// Creates an object that has been decoded and defaulted.
+    pub(crate) async fn create(&self, mut object: Value) -> Result<Value, Status> {
+        self.check_namespace(&mut object)?;
+        self.dedup_owners(&mut object, false);
+        self.own_fields(&mut object, &Value::Null);
+        self.admit(&mut object, &Value::Null)?;
+        self.dedup_owners(&mut object, true);
+        let metadata = object.at("metadata");
+        let generated = metadata.text("name").is_empty() && metadata.has("generateName");
+        let mut attempts = if generated { NAME_ATTEMPTS } else { 1 };
+        loop {
+            attempts -= 1;
+            match self.create_once(object.clone()).await {
+                Err(status) if attempts > 0 && status.reason == "AlreadyExists" => {}
+                outcome => return outcome,
+            }
+        }
+    }
+
+    async fn create_once(&self, mut object: Value) -> Result<Value, Status> {
+        self.begin(&mut object);
+        self.before_create(&mut object)?;
+        self.validate_admission(&object, &Value::Null)?;
+        if !object.at("metadata").text("resourceVersion").is_empty() {
+            return Err(Status::plain_error(
+                "resourceVersion should not be set on objects to be created",
+            ));
+        }
+        let name = object.at("metadata").text("name").to_owned();
+        let key = storage::key(&self.target.resource, &self.target.namespace, &name);
+        let exists = |existing: Option<Arc<Value>>| {
+            let mut status = Status::already_exists(&self.target.group_resource(), &name);
+            if existing.is_some_and(|e| e.at("metadata").has("deletionTimestamp")) {
+                status.message = format!("object is being deleted: {}", status.message);
+            }
+            status
+        };
+        let present = |key: &str| self.api.store().get(key).map(|e| storage::object(&e));
+        if self.options.dry_run {
+            return match present(&key) {
+                Some(existing) => Err(exists(Some(existing))),
+                None => Ok(object),
+            };
+        }
+        let op = Op {
+            key: key.clone(),
+            expect: Expect::Absent,
+            value: Some(storage::encode(&object)),
+        };
+        match self.api.store().commit(vec![op]).await {
+            Ok(revision) => {
+                storage::set_revision(&mut object, revision);
+                Ok(object)
+            }
+            Err(_) => Err(exists(present(&key))),
+        }
+    }
+
+    /// Fills in what the server decides: `FillObjectMetaSystemFields` and the generated name.
+    fn begin(&self, object: &mut Value) {
+        let metadata = object.at_mut("metadata");
+        metadata.set("creationTimestamp", self.now());
+        metadata.set("uid", self.api.env().uid());
+        let prefix = metadata.text("generateName");
+        if metadata.text("name").is_empty() && !prefix.is_empty() {
+            /// What is left of 63 characters for the client's part.
+            const PREFIX_MAX: usize = 58;
+            let prefix: String = prefix.chars().take(PREFIX_MAX).collect();
+            metadata.set("name", prefix + &self.api.env().suffix());
+        }
+    }
+
+    /// Upstream: `rest.BeforeCreate`.
+    fn before_create(&self, object: &mut Value) -> Result<(), Status> {
+        self.check_namespace(object)?;
+        let now = self.now();
+        let cluster = Cluster(self.api);
+        let cx = Context {
+            now: &now,
+            cluster: &cluster,
+        };
+        if self.strategy.counts_generations() {
+            object.at_mut("metadata").set("generation", 1);
+        }
+        self.strategy.prepare_for_create(object, &cx);
+        let mut errors = self.strategy.validate(object, &cx);
+        if errors.is_empty() {
+            errors = metadata::validate(
+                object.at("metadata"),
+                self.target.resource.namespaced(),
+                &names::path_segment,
+                &Path::new("metadata"),
+            );
+        }
+        if !errors.is_empty() {
+            return Err(self.invalid(object, &errors));
+        }
+        for warning in self.strategy.warnings(object, None) {
+            self.request.warn(warning);
+        }
+        Ok(())
+    }
+
+    fn invalid(&self, object: &Value, errors: &ErrorList) -> Status {
+        let kind = self.target.resource.group_kind();
+        Status::invalid(&kind, object.at("metadata").text("name"), errors)
+    }
+
+    /// Changes an object, or creates it where the kind (or `force_create`) lets a change do so.
+    /// `uid` is a precondition.
+    pub(crate) async fn update(
+        &self,
+        make: Make<'_>,
+        uid: Option<&str>,
+        force_create: bool,
+    ) -> Result<Written, Status> {
+        let key = self.target.key();
+        let may_create = force_create || self.strategy.allow_create_on_update();
+        loop {
+            let entry = self.api.store().get(&key);
+            let Some(entry) = entry else {
+                if !may_create {
+                    let resource = self.target.group_resource();
+                    return Err(Status::not_found(&resource, &self.target.name));
+                }
+                self.check_uid(uid, "")?;
+                match self.create_by_update(make).await? {
+                    Some(object) => {
+                        return Ok(Written {
+                            object,
+                            created: true,
+                        });
+                    }
+                    None => continue,
+                }
+            };
+            let existing = storage::object(&entry);
+            self.check_uid(uid, existing.at("metadata").text("uid"))?;
+            let object = self.change(make, &existing)?;
+            if let Some(object) = self.store_change(&entry, &existing, object).await? {
+                return Ok(Written {
+                    object,
+                    created: false,
+                });
+            }
+        }
+    }
+
+    /// Upstream: `storage.Preconditions.Check`.
+    fn check_uid(&self, wanted: Option<&str>, found: &str) -> Result<(), Status> {
+        match wanted {
+            Some(uid) if uid != found => {
+                let key = self.target.key();
+                Err(Status::conflict(
+                    &self.target.group_resource(),
+                    &self.target.name,
+                    format!(
+                        "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, \
+                         AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {found}"
+                    ),
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    async fn create_by_update(&self, make: Make<'_>) -> Result<Option<Value>, Status> {
+        let mut object = make(&Value::Null)?;
+        storage::revision_of(&object).map_err(Status::plain_error)?;
+        self.own_fields(&mut object, &Value::Null);
+        self.admit(&mut object, &Value::Null)?;
+        self.dedup_owners(&mut object, true);
+        self.begin(&mut object);
+        self.before_create(&mut object)?;
+        self.validate_admission(&object, &Value::Null)?;
+        object.at_mut("metadata").unset("resourceVersion");
+        if self.options.dry_run {
+            return Ok(Some(object));
+        }
+        let op = Op {
+            key: self.target.key(),
+            expect: Expect::Absent,
+            value: Some(storage::encode(&object)),
+        };
+        match self.api.store().commit(vec![op]).await {
+            Ok(revision) => {
+                storage::set_revision(&mut object, revision);
+                Ok(Some(object))
+            }
+            Err(Conflict { .. }) => Ok(None),
+        }
+    }
+
+    /// The new object out of the existing one, checked and ready to be stored.
+    fn change(&self, make: Make<'_>, existing: &Value) -> Result<Value, Status> {
+        let mut object = make(existing)?;
+        self.own_fields(&mut object, existing);
+        self.admit(&mut object, existing)?;
+        self.dedup_owners(&mut object, true);
+        let given = storage::revision_of(&object).map_err(Status::plain_error)?;
+        let present = storage::revision_of(existing).unwrap_or_default();
+        let name = &self.target.name;
+        if given == 0 && self.strategy.allow_unconditional_update() {
+            storage::set_revision(&mut object, present);
+        } else if given == 0 {
+            let resource = self.target.group_resource();
+            let kind = GroupKind::new(resource.group, resource.resource);
+            let errors = vec![Error::invalid(
+                &Path::new("metadata").child("resourceVersion"),
+                0i64,
+                "must be specified for an update",
+            )];
+            return Err(Status::invalid(&kind, name, &errors));
+        } else if given != present {
+            return Err(Status::conflict(&self.target.group_resource(), name, STALE));
+        }
+        self.before_update(&mut object, existing)?;
+        self.keep_times(&mut object, existing);
+        self.validate_admission(&object, existing)?;
+        Ok(object)
+    }
+
+    /// Upstream: `rest.BeforeUpdate`.
+    fn before_update(&self, object: &mut Value, existing: &Value) -> Result<(), Status> {
+        self.check_namespace(object)?;
+        let now = self.now();
+        let cluster = Cluster(self.api);
+        let cx = Context {
+            now: &now,
+            cluster: &cluster,
+        };
+        let old = existing.at("metadata");
+        copy(object.at_mut("metadata"), old, "generation");
+        self.strategy.prepare_for_update(object, existing, &cx);
+        let metadata = object.at_mut("metadata");
+        if metadata.text("uid").is_empty() {
+            copy(metadata, old, "uid");
+        }
+        if old.has("creationTimestamp") {
+            copy(metadata, old, "creationTimestamp");
+        }
+        if old.has("deletionTimestamp") {
+            copy(metadata, old, "deletionTimestamp");
+        }
+        if old.has("deletionGracePeriodSeconds") && !metadata.has("deletionGracePeriodSeconds") {
+            copy(metadata, old, "deletionGracePeriodSeconds");
+        }
+        let place = Path::new("metadata");
+        let namespaced = self.target.resource.namespaced();
+        let metadata = object.at("metadata");
+        let mut errors = metadata::validate(metadata, namespaced, &names::path_segment, &place);
+        errors.extend(metadata::validate_update(metadata, old, &place));
+        errors.extend(self.strategy.validate_update(object, existing, &cx));
+        if !errors.is_empty() {
+            return Err(self.invalid(object, &errors));
+        }
+        for warning in self.strategy.warnings(object, Some(existing)) {
+            self.request.warn(warning);
+        }
+        Ok(())
+    }
+
+    /// Stores a change, or removes the object if the change took its last finalizer away. `None` if
+    /// somebody else was quicker.
+    async fn store_change(
+        &self,
+        entry: &storage::Entry,
+        existing: &Value,
+        mut object: Value,
+    ) -> Result<Option<Value>, Status> {
+        let old = existing.at("metadata");
+        let gone = old.has("deletionTimestamp")
+            && object.at("metadata").list("finalizers").is_empty()
+            && old.int("deletionGracePeriodSeconds").unwrap_or_default() == 0
+            && self.target.resource.deletes_when_finalized(&object);
+        if self.options.dry_run {
+            return Ok(Some(object));
+        }
+        if !gone && object == *existing {
+            return Ok(Some(object));
+        }
+        let op = Op {
+            key: self.target.key(),
+            expect: Expect::Revision(entry.mod_revision),
+            value: (!gone).then(|| storage::encode(&object)),
+        };
+        match self.api.store().commit(vec![op]).await {
+            Ok(revision) => {
+                if !gone {
+                    storage::set_revision(&mut object, revision);
+                }
+                Ok(Some(object))
+            }
+            Err(Conflict { .. }) => Ok(None),
+        }
+    }
+
+    /// Upstream: `rest.EnsureObjectNamespaceMatchesRequestNamespace`.
+    pub(crate) fn check_namespace(&self, object: &mut Value) -> Result<(), Status> {
+        let wanted = match self.target.resource.namespaced() {
+            true => self.target.namespace.as_str(),
+            false => "",
+        };
+        let metadata = object.at_mut("metadata");
+        let given = metadata.text("namespace");
+        if given == wanted {
+            return Ok(());
+        }
+        if wanted.is_empty() {
+            metadata.unset("namespace");
+        } else if given.is_empty() {
+            metadata.set("namespace", wanted);
+        } else {
+            return Err(Status::bad_request(
+                "the namespace of the provided object does not match the namespace sent on the request",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Takes out owner references that occur twice. Upstream: `dedupOwnerReferencesAndAddWarning`.
+    pub(crate) fn dedup_owners(&self, object: &mut Value, after_admission: bool) {
+        let Some(metadata) = object.child_mut("metadata") else {
+            return;
+        };
+        if metadata.list("ownerReferences").len() < 2 {
+            return;
+        }
+        let mut kept: Vec<Value> = Vec::new();
+        let mut twice: Vec<String> = Vec::new();
+        for reference in metadata.list("ownerReferences") {
+            match kept.contains(reference) {
+                true => twice.push(reference.text("uid").to_owned()),
+                false => kept.push(reference.clone()),
+            }
+        }
+        if twice.is_empty() {
+            return;
+        }
+        let when = match after_admission {
+            true => " after mutating admission happens",
+            false => "",
+        };
+        self.request.warn(format!(
+            ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in \
+             1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) \
+             observed: {}",
+            twice.join(", ")
+        ));
+        metadata.set("ownerReferences", kept);
+    }
+
+    /// managedFields of a write that is not an apply.
+    fn own_fields(&self, _object: &mut Value, _existing: &Value) {}
+
+    /// A change of managedFields' times alone is none. Upstream:
+    /// `fieldmanager.IgnoreManagedFieldsTimestampsTransformer`.
+    fn keep_times(&self, _object: &mut Value, _existing: &Value) {}
+
+    /// Mutating admission.
+    fn admit(&self, _object: &mut Value, _existing: &Value) -> Result<(), Status> {
+        Ok(())
+    }
+
+    /// Validating admission.
+    fn validate_admission(&self, _object: &Value, _existing: &Value) -> Result<(), Status> {
+        Ok(())
+    }
+}
+
+fn copy(to: &mut Value, from: &Value, field: &str) {
+    match from.at(field) {
+        Value::Null => drop(to.unset(field)),
+        value => to.set(field, value.clone()),
+    }
+}
+
+/// Takes away what a client may not say about a new object. Upstream: `WipeObjectMetaSystemFields`.
+pub(crate) fn wipe(object: &mut Value) {
+    if !object.at("metadata").is_object() {
+        object.set("metadata", Map::new());
+    }
+    let metadata = object.at_mut("metadata");
+    for field in [
+        "creationTimestamp",
+        "uid",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "selfLink",
+    ] {
+        metadata.unset(field);
+    }
+}
