@@ -10,6 +10,7 @@ use redb::{
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::Bound;
+use std::panic::AssertUnwindSafe;
 use std::path::Path;
 
 /// Revision → record.
@@ -24,7 +25,8 @@ const FORMAT_KNOWN: u64 = 1;
 /// A redb file. A batch is one transaction of redb with one sync.
 #[derive(Debug)]
 pub struct Redb {
-    database: Database,
+    /// There until it is dropped.
+    database: Option<Database>,
     name: String,
     buffer: Vec<u8>,
 }
@@ -48,26 +50,33 @@ impl Redb {
         unfinished::clear(&storage).map_err(|source| io_error(name, source))?;
         let mut builder = Builder::new();
         builder.set_cache_size(Self::CACHE_BYTES);
-        let opened = builder.create_with_backend(storage);
-        let database = opened.map_err(|error| open_error(name, error))?;
-        let mut this = Self {
-            database,
+        let opened = guarded(|| builder.create_with_backend(storage));
+        let database = match opened {
+            Ok(opened) => opened.map_err(|error| open_error(name, error))?,
+            Err(panic) => return Err(damaged(name, &panic)),
+        };
+        let this = Self {
+            database: Some(database),
             name: name.to_owned(),
             buffer: Vec::new(),
         };
-        match this.prepare() {
-            Ok(Ok(())) => Ok(this),
-            Ok(Err(error)) => Err(error),
-            Err(error) => Err(this.damaged(&error)),
+        match guarded(|| this.prepare()) {
+            Ok(Ok(prepared)) => prepared.map(|()| this),
+            Ok(Err(error)) => Err(damaged(name, &error)),
+            Err(panic) => Err(damaged(name, &panic)),
         }
     }
 
+    fn database(&self) -> Result<&Database, redb::Error> {
+        self.database.as_ref().ok_or(redb::Error::DatabaseClosed)
+    }
+
     /// Lays out an empty file, and looks whether another one is ours.
-    fn prepare(&mut self) -> Result<Result<(), OpenError>, redb::Error> {
-        let read = self.database.begin_read()?;
+    fn prepare(&self) -> Result<Result<(), OpenError>, redb::Error> {
+        let read = self.database()?.begin_read()?;
         let tables: Vec<_> = read.list_tables()?.map(|t| t.name().to_owned()).collect();
         if tables.is_empty() {
-            let write = self.database.begin_write()?;
+            let write = self.database()?.begin_write()?;
             let mut meta = write.open_table(META)?;
             meta.insert(FORMAT, FORMAT_KNOWN)?;
             meta.insert(COMPACTED, Revision::FIRST.0)?;
@@ -95,7 +104,7 @@ impl Redb {
     }
 
     fn read_all(&self) -> Result<Result<Loaded, OpenError>, redb::Error> {
-        let read = self.database.begin_read()?;
+        let read = self.database()?.begin_read()?;
         let compacted = read.open_table(META)?.get(COMPACTED)?.map(|v| v.value());
         let table = read.open_table(RECORDS)?;
         let count = table.len()?;
@@ -107,13 +116,13 @@ impl Redb {
                 Ok(record) => records.push(record),
                 Err(problem) => {
                     let problem = format!("the record of revision {revision} {problem}");
-                    return Ok(Err(self.damaged(&problem)));
+                    return Ok(Err(damaged(&self.name, &problem)));
                 }
             }
         }
         if records.len() as u64 != count {
             let problem = format!("{count} records expected, {} found", records.len());
-            return Ok(Err(self.damaged(&problem)));
+            return Ok(Err(damaged(&self.name, &problem)));
         }
         Ok(Ok(Loaded {
             compacted: Revision(compacted.unwrap_or(Revision::FIRST.0)),
@@ -122,7 +131,8 @@ impl Redb {
     }
 
     fn try_write(&mut self, batch: &Batch<'_>) -> Result<(), redb::Error> {
-        let mut write = self.database.begin_write()?;
+        let database = self.database.as_ref();
+        let mut write = database.ok_or(redb::Error::DatabaseClosed)?.begin_write()?;
         write.set_durability(Durability::Immediate)?;
         {
             let mut records = write.open_table(RECORDS)?;
@@ -142,13 +152,6 @@ impl Redb {
         write.commit()?;
         Ok(())
     }
-
-    fn damaged(&self, problem: &dyn std::fmt::Display) -> OpenError {
-        OpenError::Damaged {
-            file: self.name.clone(),
-            problem: problem.to_string(),
-        }
-    }
 }
 
 impl Backend for Redb {
@@ -157,15 +160,48 @@ impl Backend for Redb {
     }
 
     fn load(&mut self) -> Result<Loaded, OpenError> {
-        self.read_all()
-            .unwrap_or_else(|error| Err(self.damaged(&error)))
+        match guarded(|| self.read_all()) {
+            Ok(Ok(loaded)) => loaded,
+            Ok(Err(error)) => Err(damaged(&self.name, &error)),
+            Err(panic) => Err(damaged(&self.name, &panic)),
+        }
     }
 
     fn write(&mut self, batch: &Batch<'_>) -> Result<(), WriteError> {
-        self.try_write(batch).map_err(|source| WriteError {
+        let source = match guarded(|| self.try_write(batch)) {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(error)) => error.into(),
+            Err(panic) => panic.into(),
+        };
+        Err(WriteError {
             file: self.name.clone(),
-            source: Box::new(source),
+            source,
         })
+    }
+}
+
+impl Drop for Redb {
+    fn drop(&mut self) {
+        drop(guarded(|| drop(self.database.take())));
+    }
+}
+
+/// Runs something of redb's. It trusts the pages of a file that was closed in good order, and panics
+/// on some that were damaged since.
+fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    std::panic::catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
+        let text = payload
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned());
+        let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+        format!("redb gave up: {}", text.unwrap_or_default())
+    })
+}
+
+fn damaged(name: &str, problem: &dyn std::fmt::Display) -> OpenError {
+    OpenError::Damaged {
+        file: name.to_owned(),
+        problem: problem.to_string(),
     }
 }
 
@@ -201,10 +237,7 @@ fn open_error(name: &str, error: DatabaseError) -> OpenError {
             problem: format!("it has version {version} of redb's file format"),
         },
         DatabaseError::Storage(StorageError::Io(source)) => io_error(name, source),
-        other => OpenError::Damaged {
-            file,
-            problem: other.to_string(),
-        },
+        other => damaged(name, &other),
     }
 }
 
@@ -215,10 +248,7 @@ fn io_error(name: &str, source: io::Error) -> OpenError {
             file,
             problem: source.to_string(),
         },
-        io::ErrorKind::UnexpectedEof => OpenError::Damaged {
-            file,
-            problem: "it ends too early".to_owned(),
-        },
+        io::ErrorKind::UnexpectedEof => damaged(name, &"it ends too early"),
         _ => OpenError::Io { file, source },
     }
 }

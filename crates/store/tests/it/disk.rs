@@ -53,6 +53,11 @@ impl Disk {
         self.0.lock().unwrap()
     }
 
+    /// What is on it.
+    pub(crate) fn content(&self) -> Vec<u8> {
+        self.inner().content.clone()
+    }
+
     /// Refuses everything from now on.
     pub(crate) fn turn_off(&self) {
         self.inner().off = true;

@@ -3,6 +3,7 @@
 use crate::tools::{Folder, delete, put, short};
 use redb::{ReadableDatabase, ReadableTable, ReadableTableMetadata, TableDefinition};
 use std::fs;
+use std::io::Write;
 use stowplan_store::{CommitError, Expect, OpenError, Options, Revision, Store, Txn};
 
 const RECORDS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("records");
@@ -236,4 +237,41 @@ async fn commits_wait_for_the_file() {
     assert_eq!(store.compacted(), Revision(3));
     let future = store.compact(Revision(4)).await;
     assert!(matches!(future, Err(CommitError::Future { .. })));
+}
+
+/// redb writes its magic number last; until then there are zeros.
+#[test]
+fn a_file_whose_creation_was_cut_short_is_begun_anew() {
+    let folder = Folder::new();
+    for length in [1, 512, 5_000, 1 << 20] {
+        let file = folder.file(&length.to_string());
+        let mut content = vec![0; length];
+        if let Some(header) = content.get_mut(9..300) {
+            header.fill(7);
+        }
+        fs::write(&file, &content).unwrap();
+        put(&open(&file).unwrap(), "a", "1");
+        assert_eq!(open(&file).unwrap().count(b""), 1);
+    }
+}
+
+#[test]
+fn other_files_are_left_as_they_are() {
+    let folder = Folder::new();
+    let mut content = vec![0; 1 << 20];
+    content[5_000] = 1;
+    let late = folder.file("late");
+    fs::write(&late, &content).unwrap();
+    assert!(matches!(open(&late), Err(OpenError::Foreign { .. })));
+    assert!(fs::read(&late).unwrap() == content);
+
+    // Somebody holds redb's locks on a file without magic number: it is just creating it.
+    let file = folder.file("creating");
+    let creating = redb::Database::create(&file).unwrap();
+    let length = fs::metadata(&file).unwrap().len();
+    let mut other = fs::OpenOptions::new().write(true).open(&file).unwrap();
+    other.write_all(&vec![0; length as usize]).unwrap();
+    assert!(matches!(open(&file), Err(OpenError::InUse { .. })));
+    assert_eq!(fs::metadata(&file).unwrap().len(), length);
+    drop(creating);
 }
