@@ -24,6 +24,7 @@ func main() {
 	write(filepath.Join(crate, "src/generated/types.txt"), types.text())
 	writeCompressed(filepath.Join(crate, "src/generated/openapi.json.zst"), definitions.json())
 	writeCompressed(filepath.Join(crate, "tests/generated/merge-types.txt.zst"), definitions.mergeTypes())
+	writeCompressed(filepath.Join(crate, "tests/generated/objects.jsonl.zst"), fixtures())
 }
 
 func write(path string, data []byte) {

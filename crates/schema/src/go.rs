@@ -25,7 +25,7 @@ pub(crate) enum Kind {
     Bytes,
     /// `interface{}`
     Any,
-    Struct(Vec<Wire>),
+    Struct(Box<Struct>),
     Slice(InProtobuf),
     Map,
     /// Types that read and write themselves.
@@ -47,7 +47,6 @@ pub(crate) enum Special {
     Quantity,
     Time,
     MicroTime,
-    Duration,
     IntOrString,
     RawExtension,
     FieldsV1,
@@ -55,6 +54,17 @@ pub(crate) enum Special {
     SchemaOrArray,
     SchemaOrBool,
     SchemaOrStringArray,
+}
+
+/// What Go knows of a struct beyond its fields in JSON.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Struct {
+    /// Fields in protobuf, by number.
+    pub(crate) wires: Vec<Wire>,
+    /// Where in the list of fields each is found, in Go's order.
+    pub(crate) order: Vec<usize>,
+    /// Where the fields are that are written even if they are not set.
+    pub(crate) always: Vec<usize>,
 }
 
 /// A field in protobuf.

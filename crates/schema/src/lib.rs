@@ -2,13 +2,21 @@
 //!
 //! The table is generated from the Go types and OpenAPI definitions of Kubernetes 1.36.4 by
 //! `cargo xtask schema`. [`type_of`] finds a built-in type; custom resources build theirs from
-//! [`Type::new`].
+//! [`Type::new`]. [`decode_json`] and its kin make the *canonical form* of an object: the JSON that
+//! Go would write after reading it into its struct.
 
-#[allow(dead_code, reason = "for decoding, which follows")]
+mod base64;
+mod decode;
+#[allow(dead_code, reason = "for protobuf, which follows")]
 mod go;
+mod json;
 mod table;
-#[allow(dead_code, reason = "for decoding, which follows")]
+mod time;
 mod types;
+mod zero;
 
+pub use decode::{
+    DecodeError, Decoded, TypeMeta, decode, decode_json, from_unstructured, parse_json, type_meta,
+};
 pub use table::{type_names, type_of};
 pub use types::{DEDUCED, Field, List, ListKind, Object, Scalar, Type, TypeRef, UNTYPED};

@@ -1,6 +1,6 @@
 //! The built-in types, read from the generated table when the first of them is asked for.
 
-use crate::go::{Go, InProtobuf, Kind, Special, Wire, WireTarget};
+use crate::go::{Go, InProtobuf, Kind, Special, Struct, Wire, WireTarget};
 use crate::types::{DEDUCED, Field, List, ListKind, Object, Omit, Scalar, Type, TypeRef, UNTYPED};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -88,7 +88,9 @@ impl Reader {
         lines: &Lines,
         all: &BTreeMap<&'static str, Lines>,
     ) -> Type {
-        let mut object = Object::of_fields(self.read_fields(lines, all));
+        let fields = self.read_fields(lines, all, "");
+        let names: Vec<_> = fields.iter().map(|field| field.name.clone()).collect();
+        let mut object = Object::of_fields(fields);
         if object.fields.is_empty() {
             object.rest = Some(TypeRef::to(&DEDUCED));
         }
@@ -108,33 +110,45 @@ impl Reader {
             wires.push(Wire { number, to });
         }
         wires.sort_by_key(|wire| wire.number);
+        let order = names.iter().filter_map(|name| object.position(name));
+        let order: Vec<usize> = order.collect();
+        let always = |at: &usize| object.fields.get(*at).is_some_and(Field::is_always_written);
+        let known = Struct {
+            always: order.iter().copied().filter(always).collect(),
+            wires,
+            order,
+        };
         Type {
             name: Cow::Borrowed(name),
             scalar: None,
             list: None,
             map: Some(object),
             go: Go {
-                kind: Kind::Struct(wires),
+                kind: Kind::Struct(Box::new(known)),
                 text: Cow::Borrowed(column(&lines.head, 2)),
             },
         }
     }
 
     /// The fields as JSON has them: those of embedded structs lie among the others.
-    fn read_fields(&mut self, lines: &Lines, all: &BTreeMap<&'static str, Lines>) -> Vec<Field> {
+    fn read_fields(
+        &mut self,
+        lines: &Lines,
+        all: &BTreeMap<&'static str, Lines>,
+        embedded: &'static str,
+    ) -> Vec<Field> {
         let mut fields = Vec::new();
         for line in &lines.fields {
-            let expression = column(line, 3);
             if column(line, 0) == "F" {
-                fields.push(self.read_field(line));
-            } else if let Some(embedded) = all.get(expression.trim_start_matches(['*', '@'])) {
-                fields.extend(self.read_fields(embedded, all));
+                fields.push(self.read_field(line, embedded));
+            } else if let Some(lines) = all.get(column(line, 3).trim_start_matches('@')) {
+                fields.extend(self.read_fields(lines, all, column(line, 2)));
             }
         }
         fields
     }
 
-    fn read_field(&mut self, line: &[&'static str]) -> Field {
+    fn read_field(&mut self, line: &[&'static str], embedded: &'static str) -> Field {
         let (omit, default) = (column(line, 4), column(line, 10));
         Field {
             name: Cow::Borrowed(column(line, 1)),
@@ -142,6 +156,7 @@ impl Reader {
             default: serde_json::from_str(default).ok(),
             patch_strategy: column(line, 6),
             patch_merge_key: column(line, 7),
+            embedded,
             omit: Omit {
                 empty: omit.contains('e'),
                 zero: omit.contains('z'),
@@ -335,7 +350,6 @@ fn read_special(word: &str) -> Type {
         ),
         "!Time" => basic(Kind::Special(Time), "v1.Time", Scalar::Untyped),
         "!MicroTime" => basic(Kind::Special(MicroTime), "v1.MicroTime", Scalar::Untyped),
-        "!Duration" => basic(Kind::Special(Duration), "v1.Duration", Scalar::String),
         "!IntOrString" => free("intstr.IntOrString", Kind::Special(IntOrString)),
         "!RawExtension" => Type {
             go: Go {

@@ -81,6 +81,8 @@ pub struct Field {
     pub patch_strategy: &'static str,
     /// `patchMergeKey`, or empty.
     pub patch_merge_key: &'static str,
+    /// The embedded struct that it comes from, as Go names it; usually empty.
+    pub(crate) embedded: &'static str,
     pub(crate) omit: Omit,
 }
 
@@ -186,6 +188,7 @@ impl Field {
             default: None,
             patch_strategy: "",
             patch_merge_key: "",
+            embedded: "",
             omit: Omit::default(),
         }
     }
@@ -203,6 +206,11 @@ impl TypeRef {
             target: Target::Static(target),
             pointer: false,
         }
+    }
+
+    /// Whether it refers to a struct of the table, which may not have been read yet.
+    pub(crate) fn is_struct(&self) -> bool {
+        matches!(self.target, Target::Cell(_))
     }
 
     pub(crate) const fn to_cell(target: &'static OnceLock<Type>) -> Self {

@@ -1,0 +1,498 @@
+//! Reading JSON into a type.
+
+use super::special;
+use super::{DecodeError, Decoded};
+use crate::base64;
+use crate::go::Kind;
+use crate::json::{self, Bad, Parser};
+use crate::types::{Field, Object, Type, TypeRef};
+use serde_json::{Map, Number, Value};
+use std::borrow::Cow;
+use std::fmt::Write;
+use stowplan_machinery::go::quote;
+
+/// How deep values may be nested. Go stops at 10,000; whoever walks the result uses the stack.
+const DEPTH_MAX: usize = 300;
+
+/// As many problems are told at most.
+const PROBLEMS_MAX: usize = 100;
+
+/// Why reading stops before the end.
+enum Stop {
+    /// Not JSON.
+    Syntax,
+    /// A type that reads itself refused its value.
+    Fatal(DecodeError),
+}
+
+impl From<Bad> for Stop {
+    fn from(_: Bad) -> Self {
+        Self::Syntax
+    }
+}
+
+/// A step from the root to where the reader is.
+enum Step<'a, 't> {
+    Field(&'t Type, &'t Field),
+    Key(Cow<'a, str>),
+    Index(usize),
+}
+
+/// The state of reading one text. Like Go it goes on after a value of the wrong type, and tells the
+/// first such error at the end.
+pub(super) struct Reader<'a, 't> {
+    json: &'a [u8],
+    input: Parser<'a>,
+    path: Vec<Step<'a, 't>>,
+    depth: usize,
+    strict: bool,
+    problems: Vec<String>,
+    first_error: Option<DecodeError>,
+}
+
+impl<'a, 't> Reader<'a, 't> {
+    pub(super) fn new(json: &'a [u8], strict: bool) -> Self {
+        Self {
+            json,
+            input: Parser::new(json),
+            path: Vec::new(),
+            depth: 0,
+            strict,
+            problems: Vec::new(),
+            first_error: None,
+        }
+    }
+
+    /// Counts on from the depth of a text that this one is part of.
+    pub(super) fn start_at(&mut self, depth: usize) {
+        self.depth = depth;
+    }
+
+    /// Reads all of the text as a type.
+    pub(super) fn whole(mut self, ty: &'t Type) -> Result<Decoded, DecodeError> {
+        let mut object = Value::Null;
+        let read = self.value(ty, false, &mut object);
+        if object.is_null() {
+            object = ty.zero();
+        }
+        self.finish(read, object)
+    }
+
+    /// Reads all of the text as a map of anything.
+    pub(super) fn whole_object(mut self) -> Result<Decoded, DecodeError> {
+        let mut object = Value::Object(Map::new());
+        let read = match self.input.peek() {
+            Ok(b'{') => self.anything(&mut object),
+            Ok(b'n') => self.input.word().map(drop).map_err(Stop::from),
+            Ok(_) => self.refuse("map[string]interface {}"),
+            Err(Bad) => Err(Stop::Syntax),
+        };
+        self.finish(read, object)
+    }
+
+    fn finish(mut self, read: Result<(), Stop>, object: Value) -> Result<Decoded, DecodeError> {
+        let read = read.and_then(|()| Ok(self.input.end()?));
+        let error = match read {
+            Ok(()) => self.first_error,
+            Err(Stop::Fatal(error)) => Some(error),
+            Err(Stop::Syntax) => Some(DecodeError::text("unexpected end of JSON input")),
+        };
+        let Some(error) = error else {
+            let problems = self.problems;
+            return Ok(Decoded { object, problems });
+        };
+        // Go reads nothing before it knows that all of it is JSON.
+        Err(match json::problem(self.json) {
+            Some(problem) => DecodeError::text(problem),
+            None => error,
+        })
+    }
+
+    /// Reads a value over what is there already: a field given twice is read twice.
+    fn value(&mut self, ty: &'t Type, pointer: bool, slot: &mut Value) -> Result<(), Stop> {
+        let first = self.input.peek()?;
+        if first == b'n' && (pointer || ty.has_nil()) {
+            self.input.word()?;
+            *slot = Value::Null;
+            return Ok(());
+        }
+        match (&ty.go.kind, first) {
+            (Kind::Special(special), _) => {
+                let raw = self.input.skip()?;
+                if raw == b"null" && special.keeps(slot) {
+                    return Ok(());
+                }
+                let read = special::read(*special, raw, self.depth);
+                *slot = read.map_err(|error| Stop::Fatal(self.placed(error)))?;
+                Ok(())
+            }
+            (Kind::Any | Kind::None, _) => self.anything(slot),
+            (_, b'{') => self.nested(|reader| reader.object(ty, slot)),
+            (_, b'[') => self.nested(|reader| reader.array(ty, slot)),
+            (_, b'"') => self.string(ty, slot),
+            (_, b'n') => self.input.word().map(drop).map_err(Stop::from),
+            (_, b't' | b'f') => self.boolean(ty, slot),
+            _ => self.number(ty, slot),
+        }
+    }
+
+    fn nested(&mut self, read: impl FnOnce(&mut Self) -> Result<(), Stop>) -> Result<(), Stop> {
+        if self.depth >= DEPTH_MAX {
+            return Err(Stop::Fatal(DecodeError::text("exceeded max depth")));
+        }
+        self.depth += 1;
+        read(self)?;
+        self.depth -= 1;
+        Ok(())
+    }
+
+    fn object(&mut self, ty: &'t Type, slot: &mut Value) -> Result<(), Stop> {
+        let Some(object) = &ty.map else {
+            return self.refuse(&ty.go.text);
+        };
+        self.input.enter();
+        let mut map = match slot.take() {
+            Value::Object(map) => map,
+            _ => Map::new(),
+        };
+        match (&ty.go.kind, &object.rest) {
+            (Kind::Struct(_), _) => {
+                self.fields(ty, object, &mut map)?;
+                ty.complete(&mut map);
+            }
+            (_, Some(value)) => self.entries(value, &mut map)?,
+            _ => {}
+        }
+        *slot = Value::Object(map);
+        Ok(())
+    }
+
+    fn fields(
+        &mut self,
+        ty: &'t Type,
+        object: &'t Object,
+        map: &mut Map<String, Value>,
+    ) -> Result<(), Stop> {
+        let mut seen = 0_u128;
+        let mut first = true;
+        while let Some(key) = self.input.next_key(first)? {
+            first = false;
+            let position = object.position(&key);
+            let Some(field) = position.and_then(|at| object.fields.get(at)) else {
+                self.problem("unknown", &key);
+                self.input.skip()?;
+                continue;
+            };
+            let bit = 1_u128 << (position.unwrap_or_default() % 128);
+            let again = seen & bit != 0;
+            seen |= bit;
+            if again {
+                self.problem("duplicate", &key);
+            }
+            let mut value = match again || !map.is_empty() {
+                true => map.remove(field.name.as_ref()).unwrap_or(Value::Null),
+                false => Value::Null,
+            };
+            let nil = self.input.peek()? == b'n' && field.ty.pointer;
+            self.path.push(Step::Field(ty, field));
+            self.value(&field.ty, field.ty.pointer, &mut value)?;
+            self.path.pop();
+            field.ty.settle(&mut value);
+            if field.is_written(&value, nil) {
+                map.insert(field.name.to_string(), value);
+            }
+        }
+        Ok(())
+    }
+
+    fn entries(&mut self, ty: &'t TypeRef, map: &mut Map<String, Value>) -> Result<(), Stop> {
+        let mut old: Vec<String> = map.keys().cloned().collect();
+        let mut first = true;
+        while let Some(key) = self.input.next_key(first)? {
+            first = false;
+            if map.contains_key(key.as_ref()) {
+                match old.iter().position(|old| *old == key) {
+                    Some(at) => drop(old.swap_remove(at)),
+                    None => self.problem("duplicate", &key),
+                }
+            }
+            let mut value = Value::Null;
+            self.path.push(Step::Key(key.clone()));
+            self.value(ty, ty.pointer, &mut value)?;
+            self.path.pop();
+            ty.settle(&mut value);
+            map.insert(key.into_owned(), value);
+        }
+        Ok(())
+    }
+
+    fn array(&mut self, ty: &'t Type, slot: &mut Value) -> Result<(), Stop> {
+        if let Kind::Bytes = ty.go.kind {
+            return self.byte_list(slot);
+        }
+        let Some(list) = &ty.list else {
+            return self.refuse(&ty.go.text);
+        };
+        self.input.enter();
+        let mut items = match slot.take() {
+            Value::Array(items) => items,
+            _ => Vec::new(),
+        };
+        let mut count = 0;
+        while self.input.next_element(count == 0)? {
+            if items.len() == count {
+                items.push(Value::Null);
+            }
+            self.path.push(Step::Index(count));
+            if let Some(item) = items.get_mut(count) {
+                self.value(&list.item, list.item.pointer, item)?;
+                list.item.settle(item);
+            }
+            self.path.pop();
+            count += 1;
+        }
+        items.truncate(count);
+        *slot = Value::Array(items);
+        Ok(())
+    }
+
+    /// Bytes written as a list of numbers.
+    fn byte_list(&mut self, slot: &mut Value) -> Result<(), Stop> {
+        self.input.enter();
+        let mut bytes = Vec::new();
+        let mut first = true;
+        while self.input.next_element(first)? {
+            first = false;
+            match self.input.peek()? {
+                b'n' => {
+                    self.input.word()?;
+                    bytes.push(0);
+                }
+                b'-' | b'0'..=b'9' => {
+                    let text = self.input.number()?;
+                    match text.parse::<u8>() {
+                        Ok(byte) => bytes.push(byte),
+                        Err(_) => self.wrong(format!("number {text}"), "uint8"),
+                    }
+                }
+                _ => self.refuse("uint8")?,
+            }
+        }
+        *slot = Value::String(base64::encode(&bytes));
+        Ok(())
+    }
+
+    fn string(&mut self, ty: &Type, slot: &mut Value) -> Result<(), Stop> {
+        let text = self.input.string()?;
+        match ty.go.kind {
+            Kind::String => *slot = Value::String(text.into_owned()),
+            Kind::Bytes => match base64::decode(text.as_bytes()) {
+                Ok(bytes) => *slot = Value::String(base64::encode(&bytes)),
+                Err(at) => self.save(DecodeError::text(format!(
+                    "illegal base64 data at input byte {at}"
+                ))),
+            },
+            _ => self.wrong("string", &ty.go.text),
+        }
+        Ok(())
+    }
+
+    fn boolean(&mut self, ty: &Type, slot: &mut Value) -> Result<(), Stop> {
+        let word = self.input.word()?;
+        match ty.go.kind {
+            Kind::Bool => *slot = Value::Bool(word == "true"),
+            _ => self.wrong("bool", &ty.go.text),
+        }
+        Ok(())
+    }
+
+    fn number(&mut self, ty: &Type, slot: &mut Value) -> Result<(), Stop> {
+        let text = self.input.number()?;
+        let number = match ty.go.kind {
+            Kind::Int(bits) => signed(text, bits).map(Number::from),
+            Kind::Uint(bits) => unsigned(text, bits).map(Number::from),
+            Kind::Float => text.parse().ok().and_then(float),
+            _ => {
+                self.wrong("number", &ty.go.text);
+                return Ok(());
+            }
+        };
+        match number {
+            Some(number) => *slot = Value::Number(number),
+            None => self.wrong(format!("number {text}"), &ty.go.text),
+        }
+        Ok(())
+    }
+
+    /// Reads a value of no particular type.
+    fn anything(&mut self, slot: &mut Value) -> Result<(), Stop> {
+        *slot = match self.input.peek()? {
+            b'{' => return self.nested(|reader| reader.any_object(slot)),
+            b'[' => return self.nested(|reader| reader.any_array(slot)),
+            b'"' => Value::String(self.input.string()?.into_owned()),
+            b'n' | b't' | b'f' => match self.input.word()? {
+                "null" => Value::Null,
+                word => Value::Bool(word == "true"),
+            },
+            _ => {
+                let text = self.input.number()?;
+                match any_number(text) {
+                    Some(number) => Value::Number(number),
+                    None => {
+                        self.wrong(format!("number {text}"), "float64");
+                        Value::Null
+                    }
+                }
+            }
+        };
+        Ok(())
+    }
+
+    fn any_object(&mut self, slot: &mut Value) -> Result<(), Stop> {
+        self.input.enter();
+        let mut map = Map::new();
+        let mut first = true;
+        while let Some(key) = self.input.next_key(first)? {
+            first = false;
+            if map.contains_key(key.as_ref()) {
+                self.problem("duplicate", &key);
+            }
+            let mut value = Value::Null;
+            self.path.push(Step::Key(key.clone()));
+            self.anything(&mut value)?;
+            self.path.pop();
+            map.insert(key.into_owned(), value);
+        }
+        *slot = Value::Object(map);
+        Ok(())
+    }
+
+    fn any_array(&mut self, slot: &mut Value) -> Result<(), Stop> {
+        self.input.enter();
+        let mut items = Vec::new();
+        while self.input.next_element(items.is_empty())? {
+            let mut value = Value::Null;
+            self.path.push(Step::Index(items.len()));
+            self.anything(&mut value)?;
+            self.path.pop();
+            items.push(value);
+        }
+        *slot = Value::Array(items);
+        Ok(())
+    }
+
+    /// Passes over a value that this Go type has no room for.
+    fn refuse(&mut self, ty: &str) -> Result<(), Stop> {
+        let value = match self.input.peek()? {
+            b'{' => "object",
+            b'[' => "array",
+            b'"' => "string",
+            b't' | b'f' => "bool",
+            _ => "number",
+        };
+        self.wrong(value, ty);
+        self.input.skip()?;
+        Ok(())
+    }
+
+    fn wrong(&mut self, value: impl Into<String>, ty: &str) {
+        if self.first_error.is_none() {
+            let error = self.placed(DecodeError::of_type(value, ty));
+            self.save(error);
+        }
+    }
+
+    fn save(&mut self, error: DecodeError) {
+        self.first_error.get_or_insert(error);
+    }
+
+    /// The error with the field where the reader is.
+    fn placed(&self, error: DecodeError) -> DecodeError {
+        let mut holder = "";
+        let mut path = String::new();
+        for step in &self.path {
+            if let Step::Field(ty, field) = step {
+                holder = ty.go.text.rsplit('.').next().unwrap_or_default();
+                for name in [field.embedded, field.name.as_ref()] {
+                    let dot = if path.is_empty() || name.is_empty() {
+                        ""
+                    } else {
+                        "."
+                    };
+                    path.push_str(dot);
+                    path.push_str(name);
+                }
+            }
+        }
+        error.within(holder, &path)
+    }
+
+    fn problem(&mut self, what: &str, key: &str) {
+        if !self.strict || self.problems.len() >= PROBLEMS_MAX {
+            return;
+        }
+        let mut path = String::new();
+        for step in &self.path {
+            let (dot, name) = match step {
+                Step::Index(index) => {
+                    let _ = write!(path, "[{index}]");
+                    continue;
+                }
+                Step::Field(_, field) => (!path.is_empty(), field.name.as_ref()),
+                Step::Key(key) => (!path.is_empty(), key.as_ref()),
+            };
+            path.push_str(if dot { "." } else { "" });
+            path.push_str(name);
+        }
+        path.push_str(if self.path.is_empty() { "" } else { "." });
+        path.push_str(key);
+        let problem = format!("{what} field {}", quote(&path));
+        if !self.problems.contains(&problem) {
+            self.problems.push(problem);
+        }
+    }
+}
+
+/// Reads JSON that was checked before, without telling problems.
+pub(super) fn read_any(json: &[u8], depth: usize) -> Result<Value, DecodeError> {
+    let mut reader = Reader::new(json, false);
+    reader.start_at(depth);
+    let mut value = Value::Null;
+    match reader.anything(&mut value) {
+        Err(Stop::Fatal(error)) => Err(error),
+        _ => Ok(value),
+    }
+}
+
+fn signed(text: &str, bits: u8) -> Option<i64> {
+    let number: i64 = text.parse().ok()?;
+    let fits = bits == 64 || i32::try_from(number).is_ok();
+    fits.then_some(number)
+}
+
+fn unsigned(text: &str, bits: u8) -> Option<u64> {
+    let number: u64 = text.parse().ok()?;
+    let fits = match bits {
+        8 => u8::try_from(number).is_ok(),
+        32 => u32::try_from(number).is_ok(),
+        _ => true,
+    };
+    fits.then_some(number)
+}
+
+/// A number as Go writes a `float64`: whole ones without a point.
+pub(super) fn float(number: f64) -> Option<Number> {
+    const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
+    if number.fract() == 0.0 && number.abs() <= WHOLE_MAX {
+        return Some(Number::from(number as i64));
+    }
+    Number::from_f64(number)
+}
+
+/// A number of no particular type: whole if it is written so and fits.
+fn any_number(text: &str) -> Option<Number> {
+    match text.parse::<i64>() {
+        Ok(whole) => Some(Number::from(whole)),
+        Err(_) => text.parse().ok().and_then(float),
+    }
+}
