@@ -89,7 +89,7 @@ fn main() -> Result<ExitCode> {
 
 /// Runs cases side by side; those that change what all share run alone afterwards.
 async fn run_all(cases: Vec<Case>, at_once: usize) -> Vec<Outcome> {
-    let server = Arc::new(Server::new());
+    let server = Arc::new(Server::new().await);
     let (alone, together): (Vec<_>, Vec<_>) = cases.into_iter().partition(|case| case.exclusive);
     let permits = Arc::new(tokio::sync::Semaphore::new(at_once.max(1)));
     let mut tasks = Vec::new();

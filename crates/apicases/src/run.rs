@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use stowplan_base::Rng;
-use stowplan_server::{Api, Config, User, env};
+use stowplan_server::{Api, Config, User, env, token};
+use stowplan_store::{Options, Store};
 
 const TOKEN: &str = "apicases";
 /// How long a step may be repeated until it is as wanted.
@@ -34,20 +35,17 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    pub(crate) fn new() -> Self {
-        let admin = User {
-            name: "admin".to_owned(),
-            groups: vec![
-                "system:masters".to_owned(),
-                "system:authenticated".to_owned(),
-            ],
-        };
+    pub(crate) async fn new() -> Self {
+        let admin = User::new("admin", &["system:masters"]);
+        let key = token::Key::generate().and_then(|key| token::Key::from_pkcs8(&key));
         let config = Config {
             env: Box::new(env::System::new()),
+            store: Store::in_memory(Options::default()),
             tokens: BTreeMap::from([(TOKEN.to_owned(), admin)]),
+            token_key: key.ok(),
         };
         Self {
-            api: Api::new(config),
+            api: Api::new(config).await,
         }
     }
 }

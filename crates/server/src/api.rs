@@ -2,15 +2,16 @@
 
 use crate::answer::{self, Answer};
 use crate::env::Env;
-use crate::request::{Info, Query, Request, User, unescape};
+use crate::request::{Info, Query, Request, unescape};
 use crate::resource::Resources;
-use crate::storage::Store;
-use crate::{dispatch, negotiate};
+use crate::{bootstrap, dispatch, gate, negotiate, storage};
 use axum::body::Body;
 use http_body_util::{BodyExt, Limited};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use stowplan_machinery::Status;
+use stowplan_access::{User, token};
+use stowplan_machinery::{Status, meta};
+use stowplan_store::Store;
 
 /// The largest body that is read, in bytes. Upstream: `MaxRequestBodyBytes`.
 const BODY_MAX: usize = 3 * 1024 * 1024;
@@ -19,39 +20,56 @@ const BODY_MAX: usize = 3 * 1024 * 1024;
 pub struct Config {
     /// The clock and randomness.
     pub env: Box<dyn Env>,
+    /// Where objects are kept.
+    pub store: Store,
     /// Bearer tokens and whom they stand for.
     pub tokens: BTreeMap<String, User>,
+    /// Signs the tokens of service accounts; without it there are none.
+    pub token_key: Option<token::Key>,
 }
 
 /// An API server.
 pub struct Api {
-    env: Box<dyn Env>,
-    store: Store,
+    config: Config,
     resources: Resources,
-    tokens: BTreeMap<String, User>,
 }
 
 impl Api {
-    /// A server with nothing in it but what every cluster has.
-    pub fn new(config: Config) -> Arc<Self> {
-        Arc::new(Self {
-            env: config.env,
-            store: Store::new(),
+    /// A server over a store, to which it adds what every cluster has.
+    pub async fn new(config: Config) -> Arc<Self> {
+        let api = Arc::new(Self {
+            config,
             resources: Resources::default(),
-            tokens: config.tokens,
-        })
+        });
+        bootstrap::run(&api).await;
+        api
     }
 
     pub(crate) fn env(&self) -> &dyn Env {
-        &*self.env
+        &*self.config.env
     }
 
     pub(crate) fn store(&self) -> &Store {
-        &self.store
+        &self.config.store
     }
 
     pub(crate) fn resources(&self) -> &Resources {
         &self.resources
+    }
+
+    pub(crate) fn tokens(&self) -> &BTreeMap<String, User> {
+        &self.config.tokens
+    }
+
+    pub(crate) fn token_key(&self) -> Option<&token::Key> {
+        self.config.token_key.as_ref()
+    }
+
+    /// Where an object is kept.
+    pub(crate) fn key_of(&self, group: &str, plural: &str, object: &serde_json::Value) -> String {
+        let resource = self.resources.by_group(group, plural);
+        let key = |r| storage::key(&r, meta::namespace(object), meta::name(object));
+        resource.map(key).unwrap_or_default()
     }
 
     /// Answers one request.
@@ -60,13 +78,11 @@ impl Api {
         let query = Query::parse(parts.uri.query().unwrap_or_default());
         let path = unescape(parts.uri.path(), false).unwrap_or_default();
         let info = Info::new(&parts.method, &path, &query);
-        let user = self.authenticate(&parts.headers);
-        let mut request = Request::new(parts.method, info, query, parts.headers, User::default());
-        let outcome = match user {
-            Ok(user) => {
-                request.user = user;
-                self.read_and_answer(&mut request, body).await
-            }
+        let certified = parts.extensions.get::<User>().cloned();
+        let head = parts.method == http::Method::HEAD;
+        let mut request = Request::new(parts.method, info, query, parts.headers);
+        let outcome = match gate::pass(self, &mut request, certified) {
+            Ok(()) => self.read_and_answer(&mut request, body).await,
             Err(status) => Err(status),
         };
         let mut answer = match outcome {
@@ -74,6 +90,9 @@ impl Api {
             Err(status) => answer::failure(&status, negotiate::for_errors(&request)),
         };
         answer::add_warnings(&mut answer, &request.warnings());
+        if head {
+            *answer.body_mut() = Body::empty();
+        }
         answer
     }
 
@@ -90,18 +109,5 @@ impl Api {
             })?
             .to_bytes();
         dispatch::answer(self, request).await
-    }
-
-    fn authenticate(&self, headers: &http::HeaderMap) -> Result<User, Status> {
-        let header = headers.get(http::header::AUTHORIZATION);
-        let Some(header) = header.and_then(|h| h.to_str().ok()) else {
-            return Ok(User {
-                name: "system:anonymous".to_owned(),
-                groups: vec!["system:unauthenticated".to_owned()],
-            });
-        };
-        let token = header.strip_prefix("Bearer ").unwrap_or_default().trim();
-        let user = self.tokens.get(token).cloned();
-        user.ok_or_else(Status::unauthorized)
     }
 }

@@ -48,14 +48,7 @@ pub(crate) fn body(
             "the object provided is unrecognized (must be of type {kind}): {why}"
         ))
     };
-    let mut object: Value = match encoding {
-        Encoding::Json => {
-            serde_json::from_slice(&request.body).map_err(|e| unrecognized(e.to_string()))?
-        }
-        Encoding::Yaml | Encoding::Protobuf => {
-            serde_yaml_ng::from_slice(&request.body).map_err(|e| unrecognized(e.to_string()))?
-        }
-    };
+    let mut object = parse(request, encoding).map_err(unrecognized)?;
     let api_version = target.resource.api_version();
     let given = object.text("apiVersion");
     if !given.is_empty() && given != api_version {
@@ -66,4 +59,28 @@ pub(crate) fn body(
     object.set("apiVersion", api_version);
     object.set("kind", kind);
     Ok(object)
+}
+
+/// `DeleteOptions` in a body, of whatever version.
+pub(crate) fn delete_options(request: &Request) -> Result<Value, Status> {
+    let body = parse(request, encoding(request)?).map_err(Status::bad_request)?;
+    match body.text("kind") {
+        "" | "DeleteOptions" => Ok(body),
+        kind => {
+            let version = stowplan_machinery::go::quote(body.text("apiVersion"));
+            let kind = stowplan_machinery::go::quote(kind);
+            Err(Status::bad_request(format!(
+                "no kind {kind} is registered for version {version} in scheme \"pkg/runtime/scheme.go:111\""
+            )))
+        }
+    }
+}
+
+fn parse(request: &Request, encoding: Encoding) -> Result<Value, String> {
+    match encoding {
+        Encoding::Json => serde_json::from_slice(&request.body).map_err(|e| e.to_string()),
+        Encoding::Yaml | Encoding::Protobuf => {
+            serde_yaml_ng::from_slice(&request.body).map_err(|e| e.to_string())
+        }
+    }
 }

@@ -4,7 +4,7 @@ use crate::answer::{self, Answer};
 use crate::api::Api;
 use crate::request::options::ListOptions;
 use crate::request::{Request, Target};
-use crate::verbs;
+use crate::{negotiate, verbs};
 use std::sync::Arc;
 use stowplan_machinery::Status;
 
@@ -34,15 +34,26 @@ pub(crate) async fn answer(api: &Arc<Api>, request: &Request) -> Result<Answer, 
     match info.verb.as_str() {
         "create" => verbs::create::create(api, request, target).await,
         "get" => verbs::get::get(api, request, &target),
-        "list" => {
-            let options = ListOptions::read(&request.query)?;
-            verbs::list::list(api, request, &target, &options)
-        }
+        "list" | "watch" => list_or_watch(api, request, &target).await,
         "update" => verbs::update::update(api, request, &target).await,
         "patch" => verbs::patch::patch(api, request, &target).await,
         "delete" => verbs::delete::delete(api, request, &target).await,
         "deletecollection" => verbs::collection::delete(api, request, &target).await,
         _ => Err(no_such_method()),
+    }
+}
+
+/// Upstream: `ListResource`. A watch can be asked for by a parameter or, as of old, by the path.
+async fn list_or_watch(
+    api: &Arc<Api>,
+    request: &Request,
+    target: &Target,
+) -> Result<Answer, Status> {
+    let output = negotiate::output(request)?;
+    let options = ListOptions::read(&request.query)?;
+    match options.watch || request.info.verb == "watch" {
+        true => verbs::watch::watch(api, request, target, options, output).await,
+        false => verbs::list::list(api, request, target, &options, output).await,
     }
 }
 

@@ -9,18 +9,23 @@
 
 mod answer;
 mod api;
+mod bootstrap;
 mod clock;
 mod decode;
 mod dispatch;
 pub mod env;
+mod gate;
 mod negotiate;
+mod pages;
 mod request;
 mod resource;
+mod select;
 mod storage;
+mod table;
 mod transform;
 mod verbs;
 mod yaml;
 
 pub use answer::Answer;
 pub use api::{Api, Config};
-pub use request::User;
+pub use stowplan_access::{User, token};

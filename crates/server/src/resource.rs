@@ -55,6 +55,34 @@ impl Resource {
         is_custom: bool = |_: &&'static Kind| false;
     }
 
+    /// Whether its objects are namespaces.
+    pub(crate) fn is_namespace(&self) -> bool {
+        self.group().is_empty() && self.plural() == "namespaces"
+    }
+
+    /// Whether a delete may leave the object to the garbage collector; events never wait for it.
+    pub(crate) fn collects_garbage(&self) -> bool {
+        self.plural() != "events"
+    }
+
+    /// What is said of a field that cannot be selected by.
+    pub(crate) fn refuse_field(&self, label: &str) -> String {
+        self.selectable().refusal.message(label)
+    }
+
+    /// The internal Go type, which some messages show: `core.Pod`.
+    pub(crate) fn go_type(&self) -> String {
+        if self.is_custom() {
+            return "unstructured.Unstructured".to_owned();
+        }
+        let package = match self.group() {
+            "" => "core",
+            "rbac.authorization.k8s.io" => "rbac",
+            group => group.split('.').next().unwrap_or(group),
+        };
+        format!("{package}.{}", self.kind())
+    }
+
     /// Whether the resource itself can be asked to do this.
     pub(crate) fn has_verb(&self, verb: &str) -> bool {
         match &self.0 {
@@ -66,7 +94,7 @@ impl Resource {
     /// list of them.
     pub(crate) fn deletes_when_finalized(&self, object: &serde_json::Value) -> bool {
         use stowplan_machinery::View;
-        self.plural() != "namespaces" || object.at("spec").list("finalizers").is_empty()
+        !self.is_namespace() || object.at("spec").list("finalizers").is_empty()
     }
 
     /// What hangs below an object.

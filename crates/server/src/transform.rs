@@ -4,30 +4,95 @@ use crate::answer::{self, Answer};
 use crate::api::Api;
 use crate::negotiate::{Convert, Output};
 use crate::request::{Request, Target};
+use crate::table::{self, Include, Style, table};
 use serde_json::{Value, json};
 use stowplan_machinery::{Status, View};
 
 /// One object. Upstream: `transformResponseObject`.
 pub(crate) fn object(
-    _api: &Api,
-    _request: &Request,
-    _target: &Target,
+    api: &Api,
+    request: &Request,
+    target: &Target,
     code: u16,
     object: &Value,
     output: Output,
 ) -> Result<Answer, Status> {
-    match output.convert {
-        Convert::Nothing | Convert::Table(_) => Ok(answer::object(code, object, output)),
-        Convert::Metadata(version, false) => {
-            let body = partial(object, version);
-            Ok(answer::object(code, &body, output))
+    let body = match output.convert {
+        Convert::Nothing => return Ok(answer::object(code, object, output)),
+        Convert::Table(version) => {
+            let style = Style {
+                version,
+                include: Include::read(request)?,
+                headers: true,
+            };
+            match object.text("kind") {
+                "Status" => object.clone(),
+                _ => {
+                    let metadata = table::metadata_of(object);
+                    table(api, target, std::iter::once(object), metadata, style)
+                }
+            }
         }
-        Convert::Metadata(_, true) => Err(Status::failure(
-            406,
-            "NotAcceptable",
-            "you requested PartialObjectMetadataList, but the requested object is not a list",
-        )),
-    }
+        _ if object.text("kind") == "Status" => object.clone(),
+        Convert::Metadata(version, false) => partial(object, version),
+        Convert::Metadata(_, true) => {
+            let kind = target.resource.go_type();
+            return Err(not_acceptable(format!(
+                "you requested PartialObjectMetadataList, but the requested object is not a list (*{kind})"
+            )));
+        }
+    };
+    Ok(answer::object(code, &body, output))
+}
+
+/// A list: `metadata` is the list's.
+pub(crate) fn list<'a>(
+    api: &Api,
+    request: &Request,
+    target: &Target,
+    objects: impl Iterator<Item = &'a Value>,
+    metadata: Value,
+    output: Output,
+) -> Result<Answer, Status> {
+    let body = match output.convert {
+        Convert::Table(version) => {
+            let style = Style {
+                version,
+                include: Include::read(request)?,
+                headers: true,
+            };
+            table(api, target, objects, metadata, style)
+        }
+        Convert::Metadata(version, true) => {
+            let items: Vec<Value> = objects.map(|object| partial(object, version)).collect();
+            json!({
+                "kind": "PartialObjectMetadataList",
+                "apiVersion": format!("meta.k8s.io/{version}"),
+                "metadata": metadata,
+                "items": items,
+            })
+        }
+        Convert::Metadata(_, false) => {
+            let kind = target.resource.go_type();
+            return Err(not_acceptable(format!(
+                "you requested PartialObjectMetadata, but the requested object is a list (*{kind}List)"
+            )));
+        }
+        Convert::Nothing => {
+            let items: Vec<&Value> = objects.collect();
+            json!({
+                "kind": format!("{}List", target.resource.kind()),
+                "apiVersion": target.resource.api_version(),
+                "metadata": metadata,
+                "items": items,
+            })
+        }
+    };
+    Ok(answer::object(200, &body, output))
+}
+
+fn not_acceptable(message: String) -> Status {
+    Status::failure(406, "NotAcceptable", message)
 }
 
 /// The object's metadata alone.

@@ -69,7 +69,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("stowplan-transport", &["stowplan-access"]),
-    ("stowplan-apicases", &["stowplan-base", "stowplan-server"]),
+    (
+        "stowplan-apicases",
+        &["stowplan-base", "stowplan-server", "stowplan-store"],
+    ),
     ("xtask", &[]),
 ];
 

@@ -8,21 +8,13 @@ use crate::resource::Resource;
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use std::sync::Mutex;
+use stowplan_access::User;
 use stowplan_kinds::Strategy;
 use stowplan_machinery::meta::GroupResource;
 
 pub(crate) use info::Info;
 pub(crate) use query::Query;
 pub(crate) use query::unescape;
-
-/// Who asks.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct User {
-    /// `admin`, `system:serviceaccount:default:default`
-    pub name: String,
-    /// The groups, `system:authenticated` included.
-    pub groups: Vec<String>,
-}
 
 /// A request, its body read.
 pub(crate) struct Request {
@@ -36,20 +28,14 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    pub(crate) fn new(
-        method: Method,
-        info: Info,
-        query: Query,
-        headers: HeaderMap,
-        user: User,
-    ) -> Self {
+    pub(crate) fn new(method: Method, info: Info, query: Query, headers: HeaderMap) -> Self {
         Self {
             method,
             info,
             query,
             headers,
             body: Bytes::new(),
-            user,
+            user: User::default(),
             warnings: Mutex::default(),
         }
     }
@@ -100,7 +86,7 @@ impl Target {
         let own = self.resource.strategy();
         match self.subresource.as_str() {
             "" => own,
-            _ => own.status().unwrap_or(own),
+            name => own.subresource(name).unwrap_or(own),
         }
     }
 

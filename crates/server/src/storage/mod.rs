@@ -4,16 +4,13 @@
 //! without `metadata.resourceVersion`, which is the revision of its entry and is put in when it is
 //! read. So an object that nobody has to look into goes from the store to the wire as bytes.
 
-mod standin;
-
 use crate::resource::Resource;
 use bytes::Bytes;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use stowplan_machinery::lookup::Lookup;
-use stowplan_machinery::{Edit, View};
-
-pub(crate) use standin::{Conflict, Entry, Expect, Op, Store};
+use stowplan_machinery::{Edit, Status, View};
+use stowplan_store::{CommitError, Entry, Revision};
 
 /// The key of an object, or of all objects of a namespace (empty `name`), or of all (both empty).
 /// Upstream's keys, because error messages show them.
@@ -89,21 +86,26 @@ fn metadata_at(value: &[u8]) -> usize {
 
 /// Appends the object as clients see it.
 pub(crate) fn write_object(out: &mut Vec<u8>, entry: &Entry) {
+    write_object_at(out, entry, entry.mod_revision);
+}
+
+/// Appends the object with another revision than its own: that of its end.
+pub(crate) fn write_object_at(out: &mut Vec<u8>, entry: &Entry, revision: Revision) {
     let at = metadata_at(&entry.value);
     out.extend_from_slice(&entry.value[..at]);
     out.push(b',');
-    write_rest(out, entry, at);
+    write_rest(out, entry, at, revision);
 }
 
 /// Appends the object without `apiVersion` and `kind`, as it stands in a list.
 pub(crate) fn write_item(out: &mut Vec<u8>, entry: &Entry) {
     out.push(b'{');
-    write_rest(out, entry, metadata_at(&entry.value));
+    write_rest(out, entry, metadata_at(&entry.value), entry.mod_revision);
 }
 
-fn write_rest(out: &mut Vec<u8>, entry: &Entry, at: usize) {
+fn write_rest(out: &mut Vec<u8>, entry: &Entry, at: usize, revision: Revision) {
     out.extend_from_slice(b"\"metadata\":{\"resourceVersion\":\"");
-    out.extend_from_slice(entry.mod_revision.to_string().as_bytes());
+    out.extend_from_slice(revision.to_string().as_bytes());
     let rest = &entry.value[at + METADATA.len()..];
     out.extend_from_slice(if rest.first() == Some(&b'}') {
         b"\""
@@ -122,26 +124,32 @@ pub(crate) fn object(entry: &Entry) -> Arc<Value> {
     })
 }
 
+/// What a client hears when a transaction failed for another reason than a precondition.
+pub(crate) fn failure(error: &CommitError) -> Status {
+    tracing::error!(%error, "a write failed");
+    Status::internal(error.to_string())
+}
+
 /// Puts a revision into `metadata.resourceVersion`.
-pub(crate) fn set_revision(object: &mut Value, revision: u64) {
+pub(crate) fn set_revision(object: &mut Value, revision: Revision) {
     object
         .at_mut("metadata")
         .set("resourceVersion", revision.to_string());
 }
 
 /// The revision in `metadata.resourceVersion`; absent is 0. Upstream: `APIObjectVersioner`.
-pub(crate) fn revision_of(object: &Value) -> Result<u64, String> {
+pub(crate) fn revision_of(object: &Value) -> Result<Revision, String> {
     match object.at("metadata").text("resourceVersion") {
-        "" => Ok(0),
+        "" => Ok(Revision(0)),
         text => parse_revision(text),
     }
 }
 
 /// A revision as text; the error is Go's.
-pub(crate) fn parse_revision(text: &str) -> Result<u64, String> {
+pub(crate) fn parse_revision(text: &str) -> Result<Revision, String> {
     let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let why = match text.parse() {
-        Ok(revision) if digits => return Ok(revision),
+        Ok(revision) if digits => return Ok(Revision(revision)),
         Err(_) if digits => "value out of range",
         _ => "invalid syntax",
     };
@@ -155,7 +163,10 @@ pub(crate) struct Cluster<'a>(pub(crate) &'a crate::Api);
 impl Lookup for Cluster<'_> {
     fn get(&self, group: &str, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>> {
         let resource = self.0.resources().by_group(group, resource)?;
-        let entry = self.0.store().get(&key(&resource, namespace, name))?;
+        let entry = self
+            .0
+            .store()
+            .get(key(&resource, namespace, name).as_bytes())?;
         Some(object(&entry))
     }
 
@@ -164,8 +175,9 @@ impl Lookup for Cluster<'_> {
             return Vec::new();
         };
         let prefix = key(&resource, namespace, "");
-        let page = self.0.store().range(&prefix, None, None, 0);
-        page.entries.iter().map(|entry| object(entry)).collect()
+        let page = self.0.store().range(prefix.as_bytes(), None, None, None);
+        let entries = page.map(|page| page.entries).unwrap_or_default();
+        entries.iter().map(|entry| object(entry)).collect()
     }
 }
 
@@ -173,21 +185,18 @@ impl Lookup for Cluster<'_> {
 mod tests {
     use super::*;
     use serde_json::json;
+    use stowplan_store::{Expect, Options, Store, Txn};
 
-    #[tokio::test]
-    async fn an_object_comes_back_with_its_revision() {
-        let store = Store::new();
+    #[test]
+    fn an_object_comes_back_with_its_revision() {
+        let store = Store::in_memory(Options::default());
         let kept = json!({
             "apiVersion": "v1", "binaryData": {"a": "b"}, "kind": "ConfigMap",
             "metadata": {"name": "a", "resourceVersion": "77"}
         });
-        let op = Op {
-            key: "/a".to_owned(),
-            expect: Expect::Absent,
-            value: Some(encode(&kept)),
-        };
-        let revision = store.commit(vec![op]).await.unwrap_or_default();
-        let entry = store.get("/a").expect("was put");
+        let put = Txn::new().put("/a", encode(&kept), Expect::Absent);
+        let revision = store.commit_blocking(put).expect("is new").revision;
+        let entry = store.get(b"/a").expect("was put");
         let mut wanted = kept;
         set_revision(&mut wanted, revision);
         assert_eq!(*object(&entry), wanted);
@@ -203,7 +212,7 @@ mod tests {
 
     #[test]
     fn revisions_are_numbers() {
-        assert_eq!(parse_revision("12"), Ok(12));
+        assert_eq!(parse_revision("12"), Ok(Revision(12)));
         for (text, why) in [
             ("abc", "invalid syntax"),
             ("-1", "invalid syntax"),

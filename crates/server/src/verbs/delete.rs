@@ -1,27 +1,487 @@
 //! DELETE of one object.
+//!
+//! Upstream: `endpoints/handlers/delete.go`, `registry/generic/registry/store.go` and
+//! `registry/rest/delete.go`.
 
-use crate::answer::{self, Answer};
+use crate::answer::Answer;
 use crate::api::Api;
-use crate::negotiate;
+use crate::request::options::DeleteOptions;
 use crate::request::{Request, Target};
-use crate::storage::{self, Expect, Op};
-use stowplan_machinery::Status;
+use crate::storage::{self, Cluster};
+use crate::{clock, decode, negotiate, transform};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use stowplan_admission::{Attributes, Operation};
+use stowplan_base::{Duration, Time};
+use stowplan_machinery::meta::GroupResource;
+use stowplan_machinery::{Edit, Status, View};
+use stowplan_store::{CommitError, Entry, Expect, Txn};
 
-/// Upstream: `endpoints/handlers/delete.go`.
+const ORPHAN: &str = "orphan";
+const FOREGROUND: &str = "foregroundDeletion";
+
+/// Answers the request.
 pub(crate) async fn delete(
     api: &Api,
     request: &Request,
     target: &Target,
 ) -> Result<Answer, Status> {
     let output = negotiate::output(request)?;
-    let entry = api.store().get(&target.key());
-    let missing = || Status::not_found(&target.group_resource(), &target.name);
-    let entry = entry.ok_or_else(missing)?;
-    let op = Op {
-        key: target.key(),
-        expect: Expect::Revision(entry.mod_revision),
-        value: None,
+    let options = options(request)?;
+    let cascades = options.orphan_dependents == Some(false);
+    let deletion = Deletion {
+        api,
+        request,
+        target,
     };
-    let _ = api.store().commit(vec![op]).await;
-    Ok(answer::object(200, &storage::object(&entry), output))
+    let (answer, gone) = deletion.run(options).await?;
+    let code = if !gone && cascades { 202 } else { 200 };
+    transform::object(api, request, target, code, &answer, output)
+}
+
+/// The options in the body, or else in the URL.
+pub(crate) fn options(request: &Request) -> Result<DeleteOptions, Status> {
+    match request.body.is_empty() {
+        true => DeleteOptions::from_query(&request.query),
+        false => DeleteOptions::from_body(&decode::delete_options(request)?),
+    }
+}
+
+/// One object on its way out.
+pub(crate) struct Deletion<'a> {
+    pub(crate) api: &'a Api,
+    pub(crate) request: &'a Request,
+    pub(crate) target: &'a Target,
+}
+
+/// Whether an object goes at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Grace {
+    /// Its kind knows no grace, or it has had it.
+    None,
+    /// It has been given some.
+    Given,
+    /// It has some left, and the request does not shorten it.
+    Pending,
+}
+
+/// What becomes of an object that cannot simply be removed.
+enum Step {
+    /// It stays for now, as this.
+    Stays(Value),
+    /// It is to be removed; the answer is this, if anything.
+    Remove(Option<Value>),
+}
+
+impl Deletion<'_> {
+    /// Deletes, and says what to answer and whether the object is gone.
+    pub(crate) async fn run(&self, mut options: DeleteOptions) -> Result<(Value, bool), Status> {
+        self.warn_of_orphans(&options);
+        let entry = self.entry()?;
+        let mut object = Value::clone(&storage::object(&entry));
+        if self.target.resource.is_namespace() {
+            let done = self.namespace(&object, &mut options).await?;
+            if let Some(namespace) = done {
+                return Ok((namespace, false));
+            }
+        }
+        let grace = self.before(&mut object, &mut options)?;
+        if grace == Grace::Pending {
+            return Ok((self.farewell(object), false));
+        }
+        let held = !object.at("metadata").list("finalizers").is_empty();
+        let changes = self.finalizers(&object, &options).is_some();
+        if grace == Grace::Given || held || changes {
+            match self.update(&mut options).await? {
+                Step::Stays(object) => return Ok((object, false)),
+                Step::Remove(Some(object)) if options.dry_run => return Ok((object, true)),
+                Step::Remove(Some(object)) if options.resource_version.is_some() => {
+                    let revision = object.at("metadata").text("resourceVersion");
+                    options.resource_version = Some(revision.to_owned());
+                }
+                Step::Remove(_) => {}
+            }
+        }
+        let object = self.remove(&options).await?;
+        Ok((self.farewell(object), true))
+    }
+
+    fn entry(&self) -> Result<Arc<Entry>, Status> {
+        let entry = self.api.store().get(self.target.key().as_bytes());
+        entry.ok_or_else(|| Status::not_found(&self.target.group_resource(), &self.target.name))
+    }
+
+    fn now(&self) -> Time {
+        self.api.env().now().truncate_to_second()
+    }
+
+    /// What is answered when an object is gone: itself, or a `Status` that names it.
+    fn farewell(&self, object: Value) -> Value {
+        if self.target.resource.strategy().returns_deleted_object() {
+            return object;
+        }
+        let metadata = object.at("metadata");
+        let resource = self.target.group_resource();
+        let mut details = json!({
+            "name": metadata.text("name"),
+            "kind": resource.resource,
+            "uid": metadata.text("uid"),
+        });
+        if !resource.group.is_empty() {
+            details.set("group", resource.group);
+        }
+        json!({
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Success",
+            "details": details,
+        })
+    }
+
+    /// Upstream: `pkg/registry/batch/job/storage`.
+    fn warn_of_orphans(&self, options: &DeleteOptions) {
+        let silent = options.orphan_dependents.is_some() || options.propagation_policy.is_some();
+        if !silent && self.target.group_resource() == GroupResource::new("batch", "jobs") {
+            self.request.warn(
+                "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to \
+                 remove them or set propagationPolicy=Orphan to suppress this warning",
+            );
+        }
+    }
+
+    /// Checks preconditions and gives the object its grace. Upstream: `rest.BeforeDelete`.
+    fn before(&self, object: &mut Value, options: &mut DeleteOptions) -> Result<Grace, Status> {
+        self.check_preconditions(object, options)?;
+        if options.grace_period_seconds.is_some_and(|s| s < 0) {
+            options.grace_period_seconds = Some(1);
+        }
+        let left = object.at("metadata").int("deletionGracePeriodSeconds");
+        let left = match left {
+            Some(left) if left < 0 => {
+                let metadata = object.at_mut("metadata");
+                metadata.set("deletionGracePeriodSeconds", 1);
+                Some(1)
+            }
+            left => left,
+        };
+        let strategy = self.target.resource.strategy();
+        let Some(period) = strategy.grace_period(object, options.grace_period_seconds) else {
+            return Ok(Grace::None);
+        };
+        if object.at("metadata").has("deletionTimestamp") {
+            return Ok(self.shorten(object, options, left.unwrap_or_default()));
+        }
+        options.grace_period_seconds = Some(period);
+        let end = self.now() + Duration::from_secs(period);
+        let metadata = object.at_mut("metadata");
+        metadata.set("deletionTimestamp", clock::seconds(end));
+        metadata.set("deletionGracePeriodSeconds", period);
+        count_generation(metadata);
+        Ok(Grace::Given)
+    }
+
+    /// An object that is being deleted can only be given less time.
+    fn shorten(&self, object: &mut Value, options: &mut DeleteOptions, left: i64) -> Grace {
+        if left == 0 {
+            return Grace::None;
+        }
+        let Some(asked) = options.grace_period_seconds else {
+            options.grace_period_seconds = Some(left);
+            return Grace::Pending;
+        };
+        if asked >= left {
+            return Grace::Pending;
+        }
+        let metadata = object.at_mut("metadata");
+        let end = clock::parse_seconds(metadata.text("deletionTimestamp")).unwrap_or_default();
+        let (mut end, mut period) = (Time::from_secs(end - left + asked), asked);
+        if end < self.now() {
+            end = self.now();
+            // Still graceful, if barely: somebody else will remove it.
+            period = period.min(1);
+        }
+        metadata.set("deletionTimestamp", clock::seconds(end));
+        metadata.set("deletionGracePeriodSeconds", period);
+        Grace::Given
+    }
+
+    fn check_preconditions(&self, object: &Value, options: &DeleteOptions) -> Result<(), Status> {
+        let metadata = object.at("metadata");
+        let conflict = |what: &str, wanted: &str, found: &str, how: &str| {
+            let kind = self.target.resource.group_kind();
+            let why = format!(
+                "the {what} in the precondition ({wanted}) does not match the {what} in record ({found}). \
+                 The object might have been {how}"
+            );
+            let kind = GroupResource::new(kind.group, kind.kind);
+            Status::conflict(&kind, metadata.text("name"), why)
+        };
+        let uid = metadata.text("uid");
+        if let Some(wanted) = options.uid.as_deref().filter(|wanted| *wanted != uid) {
+            return Err(conflict("UID", wanted, uid, "deleted and then recreated"));
+        }
+        let revision = metadata.text("resourceVersion");
+        let wanted = options.resource_version.as_deref();
+        if let Some(wanted) = wanted.filter(|wanted| *wanted != revision) {
+            return Err(conflict("ResourceVersion", wanted, revision, "modified"));
+        }
+        Ok(())
+    }
+
+    /// The finalizers that the garbage collector needs, if they are not the ones that are there.
+    /// Upstream: `deletionFinalizersForGarbageCollection`.
+    fn finalizers(&self, object: &Value, options: &DeleteOptions) -> Option<Vec<Value>> {
+        let strategy = self.target.resource.strategy();
+        let old = object.at("metadata").list("finalizers");
+        let mut set = old.iter().filter_map(Value::as_str);
+        let set = set.find(|f| [ORPHAN, FOREGROUND].contains(f));
+        let policy = options.propagation_policy.as_deref();
+        let wanted = match (options.orphan_dependents, policy) {
+            _ if !self.target.resource.collects_garbage() => None,
+            (Some(true), _) | (None, Some("Orphan")) => Some(ORPHAN),
+            (None, Some("Foreground")) => Some(FOREGROUND),
+            (Some(false), _) | (None, Some(_)) => None,
+            (None, None) => match set {
+                None if strategy.orphans_by_default() => Some(ORPHAN),
+                set => set,
+            },
+        };
+        let others = old.iter().filter(|f| *f != ORPHAN && *f != FOREGROUND);
+        let new: Vec<Value> = others.cloned().chain(wanted.map(Value::from)).collect();
+        let same = new.len() == old.len() && new.iter().all(|f| old.contains(f));
+        (!same).then_some(new)
+    }
+
+    /// Upstream: `updateForGracefulDeletionAndFinalizers`.
+    async fn update(&self, options: &mut DeleteOptions) -> Result<Step, Status> {
+        loop {
+            let entry = self.entry()?;
+            let existing = storage::object(&entry);
+            self.check_stored(&existing, options)?;
+            self.admit(&existing, options)?;
+            let mut object = Value::clone(&existing);
+            let grace = self.before(&mut object, options)?;
+            if grace == Grace::Pending {
+                return Ok(Step::Stays(self.farewell(object)));
+            }
+            if let Some(finalizers) = self.finalizers(&object, options) {
+                match finalizers.is_empty() {
+                    true => drop(object.at_mut("metadata").unset("finalizers")),
+                    false => object.at_mut("metadata").set("finalizers", finalizers),
+                }
+            }
+            let held = !object.at("metadata").list("finalizers").is_empty();
+            if grace == Grace::None && !held {
+                return Ok(Step::Remove(None));
+            }
+            if grace == Grace::None {
+                self.mark(&mut object);
+            }
+            if !self.put(&entry, &existing, &mut object, options).await? {
+                continue;
+            }
+            let waits = grace == Grace::Given && options.grace_period_seconds > Some(0);
+            return Ok(match held || waits {
+                true => Step::Stays(object),
+                false => Step::Remove(Some(object)),
+            });
+        }
+    }
+
+    /// Upstream: `markAsDeleting`.
+    fn mark(&self, object: &mut Value) {
+        let now = self.now();
+        let metadata = object.at_mut("metadata");
+        let end = clock::parse_seconds(metadata.text("deletionTimestamp")).map(Time::from_secs);
+        if end.is_none() {
+            count_generation(metadata);
+        }
+        if end.is_none_or(|end| end > now) {
+            metadata.set("deletionTimestamp", clock::seconds(now));
+        }
+        metadata.set("deletionGracePeriodSeconds", 0);
+    }
+
+    /// Stores a change; `false` if somebody else was quicker.
+    async fn put(
+        &self,
+        entry: &Entry,
+        existing: &Value,
+        object: &mut Value,
+        options: &DeleteOptions,
+    ) -> Result<bool, Status> {
+        if options.dry_run || *object == *existing {
+            return Ok(true);
+        }
+        let expect = Expect::Revision(entry.mod_revision);
+        let txn = Txn::new().put(self.target.key(), storage::encode(object), expect);
+        match self.api.store().commit(txn).await {
+            Ok(committed) => {
+                storage::set_revision(object, committed.revision);
+                Ok(true)
+            }
+            Err(CommitError::Conflict(_)) => Ok(false),
+            Err(error) => Err(storage::failure(&error)),
+        }
+    }
+
+    /// Removes the object and returns what it was, with the revision of its end.
+    async fn remove(&self, options: &DeleteOptions) -> Result<Value, Status> {
+        loop {
+            let entry = self.entry()?;
+            let existing = storage::object(&entry);
+            self.check_stored(&existing, options)?;
+            self.admit(&existing, options)?;
+            let mut object = Value::clone(&existing);
+            if options.dry_run {
+                return Ok(object);
+            }
+            let expect = Expect::Revision(entry.mod_revision);
+            let txn = Txn::new().delete(self.target.key(), expect);
+            match self.api.store().commit(txn).await {
+                Ok(committed) => {
+                    storage::set_revision(&mut object, committed.revision);
+                    return Ok(object);
+                }
+                Err(CommitError::Conflict(_)) => {}
+                Err(error) => return Err(storage::failure(&error)),
+            }
+        }
+    }
+
+    /// Upstream: `storage.Preconditions.Check`, met only by who lost a race.
+    fn check_stored(&self, object: &Value, options: &DeleteOptions) -> Result<(), Status> {
+        let metadata = object.at("metadata");
+        let checks = [
+            ("UID", &options.uid, metadata.text("uid")),
+            (
+                "ResourceVersion",
+                &options.resource_version,
+                metadata.text("resourceVersion"),
+            ),
+        ];
+        for (what, wanted, found) in checks {
+            if let Some(wanted) = wanted.as_deref().filter(|wanted| *wanted != found) {
+                let key = self.target.key();
+                let why = format!(
+                    "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: \
+                     Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
+                );
+                let resource = self.target.group_resource();
+                return Err(Status::conflict(&resource, &self.target.name, why));
+            }
+        }
+        Ok(())
+    }
+
+    fn admit(&self, existing: &Value, options: &DeleteOptions) -> Result<(), Status> {
+        let cluster = Cluster(self.api);
+        let mut request = Attributes {
+            operation: Operation::Delete,
+            kind: &self.target.resource.group_kind(),
+            resource: &self.target.group_resource(),
+            subresource: &self.target.subresource,
+            namespace: &self.target.namespace,
+            name: &self.target.name,
+            object: None,
+            old_object: Some(existing),
+            user: &self.request.user.name,
+            dry_run: options.dry_run,
+            now: &clock::seconds(self.now()),
+            suffix: &|| self.api.env().suffix(),
+        };
+        stowplan_admission::admit(&mut request, &cluster)?;
+        let outcome = stowplan_admission::validate(&request, &cluster)?;
+        for warning in outcome.warnings {
+            self.request.warn(warning);
+        }
+        Ok(())
+    }
+
+    /// A namespace is marked first and goes when it is empty; `None` if it may go now. Upstream:
+    /// `pkg/registry/core/namespace/storage`.
+    async fn namespace(
+        &self,
+        namespace: &Value,
+        options: &mut DeleteOptions,
+    ) -> Result<Option<Value>, Status> {
+        let metadata = namespace.at("metadata");
+        let failed = |what: &str, wanted: &str, found: &str| {
+            let why = format!(
+                "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
+            );
+            Status::conflict(&self.target.group_resource(), &self.target.name, why)
+        };
+        let uid = metadata.text("uid");
+        match &options.uid {
+            Some(wanted) if wanted != uid => return Err(failed("UID", wanted, uid)),
+            _ => options.uid = Some(uid.to_owned()),
+        }
+        let revision = metadata.text("resourceVersion");
+        let wanted = options.resource_version.as_deref();
+        if let Some(wanted) = wanted.filter(|wanted| *wanted != revision) {
+            return Err(failed("ResourceVersion", wanted, revision));
+        }
+        if metadata.has("deletionTimestamp") {
+            let held = !namespace.at("spec").list("finalizers").is_empty();
+            return Ok(held.then(|| namespace.clone()));
+        }
+        loop {
+            let entry = self.entry()?;
+            let existing = storage::object(&entry);
+            self.check_stored(&existing, options)?;
+            self.admit(&existing, options)?;
+            let mut object = Value::clone(&existing);
+            let now = clock::seconds(self.now());
+            object
+                .at_mut("metadata")
+                .default_to("deletionTimestamp", now);
+            object.at_mut("status").set("phase", "Terminating");
+            namespace_finalizers(object.at_mut("metadata"), options);
+            if self.put(&entry, &existing, &mut object, options).await? {
+                return Ok(Some(object));
+            }
+        }
+    }
+}
+
+fn namespace_finalizers(metadata: &mut Value, options: &DeleteOptions) {
+    let has = |name: &str| metadata.list("finalizers").iter().any(|f| f == name);
+    let wants = |name: &str, orphans: bool, policy: &str| match options {
+        DeleteOptions {
+            orphan_dependents: Some(orphan),
+            ..
+        } => *orphan == orphans,
+        DeleteOptions {
+            propagation_policy: Some(given),
+            ..
+        } => given == policy,
+        _ => has(name),
+    };
+    let orphan = wants(ORPHAN, true, "Orphan");
+    let foreground = wants(FOREGROUND, false, "Foreground");
+    if orphan == has(ORPHAN) && foreground == has(FOREGROUND) {
+        return;
+    }
+    let mut finalizers: Vec<Value> = metadata
+        .list("finalizers")
+        .iter()
+        .filter(|f| *f != ORPHAN && *f != FOREGROUND)
+        .cloned()
+        .collect();
+    finalizers.extend(orphan.then(|| ORPHAN.into()));
+    finalizers.extend(foreground.then(|| FOREGROUND.into()));
+    match finalizers.is_empty() {
+        true => drop(metadata.unset("finalizers")),
+        false => metadata.set("finalizers", finalizers),
+    }
+}
+
+/// The first request to delete counts as a change, for kinds that count changes.
+fn count_generation(metadata: &mut Value) {
+    match metadata.int("generation") {
+        Some(generation) if generation > 0 => metadata.set("generation", generation + 1),
+        _ => {}
+    }
 }

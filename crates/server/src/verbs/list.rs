@@ -2,36 +2,265 @@
 
 use crate::answer::{self, Answer};
 use crate::api::Api;
-use crate::negotiate;
-use crate::request::options::ListOptions;
+use crate::negotiate::{Convert, Output};
+use crate::request::options::{ListOptions, Match};
 use crate::request::{Request, Target};
-use crate::storage;
-use stowplan_machinery::Status;
+use crate::select::Selection;
+use crate::{pages, storage, transform};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+use std::time::Duration;
+use stowplan_machinery::{Cause, Edit, Status};
+use stowplan_store::{Entry, Error, Revision};
 
-/// Upstream: `endpoints/handlers/get.go`, `ListResource`.
-pub(crate) fn list(
+/// How long a list waits for a revision that is not there yet. Upstream: `blockTimeout` of the
+/// watch cache.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Upstream: `endpoints/handlers/get.go`, `ListResource`, and `storage/cacher`.
+pub(crate) async fn list(
     api: &Api,
     request: &Request,
     target: &Target,
-    _options: &ListOptions,
+    options: &ListOptions,
+    output: Output,
 ) -> Result<Answer, Status> {
-    let output = negotiate::output(request)?;
-    let prefix = storage::key(&target.resource, &target.namespace, "");
-    let page = api.store().range(&prefix, None, None, 0);
+    let selection = Selection::new(request, target, options)?;
+    let found = find(api, target, &selection, options).await?;
+    let metadata = found.metadata();
+    if output.convert != Convert::Nothing {
+        let objects: Vec<Arc<Value>> = found.entries.iter().map(|e| storage::object(e)).collect();
+        let objects = objects.iter().map(|object| &**object);
+        return transform::list(api, request, target, objects, metadata, output);
+    }
+    Ok(answer::json(200, write(target, &found, &metadata), output))
+}
+
+fn write(target: &Target, found: &Found, metadata: &Value) -> Vec<u8> {
     let head = serde_json::json!({
         "kind": format!("{}List", target.resource.kind()),
         "apiVersion": target.resource.api_version(),
-        "metadata": {"resourceVersion": page.revision.to_string()},
+        "metadata": metadata,
     });
-    let mut body = serde_json::to_vec(&head).unwrap_or_default();
+    let size: usize = found.entries.iter().map(|e| e.value.len() + 40).sum();
+    let mut body = Vec::with_capacity(size + 200);
+    // Writing JSON to memory does not fail.
+    let _ = serde_json::to_writer(&mut body, &head);
     body.pop();
     body.extend_from_slice(b",\"items\":[");
-    for (i, entry) in page.entries.iter().enumerate() {
+    for (i, entry) in found.entries.iter().enumerate() {
         if i > 0 {
             body.push(b',');
         }
-        storage::write_item(&mut body, entry);
+        match target.resource.is_custom() {
+            true => storage::write_object(&mut body, entry),
+            false => storage::write_item(&mut body, entry),
+        }
     }
     body.extend_from_slice(b"]}");
-    Ok(answer::json(200, body, output))
+    body
+}
+
+/// One page of a list.
+pub(crate) struct Found {
+    pub(crate) entries: Vec<Arc<Entry>>,
+    pub(crate) revision: Revision,
+    /// How the next page is asked for; empty if this is the last.
+    pub(crate) continue_token: String,
+    remaining: Option<usize>,
+}
+
+impl Found {
+    fn metadata(&self) -> Value {
+        let mut metadata = Map::new();
+        metadata.set("resourceVersion", self.revision.to_string());
+        if !self.continue_token.is_empty() {
+            metadata.set("continue", self.continue_token.as_str());
+        }
+        if let Some(remaining) = self.remaining {
+            metadata.set("remainingItemCount", remaining);
+        }
+        Value::Object(metadata)
+    }
+}
+
+/// Which entries, at which revision.
+struct Plan {
+    prefix: String,
+    at: Option<Revision>,
+    after: Option<String>,
+    /// What a continue token is relative to.
+    root: String,
+    limit: Option<usize>,
+}
+
+/// The entries that a list is about.
+pub(crate) async fn find(
+    api: &Api,
+    target: &Target,
+    selection: &Selection,
+    options: &ListOptions,
+) -> Result<Found, Status> {
+    let namespace = match target.namespace.as_str() {
+        "" if target.resource.namespaced() => selection.single_namespace().unwrap_or_default(),
+        namespace => namespace,
+    };
+    let root = storage::key(&target.resource, namespace, "");
+    let single = selection.single_name();
+    let single = single.filter(|_| !namespace.is_empty() || !target.resource.namespaced());
+    if let Some(name) = single {
+        let at = not_in_future(api, options).await?;
+        let key = storage::key(&target.resource, namespace, name);
+        return one(api, &key, at, selection);
+    }
+    let plan = plan(api, target, options, root).await?;
+    page(api, selection, &plan)
+}
+
+/// The revision that an exact list wants; waits for one that is not there yet.
+async fn not_in_future(api: &Api, options: &ListOptions) -> Result<Option<Revision>, Status> {
+    let text = options.resource_version.as_str();
+    if text.is_empty() || text == "0" {
+        return Ok(None);
+    }
+    let wanted = storage::parse_revision(text).map_err(|why| {
+        let shown = stowplan_machinery::go::quote(text);
+        Status::bad_request(format!(
+            "invalid resource version: resourceVersion: Invalid value: {shown}: {why}"
+        ))
+    })?;
+    wait_for(api, wanted).await?;
+    let exact = options.resource_version_match == Match::Exact
+        || (options.resource_version_match == Match::Unset && options.limit > 0);
+    Ok(exact.then_some(wanted))
+}
+
+/// Waits until the store has come to a revision, but not for long.
+pub(crate) async fn wait_for(api: &Api, wanted: Revision) -> Result<(), Status> {
+    if wanted <= api.store().revision() {
+        return Ok(());
+    }
+    let reached = tokio::time::timeout(PATIENCE, api.store().reached(wanted)).await;
+    match reached {
+        Ok(Ok(())) => Ok(()),
+        _ => Err(too_large(wanted, api.store().revision())),
+    }
+}
+
+fn too_large(wanted: Revision, current: Revision) -> Status {
+    let message = format!("Timeout: Too large resource version: {wanted}, current: {current}");
+    Status::failure(504, "Timeout", message)
+        .because(Cause {
+            reason: "ResourceVersionTooLarge".to_owned(),
+            message: "Too large resource version".to_owned(),
+            field: String::new(),
+        })
+        .retry_after(1)
+}
+
+async fn plan(
+    api: &Api,
+    target: &Target,
+    options: &ListOptions,
+    root: String,
+) -> Result<Plan, Status> {
+    let mut limit = usize::try_from(options.limit)
+        .ok()
+        .filter(|limit| *limit > 0);
+    if !options.continue_token.is_empty() {
+        let (after, at) = pages::decode(&options.continue_token, &root)?;
+        if !matches!(options.resource_version.as_str(), "" | "0") {
+            return Err(Status::bad_request(
+                "specifying resource version is not allowed when using continue",
+            ));
+        }
+        return Ok(Plan {
+            prefix: root.clone(),
+            at,
+            after: Some(after),
+            root,
+            limit,
+        });
+    }
+    let at = not_in_future(api, options).await?;
+    // The watch cache gives all there is to who asks for any revision; events are not cached.
+    if options.resource_version == "0" && target.resource.plural() != "events" {
+        limit = None;
+    }
+    Ok(Plan {
+        prefix: root.clone(),
+        at,
+        after: None,
+        root,
+        limit,
+    })
+}
+
+fn one(api: &Api, key: &str, at: Option<Revision>, selection: &Selection) -> Result<Found, Status> {
+    let page = api.store().range(key.as_bytes(), at, None, Some(1));
+    let page = page.map_err(|error| expired(&error))?;
+    let matches =
+        |entry: &Arc<Entry>| entry.key == key && selection.matches(&storage::object(entry));
+    Ok(Found {
+        entries: page.entries.into_iter().filter(matches).collect(),
+        revision: page.revision,
+        continue_token: String::new(),
+        remaining: None,
+    })
+}
+
+fn page(api: &Api, selection: &Selection, plan: &Plan) -> Result<Found, Status> {
+    let everything = selection.is_everything();
+    let mut found: Vec<Arc<Entry>> = Vec::new();
+    let mut after = plan.after.clone();
+    let mut at = plan.at;
+    loop {
+        let page = api.store().range(
+            plan.prefix.as_bytes(),
+            at,
+            after.as_deref().map(str::as_bytes),
+            plan.limit,
+        );
+        let page = page.map_err(|error| match plan.after.is_some() {
+            true => pages::expired(&plan.root, after.as_deref().unwrap_or_default()),
+            false => expired(&error),
+        })?;
+        // All pages of one answer are from one revision.
+        at = Some(page.revision);
+        let mut more = page.more;
+        for (i, entry) in page.entries.iter().enumerate() {
+            after = Some(String::from_utf8_lossy(&entry.key).into_owned());
+            if everything || selection.matches(&storage::object(entry)) {
+                found.push(Arc::clone(entry));
+            }
+            if plan.limit.is_some_and(|limit| found.len() >= limit) {
+                more |= i + 1 < page.entries.len();
+                break;
+            }
+        }
+        let full = plan.limit.is_some_and(|limit| found.len() >= limit);
+        if more && !full && plan.limit.is_some() {
+            continue;
+        }
+        let last = after.unwrap_or_default();
+        return Ok(Found {
+            entries: found,
+            revision: page.revision,
+            continue_token: match more && plan.limit.is_some() {
+                true => pages::encode(&last, &plan.root, page.revision),
+                false => String::new(),
+            },
+            remaining: (more && everything && plan.limit.is_some()).then_some(page.remaining),
+        });
+    }
+}
+
+fn expired(error: &Error) -> Status {
+    match error {
+        Error::Compacted { .. } => {
+            Status::expired("The resourceVersion for the provided list is too old.")
+        }
+        Error::Future { requested, current } => too_large(*requested, *current),
+        Error::Closed => Status::internal("the server is shutting down"),
+    }
 }

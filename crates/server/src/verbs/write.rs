@@ -6,14 +6,15 @@ use crate::api::Api;
 use crate::clock;
 use crate::request::options::WriteOptions;
 use crate::request::{Request, Target};
-use crate::storage::{self, Cluster, Conflict, Expect, Op};
+use crate::storage::{self, Cluster};
 use serde_json::{Map, Value};
-use std::sync::Arc;
+use stowplan_admission::{Attributes, Operation};
 use stowplan_kinds::common::metadata;
 use stowplan_kinds::{Context, Strategy};
 use stowplan_machinery::field::{Error, ErrorList, Path};
 use stowplan_machinery::meta::GroupKind;
 use stowplan_machinery::{Edit, Status, View, names};
+use stowplan_store::{CommitError, Entry, Expect, Revision, Txn};
 
 /// How often a generated name is tried before the client hears of it.
 const NAME_ATTEMPTS: usize = 8;
@@ -57,50 +58,58 @@ impl Write<'_> {
         let generated = metadata.text("name").is_empty() && metadata.has("generateName");
         let mut attempts = if generated { NAME_ATTEMPTS } else { 1 };
         loop {
-            attempts -= 1;
             match self.create_once(object.clone()).await {
-                Err(status) if attempts > 0 && status.reason == "AlreadyExists" => {}
-                outcome => return outcome,
+                Ok(object) => return Ok(object),
+                Err(Refusal::Status(status)) => return Err(status),
+                Err(Refusal::Exists(_)) if attempts > 1 => attempts -= 1,
+                Err(Refusal::Exists(status)) => return Err(status),
+                Err(Refusal::Raced) => {}
             }
         }
     }
 
-    async fn create_once(&self, mut object: Value) -> Result<Value, Status> {
+    async fn create_once(&self, mut object: Value) -> Result<Value, Refusal> {
         self.begin(&mut object);
         self.before_create(&mut object)?;
-        self.validate_admission(&object, &Value::Null)?;
+        let charged = self.validate_admission(&mut object, &Value::Null)?;
         if !object.at("metadata").text("resourceVersion").is_empty() {
-            return Err(Status::plain_error(
-                "resourceVersion should not be set on objects to be created",
-            ));
+            let why = "resourceVersion should not be set on objects to be created";
+            return Err(Status::plain_error(why).into());
         }
+        self.store_new(object, charged).await
+    }
+
+    /// Stores an object that must not be there yet.
+    async fn store_new(&self, mut object: Value, charged: Txn) -> Result<Value, Refusal> {
         let name = object.at("metadata").text("name").to_owned();
         let key = storage::key(&self.target.resource, &self.target.namespace, &name);
-        let exists = |existing: Option<Arc<Value>>| {
+        let exists = |entry: &Entry| {
             let mut status = Status::already_exists(&self.target.group_resource(), &name);
-            if existing.is_some_and(|e| e.at("metadata").has("deletionTimestamp")) {
+            if storage::object(entry)
+                .at("metadata")
+                .has("deletionTimestamp")
+            {
                 status.message = format!("object is being deleted: {}", status.message);
             }
-            status
+            Refusal::Exists(status)
         };
-        let present = |key: &str| self.api.store().get(key).map(|e| storage::object(&e));
         if self.options.dry_run {
-            return match present(&key) {
-                Some(existing) => Err(exists(Some(existing))),
+            return match self.api.store().get(key.as_bytes()) {
+                Some(entry) => Err(exists(&entry)),
                 None => Ok(object),
             };
         }
-        let op = Op {
-            key: key.clone(),
-            expect: Expect::Absent,
-            value: Some(storage::encode(&object)),
-        };
-        match self.api.store().commit(vec![op]).await {
-            Ok(revision) => {
-                storage::set_revision(&mut object, revision);
+        let txn = charged.put(key.clone(), storage::encode(&object), Expect::Absent);
+        match self.api.store().commit(txn).await {
+            Ok(committed) => {
+                storage::set_revision(&mut object, committed.revision);
                 Ok(object)
             }
-            Err(_) => Err(exists(present(&key))),
+            Err(CommitError::Conflict(conflict)) => match &conflict.current {
+                Some(entry) if conflict.key == key => Err(exists(entry)),
+                _ => Err(Refusal::Raced),
+            },
+            Err(error) => Err(storage::failure(&error).into()),
         }
     }
 
@@ -165,31 +174,27 @@ impl Write<'_> {
         let key = self.target.key();
         let may_create = force_create || self.strategy.allow_create_on_update();
         loop {
-            let entry = self.api.store().get(&key);
-            let Some(entry) = entry else {
-                if !may_create {
+            let entry = self.api.store().get(key.as_bytes());
+            let (outcome, created) = match entry {
+                None if !may_create => {
                     let resource = self.target.group_resource();
                     return Err(Status::not_found(&resource, &self.target.name));
                 }
-                self.check_uid(uid, "")?;
-                match self.create_by_update(make).await? {
-                    Some(object) => {
-                        return Ok(Written {
-                            object,
-                            created: true,
-                        });
-                    }
-                    None => continue,
+                None => {
+                    self.check_uid(uid, "")?;
+                    (self.create_by_update(make).await, true)
+                }
+                Some(entry) => {
+                    let existing = storage::object(&entry);
+                    self.check_uid(uid, existing.at("metadata").text("uid"))?;
+                    (self.change(make, &entry, &existing).await, false)
                 }
             };
-            let existing = storage::object(&entry);
-            self.check_uid(uid, existing.at("metadata").text("uid"))?;
-            let object = self.change(make, &existing)?;
-            if let Some(object) = self.store_change(&entry, &existing, object).await? {
-                return Ok(Written {
-                    object,
-                    created: false,
-                });
+            match outcome {
+                Ok(object) => return Ok(Written { object, created }),
+                Err(Refusal::Status(status)) => return Err(status),
+                // Somebody else was quicker: look again.
+                Err(Refusal::Exists(_) | Refusal::Raced) => {}
             }
         }
     }
@@ -212,46 +217,44 @@ impl Write<'_> {
         }
     }
 
-    async fn create_by_update(&self, make: Make<'_>) -> Result<Option<Value>, Status> {
+    async fn create_by_update(&self, make: Make<'_>) -> Result<Value, Refusal> {
         let mut object = make(&Value::Null)?;
-        storage::revision_of(&object).map_err(Status::plain_error)?;
         self.own_fields(&mut object, &Value::Null);
         self.admit(&mut object, &Value::Null)?;
         self.dedup_owners(&mut object, true);
+        storage::revision_of(&object).map_err(Status::plain_error)?;
         self.begin(&mut object);
         self.before_create(&mut object)?;
-        self.validate_admission(&object, &Value::Null)?;
+        let charged = self.validate_admission(&mut object, &Value::Null)?;
         object.at_mut("metadata").unset("resourceVersion");
-        if self.options.dry_run {
-            return Ok(Some(object));
-        }
-        let op = Op {
-            key: self.target.key(),
-            expect: Expect::Absent,
-            value: Some(storage::encode(&object)),
-        };
-        match self.api.store().commit(vec![op]).await {
-            Ok(revision) => {
-                storage::set_revision(&mut object, revision);
-                Ok(Some(object))
-            }
-            Err(Conflict { .. }) => Ok(None),
-        }
+        self.store_new(object, charged).await
     }
 
-    /// The new object out of the existing one, checked and ready to be stored.
-    fn change(&self, make: Make<'_>, existing: &Value) -> Result<Value, Status> {
+    /// The new object out of the existing one, checked and stored.
+    async fn change(
+        &self,
+        make: Make<'_>,
+        entry: &Entry,
+        existing: &Value,
+    ) -> Result<Value, Refusal> {
         let mut object = make(existing)?;
         self.own_fields(&mut object, existing);
         self.admit(&mut object, existing)?;
         self.dedup_owners(&mut object, true);
-        let given = storage::revision_of(&object).map_err(Status::plain_error)?;
-        let present = storage::revision_of(existing).unwrap_or_default();
-        let name = &self.target.name;
-        if given == 0 && self.strategy.allow_unconditional_update() {
-            storage::set_revision(&mut object, present);
-        } else if given == 0 {
-            let resource = self.target.group_resource();
+        self.check_revision(&mut object, entry.mod_revision)?;
+        self.before_update(&mut object, existing)?;
+        self.keep_times(&mut object, existing);
+        let charged = self.validate_admission(&mut object, existing)?;
+        self.store_change(entry, existing, object, charged).await
+    }
+
+    /// The object must have been made from what is there, or the kind must not care.
+    fn check_revision(&self, object: &mut Value, present: Revision) -> Result<(), Status> {
+        let given = storage::revision_of(object).map_err(Status::plain_error)?;
+        let (resource, name) = (self.target.group_resource(), &self.target.name);
+        if given == Revision(0) && self.strategy.allow_unconditional_update() {
+            storage::set_revision(object, present);
+        } else if given == Revision(0) {
             let kind = GroupKind::new(resource.group, resource.resource);
             let errors = vec![Error::invalid(
                 &Path::new("metadata").child("resourceVersion"),
@@ -260,12 +263,9 @@ impl Write<'_> {
             )];
             return Err(Status::invalid(&kind, name, &errors));
         } else if given != present {
-            return Err(Status::conflict(&self.target.group_resource(), name, STALE));
+            return Err(Status::conflict(&resource, name, STALE));
         }
-        self.before_update(&mut object, existing)?;
-        self.keep_times(&mut object, existing);
-        self.validate_admission(&object, existing)?;
-        Ok(object)
+        Ok(())
     }
 
     /// Upstream: `rest.BeforeUpdate`.
@@ -308,38 +308,36 @@ impl Write<'_> {
         Ok(())
     }
 
-    /// Stores a change, or removes the object if the change took its last finalizer away. `None` if
-    /// somebody else was quicker.
+    /// Stores a change, or removes the object if the change took its last finalizer away.
     async fn store_change(
         &self,
-        entry: &storage::Entry,
+        entry: &Entry,
         existing: &Value,
         mut object: Value,
-    ) -> Result<Option<Value>, Status> {
+        charged: Txn,
+    ) -> Result<Value, Refusal> {
         let old = existing.at("metadata");
         let gone = old.has("deletionTimestamp")
             && object.at("metadata").list("finalizers").is_empty()
             && old.int("deletionGracePeriodSeconds").unwrap_or_default() == 0
             && self.target.resource.deletes_when_finalized(&object);
-        if self.options.dry_run {
-            return Ok(Some(object));
+        if self.options.dry_run || (!gone && object == *existing) {
+            return Ok(object);
         }
-        if !gone && object == *existing {
-            return Ok(Some(object));
-        }
-        let op = Op {
-            key: self.target.key(),
-            expect: Expect::Revision(entry.mod_revision),
-            value: (!gone).then(|| storage::encode(&object)),
+        let expect = Expect::Revision(entry.mod_revision);
+        let txn = match gone {
+            true => charged.delete(self.target.key(), expect),
+            false => charged.put(self.target.key(), storage::encode(&object), expect),
         };
-        match self.api.store().commit(vec![op]).await {
-            Ok(revision) => {
+        match self.api.store().commit(txn).await {
+            Ok(committed) => {
                 if !gone {
-                    storage::set_revision(&mut object, revision);
+                    storage::set_revision(&mut object, committed.revision);
                 }
-                Ok(Some(object))
+                Ok(object)
             }
-            Err(Conflict { .. }) => Ok(None),
+            Err(CommitError::Conflict(_)) => Err(Refusal::Raced),
+            Err(error) => Err(storage::failure(&error).into()),
         }
     }
 
@@ -406,13 +404,72 @@ impl Write<'_> {
     fn keep_times(&self, _object: &mut Value, _existing: &Value) {}
 
     /// Mutating admission.
-    fn admit(&self, _object: &mut Value, _existing: &Value) -> Result<(), Status> {
-        Ok(())
+    fn admit(&self, object: &mut Value, existing: &Value) -> Result<(), Status> {
+        self.admission(object, existing, |request, cluster| {
+            stowplan_admission::admit(request, cluster)
+        })
     }
 
-    /// Validating admission.
-    fn validate_admission(&self, _object: &Value, _existing: &Value) -> Result<(), Status> {
-        Ok(())
+    /// Validating admission. What is charged to quotas has to be stored together with the object.
+    fn validate_admission(&self, object: &mut Value, existing: &Value) -> Result<Txn, Status> {
+        let outcome = self.admission(object, existing, |request, cluster| {
+            stowplan_admission::validate(request, cluster)
+        })?;
+        for warning in outcome.warnings {
+            self.request.warn(warning);
+        }
+        let mut txn = Txn::new();
+        for write in outcome.quota_writes {
+            let quota = &write.quota;
+            let revision = storage::revision_of(quota).unwrap_or_default();
+            let key = self.api.key_of("", "resourcequotas", quota);
+            txn = txn.put(key, storage::encode(quota), Expect::Revision(revision));
+        }
+        Ok(txn)
+    }
+
+    fn admission<T>(
+        &self,
+        object: &mut Value,
+        existing: &Value,
+        judge: impl FnOnce(&mut Attributes<'_>, &Cluster<'_>) -> Result<T, Status>,
+    ) -> Result<T, Status> {
+        let cluster = Cluster(self.api);
+        let creates = existing.is_null();
+        let mut request = Attributes {
+            operation: match creates {
+                true => Operation::Create,
+                false => Operation::Update,
+            },
+            kind: &self.target.resource.group_kind(),
+            resource: &self.target.group_resource(),
+            subresource: &self.target.subresource,
+            namespace: &self.target.namespace,
+            name: &self.target.name,
+            object: Some(object),
+            old_object: (!creates).then_some(existing),
+            user: &self.request.user.name,
+            dry_run: self.options.dry_run,
+            now: &self.now(),
+            suffix: &|| self.api.env().suffix(),
+        };
+        judge(&mut request, &cluster)
+    }
+}
+
+/// Why a write did not happen.
+enum Refusal {
+    /// It may not.
+    Status(Status),
+    /// An object of that name is there.
+    Exists(Status),
+    /// Something it was judged by has changed meanwhile: it has to be judged again.
+    Raced,
+}
+
+impl From<Status> for Refusal {
+    fn from(status: Status) -> Self {
+        Self::Status(status)
     }
 }
 

@@ -1,0 +1,74 @@
+//! What every cluster has: the first namespaces, roles, priority classes.
+
+use crate::api::Api;
+use crate::{clock, storage};
+use serde_json::{Value, json};
+use stowplan_machinery::{Edit, View};
+use stowplan_store::{Expect, Txn};
+
+/// Adds what is missing. Upstream: the post-start hooks of `pkg/controlplane` and
+/// `pkg/registry/{rbac,scheduling}`.
+pub(crate) async fn run(api: &Api) {
+    let namespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];
+    let namespaces = namespaces.map(|name| ("", "namespaces", namespace(name)));
+    let roles = stowplan_access::default_objects();
+    let roles = roles
+        .into_iter()
+        .map(|(plural, object)| ("rbac.authorization.k8s.io", plural, object));
+    let classes = [
+        (
+            "system-node-critical",
+            2_000_001_000,
+            "Used for system critical pods that must not be moved from their current node.",
+        ),
+        (
+            "system-cluster-critical",
+            2_000_000_000,
+            "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
+        ),
+    ];
+    let classes = classes.map(|(name, value, description)| {
+        let class = priority_class(name, value, description);
+        ("scheduling.k8s.io", "priorityclasses", class)
+    });
+    for (group, plural, object) in namespaces.into_iter().chain(roles).chain(classes) {
+        add(api, group, plural, object).await;
+    }
+}
+
+/// Puts an object there, unless one of that name is.
+async fn add(api: &Api, group: &str, plural: &str, mut object: Value) {
+    let metadata = object.at_mut("metadata");
+    metadata.set("uid", api.env().uid());
+    metadata.set("creationTimestamp", clock::seconds(api.env().now()));
+    let key = api.key_of(group, plural, &object);
+    if api.store().get(key.as_bytes()).is_some() {
+        return;
+    }
+    let name = object.at("metadata").text("name").to_owned();
+    let txn = Txn::new().put(key, storage::encode(&object), Expect::Absent);
+    if let Err(error) = api.store().commit(txn).await {
+        tracing::warn!(%error, plural, name, "a default object was not added");
+    }
+}
+
+fn namespace(name: &str) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}},
+        "spec": {"finalizers": ["kubernetes"]},
+        "status": {"phase": "Active"},
+    })
+}
+
+fn priority_class(name: &str, value: i64, description: &str) -> Value {
+    json!({
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": name, "generation": 1},
+        "value": value,
+        "description": description,
+        "preemptionPolicy": "PreemptLowerPriority",
+    })
+}

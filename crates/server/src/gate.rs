@@ -1,0 +1,68 @@
+//! Who asks, and whether they may: before anything else is looked at.
+
+use crate::api::Api;
+use crate::request::Request;
+use crate::storage::Cluster;
+use stowplan_access::{Attributes, Target, User, authorize, impersonation};
+use stowplan_machinery::Status;
+
+/// Finds out who asks and refuses what they may not do. `certified` is whom a client certificate
+/// stands for.
+pub(crate) fn pass(
+    api: &Api,
+    request: &mut Request,
+    certified: Option<User>,
+) -> Result<(), Status> {
+    request.user = authenticate(api, request, certified)?;
+    let cluster = Cluster(api);
+    let headers = request.headers.iter();
+    let headers = headers.filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
+    if let Some(wanted) = impersonation::wanted(headers)? {
+        let user = impersonation::impersonate(&wanted, &attributes(request), &cluster)?;
+        request.user = user;
+    }
+    let attributes = attributes(request);
+    let decision = authorize(&attributes, &cluster);
+    match decision.allowed {
+        true => Ok(()),
+        false => Err(attributes.forbidden(&decision.reason)),
+    }
+}
+
+fn authenticate(api: &Api, request: &Request, certified: Option<User>) -> Result<User, Status> {
+    let header = request.header("authorization");
+    let token = header
+        .split_once(' ')
+        .map(|(scheme, token)| (scheme, token.trim()));
+    match token {
+        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() => {
+            if let Some(user) = api.tokens().get(token) {
+                return Ok(user.clone());
+            }
+            let now_s = api.env().now().as_millis() / 1_000;
+            let account = api
+                .token_key()
+                .and_then(|key| key.authenticate(token, now_s, &Cluster(api)));
+            account.ok_or_else(Status::unauthorized)
+        }
+        _ => Ok(certified.unwrap_or_else(User::anonymous)),
+    }
+}
+
+fn attributes(request: &Request) -> Attributes<'_> {
+    let info = &request.info;
+    Attributes {
+        user: &request.user,
+        verb: &info.verb,
+        target: match info.is_resource {
+            true => Target::Resource {
+                group: &info.group,
+                resource: &info.resource,
+                subresource: &info.subresource,
+                namespace: &info.namespace,
+                name: &info.name,
+            },
+            false => Target::Path(&info.path),
+        },
+    }
+}

@@ -1,0 +1,76 @@
+//! Which objects of a kind a list, a watch or a deletecollection is about.
+
+use crate::request::options::ListOptions;
+use crate::request::{Request, Target};
+use crate::resource::Resource;
+use serde_json::Value;
+use stowplan_machinery::fields::Term;
+use stowplan_machinery::{Status, fields, labels, names};
+
+/// Conditions on labels and fields. Upstream: `storage.SelectionPredicate`.
+pub(crate) struct Selection {
+    labels: labels::Selector,
+    fields: fields::Selector,
+    resource: Resource,
+}
+
+impl Selection {
+    /// Checks the labels of the fields; a name in the URL counts as a condition on it.
+    pub(crate) fn new(
+        request: &Request,
+        target: &Target,
+        options: &ListOptions,
+    ) -> Result<Self, Status> {
+        let known = target.resource.selectable();
+        for term in &options.fields.0 {
+            if !known.known.contains(&term.field.as_str()) {
+                let message = target.resource.refuse_field(&term.field);
+                return Err(Status::bad_request(message));
+            }
+        }
+        let mut fields = options.fields.clone();
+        let name = &request.info.name;
+        if !name.is_empty() {
+            if fields.0.is_empty() {
+                fields.0.push(Term {
+                    field: "metadata.name".to_owned(),
+                    equals: true,
+                    value: name.clone(),
+                });
+            } else if fields.required("metadata.name") != Some(name) {
+                return Err(Status::bad_request(
+                    "fieldSelector metadata.name doesn't match requested name",
+                ));
+            }
+        }
+        Ok(Self {
+            labels: options.labels.clone(),
+            fields,
+            resource: target.resource.clone(),
+        })
+    }
+
+    /// Whether there are no conditions.
+    pub(crate) fn is_everything(&self) -> bool {
+        self.labels.is_everything() && self.fields.0.is_empty()
+    }
+
+    /// Whether an object fulfils the conditions.
+    pub(crate) fn matches(&self, object: &Value) -> bool {
+        let value = self.resource.selectable().value;
+        self.labels.selects(object) && self.fields.matches(|label| value(object, label))
+    }
+
+    /// The only name that can match, if the fields say so.
+    pub(crate) fn single_name(&self) -> Option<&str> {
+        self.fields.required("metadata.name")
+    }
+
+    /// The only namespace that can match, if the fields say so.
+    pub(crate) fn single_namespace(&self) -> Option<&str> {
+        let namespace = self.fields.required("metadata.namespace")?;
+        names::dns1123_label(namespace)
+            .is_empty()
+            .then_some(namespace)
+    }
+}
