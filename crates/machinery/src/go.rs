@@ -1,5 +1,9 @@
 //! Texts as Go prints them.
 
+mod print;
+
+pub use print::{float, plain, string_verb, syntax, type_name};
+
 use std::fmt::Write;
 
 /// `%q`: the text in double quotes, with Go's escapes.

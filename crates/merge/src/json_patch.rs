@@ -1,0 +1,329 @@
+//! JSON patch (RFC 6902), with the liberties that upstream's library takes: a missing key may be
+//! replaced or copied, indices may count from the end, and a path need not begin with a slash.
+//!
+//! Upstream: `github.com/evanphx/json-patch` v4.13.0 and `applyJSPatch` in
+//! `apiserver/pkg/endpoints/handlers/patch.go`.
+
+#[cfg(test)]
+mod tests;
+
+use crate::body;
+use crate::fields::value::write_json;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+use stowplan_machinery::{Status, View};
+
+/// More operations are refused.
+const MAX_OPERATIONS: usize = 10_000;
+
+/// A JSON patch that was read.
+#[derive(Debug)]
+pub struct JsonPatch {
+    operations: Vec<Operation>,
+}
+
+/// Members as they were written: a test compares texts.
+type Operation = BTreeMap<String, Option<Box<RawValue>>>;
+
+/// An operation that cannot be done. Nobody is told why.
+struct Failed;
+
+impl JsonPatch {
+    /// Reads a patch. With `validated` (any `fieldValidation` but `Ignore`) unknown and duplicate
+    /// fields are listed, and the types of the members are checked.
+    pub fn decode(body: &[u8], validated: bool) -> Result<(Self, Vec<String>), Status> {
+        let (value, mut problems) = body::parse(body).map_err(|why| match validated {
+            true => Status::bad_request(format!("error decoding patch: {why}")),
+            false => Status::bad_request(why),
+        })?;
+        if validated {
+            check_types(&value)
+                .map_err(|why| Status::bad_request(format!("error decoding patch: {why}")))?;
+            problems.extend(unknown_fields(&value));
+        } else {
+            problems.clear();
+        }
+        check_shape(&value).map_err(Status::bad_request)?;
+        let operations: Option<Vec<Option<Operation>>> =
+            serde_json::from_slice(body).map_err(|_| Status::bad_request("Invalid JSON Patch"))?;
+        let operations: Vec<Operation> = operations
+            .unwrap_or_default()
+            .into_iter()
+            .map(Option::unwrap_or_default)
+            .collect();
+        if operations.len() > MAX_OPERATIONS {
+            let message = format!(
+                "The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {}",
+                operations.len()
+            );
+            return Err(Status::failure(413, "RequestEntityTooLarge", message));
+        }
+        let problems = problems.into_iter().map(|p| format!("json patch {p}"));
+        Ok((Self { operations }, problems.collect()))
+    }
+
+    /// Does all operations, or none.
+    pub fn apply(&self, mut object: Value) -> Result<Value, Status> {
+        for operation in &self.operations {
+            perform(&mut object, operation).map_err(|Failed| crate::unprocessable())?;
+        }
+        Ok(object)
+    }
+}
+
+/// The types that upstream decodes into first, to validate.
+fn check_types(value: &Value) -> Result<(), String> {
+    let items = match value {
+        Value::Array(items) => items,
+        Value::Null => return Ok(()),
+        other => return Err(body::mismatch(other, "[]handlers.jsonPatchOp")),
+    };
+    for item in items {
+        match item {
+            Value::Object(members) => {
+                for name in ["op", "path", "from"] {
+                    let member = members.at(name);
+                    if !member.is_string() && !member.is_null() {
+                        return Err(format!(
+                            "json: cannot unmarshal {} into Go struct field jsonPatchOp.{name} of type string",
+                            body::json_type(member)
+                        ));
+                    }
+                }
+            }
+            Value::Null => {}
+            other => return Err(body::mismatch(other, "handlers.jsonPatchOp")),
+        }
+    }
+    Ok(())
+}
+
+/// The types that the library itself decodes into.
+fn check_shape(value: &Value) -> Result<(), String> {
+    let items = match value {
+        Value::Array(items) => items,
+        Value::Null => return Ok(()),
+        other => return Err(body::mismatch(other, "jsonpatch.Patch")),
+    };
+    for item in items {
+        if !item.is_object() && !item.is_null() {
+            return Err(body::mismatch(item, "jsonpatch.Operation"));
+        }
+    }
+    Ok(())
+}
+
+fn unknown_fields(value: &Value) -> Vec<String> {
+    let known = ["op", "path", "from", "value"];
+    let mut problems = Vec::new();
+    for (i, item) in value.as_array().into_iter().flatten().enumerate() {
+        for name in item.as_object().into_iter().flatten().map(|(name, _)| name) {
+            if !known.contains(&name.as_str()) {
+                problems.push(format!("unknown field \"[{i}].{name}\""));
+            }
+        }
+    }
+    problems
+}
+
+fn text(operation: &Operation, name: &str) -> Option<String> {
+    let raw = operation.get(name)?.as_deref()?;
+    serde_json::from_str(raw.get()).ok()
+}
+
+fn perform(object: &mut Value, operation: &Operation) -> Result<(), Failed> {
+    let path = || text(operation, "path").ok_or(Failed);
+    let from = || text(operation, "from").ok_or(Failed);
+    let raw = operation.get("value").map(Option::as_deref);
+    let value = || match raw.flatten() {
+        Some(raw) => serde_json::from_str(raw.get()).map_err(|_| Failed),
+        None => Ok(Value::Null),
+    };
+    match text(operation, "op").unwrap_or_default().as_str() {
+        "add" => {
+            let path = path()?;
+            let (container, key) = find(object, &path)?;
+            add(container, &key, value()?)
+        }
+        "remove" => {
+            let path = path()?;
+            let (container, key) = find(object, &path)?;
+            remove(container, &key).map(drop)
+        }
+        "replace" => replace(object, &path()?, value()?),
+        "move" => {
+            let (container, key) = find(object, &from()?)?;
+            let value = remove(container, &key)?;
+            let (container, key) = find(object, &path()?)?;
+            add(container, &key, value)
+        }
+        "copy" => {
+            let (container, key) = find(object, &from()?)?;
+            let value = get(container, &key)?.cloned().unwrap_or_default();
+            let (container, key) = find(object, &path()?)?;
+            add(container, &key, value)
+        }
+        "test" => {
+            let path = path()?;
+            if path.is_empty() {
+                let equal = raw.flatten().is_some_and(|raw| same(object, Some(raw)));
+                return equal.then_some(()).ok_or(Failed);
+            }
+            let (container, key) = find(object, &path)?;
+            let here = get(container, &key)?.unwrap_or(&Value::Null);
+            same(here, raw.flatten()).then_some(()).ok_or(Failed)
+        }
+        _ => Err(Failed),
+    }
+}
+
+fn replace(object: &mut Value, path: &str, value: Value) -> Result<(), Failed> {
+    if path.is_empty() {
+        if !value.is_object() && !value.is_array() {
+            return Err(Failed);
+        }
+        *object = value;
+        return Ok(());
+    }
+    let (container, key) = find(object, path)?;
+    match container {
+        Value::Array(list) => {
+            let at = index(&key, list.len()).ok_or(Failed)?;
+            *list.get_mut(at).ok_or(Failed)? = value;
+        }
+        Value::Object(map) => {
+            map.insert(key, value);
+        }
+        _ => return Err(Failed),
+    }
+    Ok(())
+}
+
+/// What holds the place that a path leads to, and its key or index there.
+fn find<'v>(object: &'v mut Value, path: &str) -> Result<(&'v mut Value, String), Failed> {
+    let mut parts = path.split('/').map(unescape);
+    let _before_first_slash = parts.next();
+    let mut key = parts.next().ok_or(Failed)?;
+    let mut here = object;
+    for next in parts {
+        here = match here {
+            Value::Array(list) => index(&key, list.len()).and_then(|at| list.get_mut(at)),
+            Value::Object(map) => map.get_mut(&key),
+            _ => None,
+        }
+        .ok_or(Failed)?;
+        key = next;
+    }
+    match here {
+        Value::Array(_) | Value::Object(_) => Ok((here, key)),
+        _ => Err(Failed),
+    }
+}
+
+/// `~1` is a slash and `~0` a tilde, each replaced once.
+fn unescape(part: &str) -> String {
+    let mut out = String::with_capacity(part.len());
+    let mut rest = part;
+    while let Some(at) = rest.find('~') {
+        let (before, tilde) = rest.split_at(at);
+        out.push_str(before);
+        let (text, taken) = match tilde.as_bytes().get(1) {
+            Some(b'1') => ("/", 2),
+            Some(b'0') => ("~", 2),
+            _ => ("~", 1),
+        };
+        out.push_str(text);
+        rest = tilde.get(taken..).unwrap_or_default();
+    }
+    out.push_str(rest);
+    out
+}
+
+/// A number as Go's `Atoi` reads it; negative ones count from the end.
+fn index(key: &str, len: usize) -> Option<usize> {
+    let number: i64 = key.parse().ok()?;
+    let at = match number < 0 {
+        true => number.checked_add(i64::try_from(len).ok()?)?,
+        false => number,
+    };
+    usize::try_from(at).ok()
+}
+
+fn get<'v>(container: &'v Value, key: &str) -> Result<Option<&'v Value>, Failed> {
+    match container {
+        Value::Array(list) => {
+            let at = index(key, list.len()).ok_or(Failed)?;
+            Ok(Some(list.get(at).ok_or(Failed)?))
+        }
+        Value::Object(map) => Ok(map.get(key)),
+        _ => Err(Failed),
+    }
+}
+
+fn add(container: &mut Value, key: &str, value: Value) -> Result<(), Failed> {
+    match container {
+        Value::Array(list) => {
+            let at = match key {
+                "-" => list.len(),
+                _ => index(key, list.len() + 1).ok_or(Failed)?,
+            };
+            if at > list.len() {
+                return Err(Failed);
+            }
+            list.insert(at, value);
+        }
+        Value::Object(map) => {
+            map.insert(key.to_owned(), value);
+        }
+        _ => return Err(Failed),
+    }
+    Ok(())
+}
+
+fn remove(container: &mut Value, key: &str) -> Result<Value, Failed> {
+    match container {
+        Value::Array(list) => {
+            let at = index(key, list.len()).ok_or(Failed)?;
+            match at < list.len() {
+                true => Ok(list.remove(at)),
+                false => Err(Failed),
+            }
+        }
+        Value::Object(map) => map.remove(key).ok_or(Failed),
+        _ => Err(Failed),
+    }
+}
+
+/// Whether a value is what was written: scalars are the same if their texts are, so `1` is not
+/// `1.0`, and `"<"`, which Go's encoder escapes, is not `"<"`. Null is also what is absent.
+fn same(value: &Value, raw: Option<&RawValue>) -> bool {
+    let raw = raw.map_or("null", RawValue::get);
+    match value {
+        Value::Object(map) => {
+            let Ok(members) = serde_json::from_str::<Operation>(raw) else {
+                return false;
+            };
+            map.len() == members.len()
+                && map.iter().all(|(key, value)| {
+                    let raw = members.get(key).map(Option::as_deref);
+                    raw.is_some_and(|raw| same(value, raw))
+                })
+        }
+        Value::Array(list) => {
+            let Ok(items) = serde_json::from_str::<Vec<Box<RawValue>>>(raw) else {
+                return false;
+            };
+            list.len() == items.len()
+                && list
+                    .iter()
+                    .zip(&items)
+                    .all(|(value, raw)| same(value, Some(raw)))
+        }
+        scalar => {
+            let mut written = String::new();
+            write_json(&mut written, scalar);
+            written == raw
+        }
+    }
+}

@@ -1,0 +1,152 @@
+use super::*;
+use serde_json::json;
+
+fn patched(object: Value, patch: Value) -> Option<Value> {
+    let (patch, _) = JsonPatch::decode(patch.to_string().as_bytes(), true).ok()?;
+    patch.apply(object).ok()
+}
+
+#[test]
+fn operations_do_what_they_say() {
+    let object = json!({"a": {"b": [1, 2, 3]}, "c/d": "x", "n": null});
+    let cases = [
+        (
+            json!([{"op": "add", "path": "/a/b/1", "value": 9}]),
+            json!({"a": {"b": [1, 9, 2, 3]}, "c/d": "x", "n": null}),
+        ),
+        (
+            json!([{"op": "add", "path": "/a/b/-", "value": 9}]),
+            json!({"a": {"b": [1, 2, 3, 9]}, "c/d": "x", "n": null}),
+        ),
+        (
+            json!([{"op": "add", "path": "/a/b/-1", "value": 9}]),
+            json!({"a": {"b": [1, 2, 3, 9]}, "c/d": "x", "n": null}),
+        ),
+        (
+            json!([{"op": "remove", "path": "/c~1d"}]),
+            json!({"a": {"b": [1, 2, 3]}, "n": null}),
+        ),
+        (
+            json!([{"op": "replace", "path": "/a/new", "value": 1}]),
+            json!({"a": {"b": [1, 2, 3], "new": 1}, "c/d": "x", "n": null}),
+        ),
+        (
+            json!([{"op": "move", "from": "/a/b/0", "path": "/n"}]),
+            json!({"a": {"b": [2, 3]}, "c/d": "x", "n": 1}),
+        ),
+        (
+            json!([{"op": "copy", "from": "/nothing", "path": "/n"}]),
+            json!({"a": {"b": [1, 2, 3]}, "c/d": "x", "n": null, }),
+        ),
+        (
+            json!([{"op": "add", "path": "odd/n", "value": 1}]),
+            json!({"a": {"b": [1, 2, 3]}, "c/d": "x", "n": 1}),
+        ),
+        (
+            json!([{"op": "replace", "path": "", "value": {}}]),
+            json!({}),
+        ),
+        (
+            json!([{"op": "test", "path": "/nothing", "value": null}]),
+            object.clone(),
+        ),
+        (
+            json!([{"op": "test", "path": "/a", "value": {"b": [1, 2, 3]}}]),
+            object.clone(),
+        ),
+    ];
+    for (patch, expected) in cases {
+        assert_eq!(
+            patched(object.clone(), patch.clone()),
+            Some(expected),
+            "{patch}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_done_fails_without_a_word() {
+    let object = json!({"a": [1], "s": "x"});
+    let cases = [
+        json!([{"op": "add", "path": "/a/2", "value": 1}]),
+        json!([{"op": "add", "path": "", "value": 1}]),
+        json!([{"op": "remove", "path": "/nothing"}]),
+        json!([{"op": "remove", "path": "/a/-"}]),
+        json!([{"op": "replace", "path": "/a/1", "value": 1}]),
+        json!([{"op": "add", "path": "/s/x", "value": 1}]),
+        json!([{"op": "test", "path": "/a/0", "value": 1.0}]),
+        json!([{"op": "test", "path": "/s"}]),
+        json!([{"op": "move", "path": "/s"}]),
+        json!([{"op": "frob", "path": "/s"}]),
+        json!([{"path": "/s"}]),
+    ];
+    for patch in cases {
+        assert_eq!(patched(object.clone(), patch.clone()), None, "{patch}");
+    }
+    let (patch, _) =
+        JsonPatch::decode(br#"[{"op":"remove","path":"/x"}]"#, true).expect("a valid patch");
+    let status = patch.apply(object).expect_err("there is no x");
+    assert_eq!(
+        status.to_json(),
+        json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": "the server rejected our request due to an error in our request",
+            "reason": "Invalid", "details": {}, "code": 422,
+        })
+    );
+}
+
+#[test]
+fn tests_compare_texts() {
+    let object = json!({"s": "a<b", "g": "grün"});
+    let test = |path: &str, value: &str| {
+        let body = format!(r#"[{{"op":"test","path":"{path}","value":{value}}}]"#);
+        let (patch, _) = JsonPatch::decode(body.as_bytes(), true).expect("a valid patch");
+        patch.apply(object.clone()).is_ok()
+    };
+    assert!(!test("/s", "\"a<b\""));
+    assert!(test("/s", "\"a\\u003cb\""));
+    assert!(test("/g", "\"grün\""));
+    assert!(!test("/g", "\"gr\\u00fcn\""));
+}
+
+#[test]
+fn bodies_that_are_no_patches_are_refused() {
+    let message = |body: &str, validated| {
+        let refused = JsonPatch::decode(body.as_bytes(), validated);
+        refused
+            .map(|(_, problems)| problems)
+            .map_err(|s| (s.code, s.message))
+    };
+    let refused = |text: &str| Err((400, text.to_owned()));
+    assert_eq!(
+        message("{}", true),
+        refused(
+            "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"
+        )
+    );
+    assert_eq!(
+        message("{}", false),
+        refused("json: cannot unmarshal object into Go value of type jsonpatch.Patch")
+    );
+    assert_eq!(
+        message("[5]", true),
+        refused(
+            "error decoding patch: json: cannot unmarshal number into Go value of type handlers.jsonPatchOp"
+        )
+    );
+    assert_eq!(
+        message("[{\"op\": 5}]", true),
+        refused(
+            "error decoding patch: json: cannot unmarshal number into Go struct field jsonPatchOp.op of type string"
+        )
+    );
+    assert_eq!(
+        message("[{\"op\": \"add\", \"odd\": 1}]", true),
+        Ok(vec!["json patch unknown field \"[0].odd\"".to_owned()])
+    );
+    assert_eq!(message("[{\"odd\": 1}]", false), Ok(vec![]));
+    assert_eq!(message("null", true), Ok(vec![]));
+    let many = format!("[{}]", vec!["{}"; 10_001].join(","));
+    assert_eq!(message(&many, true).map_err(|refused| refused.0), Err(413));
+}
