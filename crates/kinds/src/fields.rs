@@ -22,6 +22,8 @@ pub enum Refusal {
     NotSupported,
     /// `field label "x" not supported for Job`
     NotSupportedFor(&'static str),
+    /// `field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: x`
+    NotSupportedForType(&'static str),
 }
 
 impl Refusal {
@@ -36,11 +38,15 @@ impl Refusal {
             Self::NotSupportedFor(kind) => {
                 format!("field label {} not supported for {kind}", go::quote(label))
             }
+            Self::NotSupportedForType(kind) => {
+                format!("field label not supported for {kind}: {label}")
+            }
         }
     }
 }
 
-fn metadata(object: &Value, label: &str) -> String {
+/// The value at a dotted path, which is what most labels are.
+pub(crate) fn by_path(object: &Value, label: &str) -> String {
     match label {
         "metadata.name" => meta::name(object).to_owned(),
         "metadata.namespace" => meta::namespace(object).to_owned(),
@@ -59,7 +65,7 @@ fn metadata(object: &Value, label: &str) -> String {
 pub(crate) static METADATA: Fields = Fields {
     known: &["metadata.name", "metadata.namespace"],
     refusal: Refusal::OnlyMetadata,
-    value: metadata,
+    value: by_path,
 };
 
 /// `metadata.name`, `metadata.namespace` and one number of the status.
@@ -73,7 +79,7 @@ macro_rules! with_status_number {
                     let number = object.at("status").int($field);
                     number.unwrap_or_default().to_string()
                 }
-                label => metadata(object, label),
+                label => by_path(object, label),
             },
         };
     };

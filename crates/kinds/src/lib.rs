@@ -3,14 +3,29 @@
 //! The entries are in [`table`]; what a kind does beyond its entry is its [`Strategy`]. Nothing
 //! here knows of HTTP, the store or the clock.
 
+mod autoscaler;
 pub mod columns;
 pub mod common;
+mod core_group;
+mod device;
+mod endpoint_slice;
 pub mod event;
 mod fields;
 mod kind;
+mod lease;
+mod networking;
 mod plain;
+mod priority_class;
+mod rbac;
+pub mod review;
+mod runtime_class;
+pub mod service;
+mod storage;
 mod strategy;
+mod subresource;
 pub mod table;
+#[cfg(test)]
+mod tests;
 
 pub use fields::{Fields, Refusal};
 pub use kind::{Kind, Scope, Subresource};

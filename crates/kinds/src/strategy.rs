@@ -4,10 +4,10 @@
 //!
 //! - create: decode, `set_defaults`, managedFields, mutating admission, fill in metadata,
 //!   `prepare_for_create`, `validate`, then (only if that found nothing) the checks that all metadata
-//!   gets, `warnings`, validating admission, store;
+//!   gets, `warnings`, `canonicalize`, validating admission, store;
 //! - update: decode, `set_defaults`, managedFields, mutating admission, `prepare_for_update`, the
 //!   checks that all metadata gets (as for a new object, then as for a change) followed by
-//!   `validate_update`, `warnings`, validating admission, store.
+//!   `validate_update`, `warnings`, `canonicalize`, validating admission, store.
 //!
 //! `validate` and `validate_update` check metadata once more, each kind as often as upstream's does:
 //! the causes of a refusal repeat what several checks found.
@@ -50,6 +50,9 @@ pub trait Strategy: Sync {
     fn warnings(&self, _new: &Value, _old: Option<&Value>) -> Vec<String> {
         Vec::new()
     }
+
+    /// A last touch to an object that is accepted, before it is stored.
+    fn canonicalize(&self, _object: &mut Value) {}
 
     /// The strategy of `/status`, for kinds that have it.
     fn status(&self) -> Option<&'static dyn Strategy> {
@@ -95,6 +98,16 @@ pub trait Strategy: Sync {
     /// Only pods have one.
     fn grace_period(&self, _object: &Value, _asked: Option<i64>) -> Option<i64> {
         None
+    }
+
+    /// Why an object of that name may not be deleted: a 403 with this text.
+    fn delete_refusal(&self, _name: &str) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether a delete may leave the object to the garbage collector; events never wait for it.
+    fn collects_garbage(&self) -> bool {
+        true
     }
 
     /// Whether dependants are orphaned if the request does not say (only where an old API did).

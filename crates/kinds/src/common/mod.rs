@@ -4,14 +4,17 @@ pub mod cidr;
 pub mod equality;
 pub mod faults;
 pub mod generation;
+pub mod internal;
 pub mod ip;
 pub mod kube_metadata;
 pub mod labels;
 pub mod metadata;
 pub mod name_rules;
+pub mod node_labels;
 pub mod node_selector;
 pub mod paths;
 pub mod quantities;
+pub mod resource_name_rules;
 pub mod resource_names;
 pub mod taints;
 

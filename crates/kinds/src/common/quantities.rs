@@ -5,6 +5,8 @@
 use super::NEGATIVE;
 use super::faults::Faults;
 use super::resource_names::is_integer;
+use serde_json::Value;
+use stowplan_machinery::Edit;
 use stowplan_machinery::field::{ErrorList, Path};
 use stowplan_machinery::quantity::Quantity;
 
@@ -36,9 +38,33 @@ pub fn of_resource(name: &str, quantity: &Quantity, path: &Path<'_>, errors: &mu
     }
 }
 
+/// Rounds the quantities of a list up to thousandths (`SetDefaults_ResourceList`).
+pub fn round_up_list(object: &mut Value, field: &str) {
+    let list = object.child_mut(field).and_then(Value::as_object_mut);
+    for (_, value) in list.into_iter().flatten() {
+        let mut quantity = Quantity::of(value);
+        if !quantity.round_up(MILLI) {
+            *value = quantity.to_string().into();
+        }
+    }
+}
+
+const MILLI: i32 = -3;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lists_are_rounded_up() {
+        let mut object = serde_json::json!({"hard": {"cpu": "100u", "memory": "1Gi"}});
+        round_up_list(&mut object, "hard");
+        round_up_list(&mut object, "used");
+        assert_eq!(
+            object,
+            serde_json::json!({"hard": {"cpu": "1m", "memory": "1Gi"}})
+        );
+    }
 
     #[test]
     fn amounts_have_bounds() {

@@ -17,7 +17,7 @@ pub(super) static LOCAL_SUBJECT_ACCESS_REVIEW: Kind = Kind {
     verbs: &["create"],
     subresources: &[],
     schema: "io.k8s.api.authorization.v1.LocalSubjectAccessReview",
-    strategy: &Plain,
+    strategy: &crate::review::LocalSubjectAccessReview,
     fields: &METADATA,
     columns: &columns::NAME_AND_CREATED_AT,
 };
@@ -34,7 +34,7 @@ pub(super) static SELF_SUBJECT_ACCESS_REVIEW: Kind = Kind {
     verbs: &["create"],
     subresources: &[],
     schema: "io.k8s.api.authorization.v1.SelfSubjectAccessReview",
-    strategy: &Plain,
+    strategy: &crate::review::SelfSubjectAccessReview,
     fields: &METADATA,
     columns: &columns::NAME_AND_CREATED_AT,
 };
@@ -68,7 +68,7 @@ pub(super) static SUBJECT_ACCESS_REVIEW: Kind = Kind {
     verbs: &["create"],
     subresources: &[],
     schema: "io.k8s.api.authorization.v1.SubjectAccessReview",
-    strategy: &Plain,
+    strategy: &crate::review::SubjectAccessReview,
     fields: &METADATA,
     columns: &columns::NAME_AND_CREATED_AT,
 };

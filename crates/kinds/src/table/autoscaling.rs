@@ -4,7 +4,6 @@ use super::ALL_VERBS;
 use crate::columns;
 use crate::fields::METADATA;
 use crate::kind::{Kind, Scope, Subresource};
-use crate::plain::Plain;
 
 pub(super) static HORIZONTAL_POD_AUTOSCALER: Kind = Kind {
     group: "autoscaling",
@@ -23,7 +22,7 @@ pub(super) static HORIZONTAL_POD_AUTOSCALER: Kind = Kind {
         verbs: &["get", "patch", "update"],
     }],
     schema: "io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler",
-    strategy: &Plain,
+    strategy: &crate::autoscaler::HorizontalPodAutoscaler,
     fields: &METADATA,
     columns: &columns::HORIZONTAL_POD_AUTOSCALERS,
 };

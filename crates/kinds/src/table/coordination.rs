@@ -4,7 +4,6 @@ use super::ALL_VERBS;
 use crate::columns;
 use crate::fields::METADATA;
 use crate::kind::{Kind, Scope};
-use crate::plain::Plain;
 
 pub(super) static LEASE: Kind = Kind {
     group: "coordination.k8s.io",
@@ -18,7 +17,7 @@ pub(super) static LEASE: Kind = Kind {
     verbs: ALL_VERBS,
     subresources: &[],
     schema: "io.k8s.api.coordination.v1.Lease",
-    strategy: &Plain,
+    strategy: &crate::lease::Lease,
     fields: &METADATA,
     columns: &columns::LEASES,
 };

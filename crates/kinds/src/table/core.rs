@@ -35,7 +35,7 @@ pub(super) static CONFIG_MAP: Kind = Kind {
     verbs: ALL_VERBS,
     subresources: &[],
     schema: "io.k8s.api.core.v1.ConfigMap",
-    strategy: &Plain,
+    strategy: &crate::core_group::config_map::ConfigMap,
     fields: &METADATA,
     columns: &columns::CONFIG_MAPS,
 };
@@ -52,7 +52,7 @@ pub(super) static ENDPOINTS: Kind = Kind {
     verbs: ALL_VERBS,
     subresources: &[],
     schema: "io.k8s.api.core.v1.Endpoints",
-    strategy: &Plain,
+    strategy: &crate::core_group::endpoints::Endpoints,
     fields: &METADATA,
     columns: &columns::ENDPOINTS,
 };
@@ -69,8 +69,8 @@ pub(super) static EVENT: Kind = Kind {
     verbs: ALL_VERBS,
     subresources: &[],
     schema: "io.k8s.api.core.v1.Event",
-    strategy: &Plain,
-    fields: &METADATA,
+    strategy: &crate::event::Event,
+    fields: &crate::event::FIELDS,
     columns: &columns::EVENTS,
 };
 
@@ -86,7 +86,7 @@ pub(super) static LIMIT_RANGE: Kind = Kind {
     verbs: ALL_VERBS,
     subresources: &[],
     schema: "io.k8s.api.core.v1.LimitRange",
-    strategy: &Plain,
+    strategy: &crate::core_group::limit_range::LimitRange,
     fields: &METADATA,
     columns: &columns::NAME_AND_CREATED_AT,
 };
@@ -118,8 +118,8 @@ pub(super) static NAMESPACE: Kind = Kind {
         },
     ],
     schema: "io.k8s.api.core.v1.Namespace",
-    strategy: &Plain,
-    fields: &METADATA,
+    strategy: &crate::core_group::namespace::Namespace,
+    fields: &crate::core_group::namespace::FIELDS,
     columns: &columns::NAMESPACES,
 };
 
@@ -140,8 +140,8 @@ pub(super) static NODE: Kind = Kind {
         verbs: &["get", "patch", "update"],
     }],
     schema: "io.k8s.api.core.v1.Node",
-    strategy: &Plain,
-    fields: &METADATA,
+    strategy: &crate::core_group::node::Node,
+    fields: &crate::core_group::node::FIELDS,
     columns: &columns::NODES,
 };
 
@@ -301,7 +301,7 @@ pub(super) static RESOURCE_QUOTA: Kind = Kind {
         verbs: &["get", "patch", "update"],
     }],
     schema: "io.k8s.api.core.v1.ResourceQuota",
-    strategy: &Plain,
+    strategy: &crate::core_group::resource_quota::ResourceQuota,
     fields: &METADATA,
     columns: &columns::RESOURCE_QUOTAS,
 };
@@ -318,8 +318,8 @@ pub(super) static SECRET: Kind = Kind {
     verbs: ALL_VERBS,
     subresources: &[],
     schema: "io.k8s.api.core.v1.Secret",
-    strategy: &Plain,
-    fields: &METADATA,
+    strategy: &crate::core_group::secret::Secret,
+    fields: &crate::core_group::secret::FIELDS,
     columns: &columns::SECRETS,
 };
 
@@ -340,7 +340,7 @@ pub(super) static SERVICE_ACCOUNT: Kind = Kind {
         verbs: &["create"],
     }],
     schema: "io.k8s.api.core.v1.ServiceAccount",
-    strategy: &Plain,
+    strategy: &crate::core_group::service_account::ServiceAccount,
     fields: &METADATA,
     columns: &columns::SERVICE_ACCOUNTS,
 };
@@ -362,7 +362,7 @@ pub(super) static SERVICE: Kind = Kind {
         verbs: &["get", "patch", "update"],
     }],
     schema: "io.k8s.api.core.v1.Service",
-    strategy: &Plain,
-    fields: &METADATA,
+    strategy: &crate::service::Service,
+    fields: &crate::service::FIELDS,
     columns: &columns::SERVICES,
 };

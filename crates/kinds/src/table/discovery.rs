@@ -4,7 +4,6 @@ use super::ALL_VERBS;
 use crate::columns;
 use crate::fields::METADATA;
 use crate::kind::{Kind, Scope};
-use crate::plain::Plain;
 
 pub(super) static ENDPOINT_SLICE: Kind = Kind {
     group: "discovery.k8s.io",
@@ -18,7 +17,7 @@ pub(super) static ENDPOINT_SLICE: Kind = Kind {
     verbs: ALL_VERBS,
     subresources: &[],
     schema: "io.k8s.api.discovery.v1.EndpointSlice",
-    strategy: &Plain,
+    strategy: &crate::endpoint_slice::EndpointSlice,
     fields: &METADATA,
     columns: &columns::ENDPOINT_SLICES,
 };

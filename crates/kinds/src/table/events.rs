@@ -2,9 +2,7 @@
 
 use super::ALL_VERBS;
 use crate::columns;
-use crate::fields::METADATA;
 use crate::kind::{Kind, Scope};
-use crate::plain::Plain;
 
 pub(super) static EVENT: Kind = Kind {
     group: "events.k8s.io",
@@ -18,7 +16,7 @@ pub(super) static EVENT: Kind = Kind {
     verbs: ALL_VERBS,
     subresources: &[],
     schema: "io.k8s.api.events.v1.Event",
-    strategy: &Plain,
-    fields: &METADATA,
+    strategy: &crate::event::EventV1,
+    fields: &crate::event::FIELDS_V1,
     columns: &columns::EVENTS_V1,
 };

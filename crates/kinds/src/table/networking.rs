@@ -4,7 +4,6 @@ use super::ALL_VERBS;
 use crate::columns;
 use crate::fields::METADATA;
 use crate::kind::{Kind, Scope, Subresource};
-use crate::plain::Plain;
 
 pub(super) static INGRESS_CLASS: Kind = Kind {
     group: "networking.k8s.io",
@@ -18,7 +17,7 @@ pub(super) static INGRESS_CLASS: Kind = Kind {
     verbs: ALL_VERBS,
     subresources: &[],
     schema: "io.k8s.api.networking.v1.IngressClass",
-    strategy: &Plain,
+    strategy: &crate::networking::IngressClass,
     fields: &METADATA,
     columns: &columns::INGRESS_CLASSES,
 };
@@ -40,7 +39,7 @@ pub(super) static INGRESS: Kind = Kind {
         verbs: &["get", "patch", "update"],
     }],
     schema: "io.k8s.api.networking.v1.Ingress",
-    strategy: &Plain,
+    strategy: &crate::networking::Ingress,
     fields: &METADATA,
     columns: &columns::INGRESSES,
 };
@@ -57,7 +56,7 @@ pub(super) static NETWORK_POLICY: Kind = Kind {
     verbs: ALL_VERBS,
     subresources: &[],
     schema: "io.k8s.api.networking.v1.NetworkPolicy",
-    strategy: &Plain,
+    strategy: &crate::networking::NetworkPolicy,
     fields: &METADATA,
     columns: &columns::NETWORK_POLICIES,
 };

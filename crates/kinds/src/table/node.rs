@@ -4,7 +4,6 @@ use super::ALL_VERBS;
 use crate::columns;
 use crate::fields::METADATA;
 use crate::kind::{Kind, Scope};
-use crate::plain::Plain;
 
 pub(super) static RUNTIME_CLASS: Kind = Kind {
     group: "node.k8s.io",
@@ -18,7 +17,7 @@ pub(super) static RUNTIME_CLASS: Kind = Kind {
     verbs: ALL_VERBS,
     subresources: &[],
     schema: "io.k8s.api.node.v1.RuntimeClass",
-    strategy: &Plain,
+    strategy: &crate::runtime_class::RuntimeClass,
     fields: &METADATA,
     columns: &columns::RUNTIME_CLASSES,
 };

@@ -4,7 +4,6 @@ use super::ALL_VERBS;
 use crate::columns;
 use crate::fields::METADATA;
 use crate::kind::{Kind, Scope};
-use crate::plain::Plain;
 
 pub(super) static CLUSTER_ROLE_BINDING: Kind = Kind {
     group: "rbac.authorization.k8s.io",
@@ -18,7 +17,7 @@ pub(super) static CLUSTER_ROLE_BINDING: Kind = Kind {
     verbs: ALL_VERBS,
     subresources: &[],
     schema: "io.k8s.api.rbac.v1.ClusterRoleBinding",
-    strategy: &Plain,
+    strategy: &crate::rbac::ClusterRoleBinding,
     fields: &METADATA,
     columns: &columns::CLUSTER_ROLE_BINDINGS,
 };
@@ -35,7 +34,7 @@ pub(super) static CLUSTER_ROLE: Kind = Kind {
     verbs: ALL_VERBS,
     subresources: &[],
     schema: "io.k8s.api.rbac.v1.ClusterRole",
-    strategy: &Plain,
+    strategy: &crate::rbac::ClusterRole,
     fields: &METADATA,
     columns: &columns::NAME_AND_CREATED_AT,
 };
@@ -52,7 +51,7 @@ pub(super) static ROLE_BINDING: Kind = Kind {
     verbs: ALL_VERBS,
     subresources: &[],
     schema: "io.k8s.api.rbac.v1.RoleBinding",
-    strategy: &Plain,
+    strategy: &crate::rbac::RoleBinding,
     fields: &METADATA,
     columns: &columns::ROLE_BINDINGS,
 };
@@ -69,7 +68,7 @@ pub(super) static ROLE: Kind = Kind {
     verbs: ALL_VERBS,
     subresources: &[],
     schema: "io.k8s.api.rbac.v1.Role",
-    strategy: &Plain,
+    strategy: &crate::rbac::Role,
     fields: &METADATA,
     columns: &columns::NAME_AND_CREATED_AT,
 };

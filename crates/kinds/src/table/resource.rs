@@ -4,7 +4,6 @@ use super::ALL_VERBS;
 use crate::columns;
 use crate::fields::METADATA;
 use crate::kind::{Kind, Scope, Subresource};
-use crate::plain::Plain;
 
 pub(super) static DEVICE_CLASS: Kind = Kind {
     group: "resource.k8s.io",
@@ -18,7 +17,7 @@ pub(super) static DEVICE_CLASS: Kind = Kind {
     verbs: ALL_VERBS,
     subresources: &[],
     schema: "io.k8s.api.resource.v1.DeviceClass",
-    strategy: &Plain,
+    strategy: &crate::device::DeviceClass,
     fields: &METADATA,
     columns: &columns::DEVICE_CLASSES,
 };
@@ -40,7 +39,7 @@ pub(super) static RESOURCE_CLAIM: Kind = Kind {
         verbs: &["get", "patch", "update"],
     }],
     schema: "io.k8s.api.resource.v1.ResourceClaim",
-    strategy: &Plain,
+    strategy: &crate::device::ResourceClaim,
     fields: &METADATA,
     columns: &columns::RESOURCE_CLAIMS,
 };
@@ -57,7 +56,7 @@ pub(super) static RESOURCE_CLAIM_TEMPLATE: Kind = Kind {
     verbs: ALL_VERBS,
     subresources: &[],
     schema: "io.k8s.api.resource.v1.ResourceClaimTemplate",
-    strategy: &Plain,
+    strategy: &crate::device::ResourceClaimTemplate,
     fields: &METADATA,
     columns: &columns::RESOURCE_CLAIM_TEMPLATES,
 };
@@ -74,7 +73,7 @@ pub(super) static RESOURCE_SLICE: Kind = Kind {
     verbs: ALL_VERBS,
     subresources: &[],
     schema: "io.k8s.api.resource.v1.ResourceSlice",
-    strategy: &Plain,
-    fields: &METADATA,
+    strategy: &crate::device::ResourceSlice,
+    fields: &crate::device::SLICE_FIELDS,
     columns: &columns::RESOURCE_SLICES,
 };

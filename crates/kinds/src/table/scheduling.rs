@@ -4,7 +4,6 @@ use super::ALL_VERBS;
 use crate::columns;
 use crate::fields::METADATA;
 use crate::kind::{Kind, Scope};
-use crate::plain::Plain;
 
 pub(super) static PRIORITY_CLASS: Kind = Kind {
     group: "scheduling.k8s.io",
@@ -18,7 +17,7 @@ pub(super) static PRIORITY_CLASS: Kind = Kind {
     verbs: ALL_VERBS,
     subresources: &[],
     schema: "io.k8s.api.scheduling.v1.PriorityClass",
-    strategy: &Plain,
+    strategy: &crate::priority_class::PriorityClass,
     fields: &METADATA,
     columns: &columns::PRIORITY_CLASSES,
 };

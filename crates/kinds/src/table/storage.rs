@@ -18,7 +18,7 @@ pub(super) static CSIDRIVER: Kind = Kind {
     verbs: ALL_VERBS,
     subresources: &[],
     schema: "io.k8s.api.storage.v1.CSIDriver",
-    strategy: &Plain,
+    strategy: &crate::storage::csi_driver::CsiDriver,
     fields: &METADATA,
     columns: &columns::CSI_DRIVERS,
 };
@@ -52,7 +52,7 @@ pub(super) static CSISTORAGE_CAPACITY: Kind = Kind {
     verbs: ALL_VERBS,
     subresources: &[],
     schema: "io.k8s.api.storage.v1.CSIStorageCapacity",
-    strategy: &Plain,
+    strategy: &crate::storage::csi_storage_capacity::CsiStorageCapacity,
     fields: &METADATA,
     columns: &columns::NAME_AND_CREATED_AT,
 };
@@ -69,7 +69,7 @@ pub(super) static STORAGE_CLASS: Kind = Kind {
     verbs: ALL_VERBS,
     subresources: &[],
     schema: "io.k8s.api.storage.v1.StorageClass",
-    strategy: &Plain,
+    strategy: &crate::storage::storage_class::StorageClass,
     fields: &METADATA,
     columns: &columns::STORAGE_CLASSES,
 };

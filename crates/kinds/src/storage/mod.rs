@@ -1,0 +1,5 @@
+//! `storage.k8s.io/v1`.
+
+pub(crate) mod csi_driver;
+pub(crate) mod csi_storage_capacity;
+pub(crate) mod storage_class;

@@ -1,0 +1,51 @@
+//! What the strategy of a subresource has in common with that of the object.
+
+use serde_json::Value;
+use stowplan_machinery::{Edit, View};
+
+/// Puts the old value of a field back, or takes the new one away if there was none: a write to the
+/// object leaves `status` alone, one to its status leaves `spec`.
+pub(crate) fn keep(new: &mut Value, old: &Value, key: &str) {
+    match old.at(key) {
+        Value::Null => {
+            new.unset(key);
+        }
+        value => new.set(key, value.clone()),
+    }
+}
+
+/// Answers everything that `$main` answers in the same way for `/status`: defaults, names, and how
+/// updates without an object or a resourceVersion are taken.
+macro_rules! inherit {
+    ($main:expr) => {
+        fn set_defaults(&self, object: &mut serde_json::Value) {
+            $main.set_defaults(object);
+        }
+
+        fn validate(
+            &self,
+            object: &serde_json::Value,
+            cx: &crate::Context<'_>,
+        ) -> stowplan_machinery::field::ErrorList {
+            $main.validate(object, cx)
+        }
+
+        fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
+            $main.validate_name(name, prefix)
+        }
+
+        fn canonicalize(&self, object: &mut serde_json::Value) {
+            $main.canonicalize(object);
+        }
+
+        fn counts_generations(&self) -> bool {
+            $main.counts_generations()
+        }
+
+        fn allow_unconditional_update(&self) -> bool {
+            $main.allow_unconditional_update()
+        }
+    };
+}
+
+pub(crate) use inherit;
