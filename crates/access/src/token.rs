@@ -6,7 +6,7 @@
 use crate::User;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
-use ring::rand::SystemRandom;
+use ring::rand::{SecureRandom, SystemRandom};
 use ring::signature::{
     ECDSA_P256_SHA256_FIXED, ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair,
     UnparsedPublicKey,
@@ -28,6 +28,14 @@ pub struct Key {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the key that signs service account tokens cannot be used")]
 pub struct KeyError;
+
+/// 256 random bits as hexadecimal text: a token that nobody can guess.
+pub fn random_text() -> Result<String, KeyError> {
+    let mut bytes = [0; 32];
+    let random = SystemRandom::new();
+    SecureRandom::fill(&random, &mut bytes).map_err(|_| KeyError)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
 
 /// The object that a token lives and dies with.
 pub struct Bound<'a> {

@@ -36,7 +36,8 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) async fn new() -> Self {
-        let admin = User::new("admin", &["system:masters"]);
+        let mut admin = User::new("admin", &["system:masters"]);
+        "admin".clone_into(&mut admin.uid);
         let key = token::Key::generate().and_then(|key| token::Key::from_pkcs8(&key));
         let config = Config {
             env: Box::new(env::System::new()),

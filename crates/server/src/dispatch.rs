@@ -32,6 +32,9 @@ pub(crate) async fn answer(api: &Arc<Api>, request: &Request) -> Result<Answer, 
         target.namespace.clear();
     }
     match info.verb.as_str() {
+        "create" if verbs::review::is_question(&target) => {
+            verbs::review::answer(api, request, &target)
+        }
         "create" => verbs::create::create(api, request, target).await,
         "get" => verbs::get::get(api, request, &target),
         "list" | "watch" => list_or_watch(api, request, &target).await,

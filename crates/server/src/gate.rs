@@ -36,17 +36,19 @@ fn authenticate(api: &Api, request: &Request, certified: Option<User>) -> Result
         .map(|(scheme, token)| (scheme, token.trim()));
     match token {
         Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() => {
-            if let Some(user) = api.tokens().get(token) {
-                return Ok(user.clone());
-            }
-            let now_s = api.env().now().as_millis() / 1_000;
-            let account = api
-                .token_key()
-                .and_then(|key| key.authenticate(token, now_s, &Cluster(api)));
-            account.ok_or_else(Status::unauthorized)
+            bearer(api, token).ok_or_else(Status::unauthorized)
         }
         _ => Ok(certified.unwrap_or_else(User::anonymous)),
     }
+}
+
+/// The user that a token stands for.
+pub(crate) fn bearer(api: &Api, token: &str) -> Option<User> {
+    if let Some(user) = api.tokens().get(token) {
+        return Some(user.clone());
+    }
+    let now_s = api.env().now().as_millis() / 1_000;
+    api.token_key()?.authenticate(token, now_s, &Cluster(api))
 }
 
 fn attributes(request: &Request) -> Attributes<'_> {

@@ -53,6 +53,7 @@ impl Write<'_> {
         self.dedup_owners(&mut object, false);
         self.own_fields(&mut object, &Value::Null);
         self.admit(&mut object, &Value::Null)?;
+        self.check_grant(&object, None)?;
         self.dedup_owners(&mut object, true);
         let metadata = object.at("metadata");
         let generated = metadata.text("name").is_empty() && metadata.has("generateName");
@@ -221,6 +222,7 @@ impl Write<'_> {
         let mut object = make(&Value::Null)?;
         self.own_fields(&mut object, &Value::Null);
         self.admit(&mut object, &Value::Null)?;
+        self.check_grant(&object, None)?;
         self.dedup_owners(&mut object, true);
         storage::revision_of(&object).map_err(Status::plain_error)?;
         self.begin(&mut object);
@@ -240,6 +242,7 @@ impl Write<'_> {
         let mut object = make(existing)?;
         self.own_fields(&mut object, existing);
         self.admit(&mut object, existing)?;
+        self.check_grant(&object, Some(existing))?;
         self.dedup_owners(&mut object, true);
         self.check_revision(&mut object, entry.mod_revision)?;
         self.before_update(&mut object, existing)?;
@@ -396,8 +399,27 @@ impl Write<'_> {
         metadata.set("ownerReferences", kept);
     }
 
+    /// Nobody grants what they do not hold: roles and bindings are checked against their author.
+    fn check_grant(&self, object: &Value, existing: Option<&Value>) -> Result<(), Status> {
+        let (resource, cluster) = (&self.target.resource, Cluster(self.api));
+        if resource.group() != "rbac.authorization.k8s.io" {
+            return Ok(());
+        }
+        let (user, plural) = (&self.request.user, resource.plural());
+        let namespace = self.target.namespace.as_str();
+        match plural {
+            "roles" | "clusterroles" => {
+                let at = (namespace, self.request.info.name.as_str());
+                stowplan_access::check_role(user, plural, at, object, existing, &cluster)
+            }
+            _ => {
+                stowplan_access::check_binding(user, plural, namespace, object, existing, &cluster)
+            }
+        }
+    }
+
     /// managedFields of a write that is not an apply.
-    fn own_fields(&self, _object: &mut Value, _existing: &Value) {}
+    pub(crate) fn own_fields(&self, _object: &mut Value, _existing: &Value) {}
 
     /// A change of managedFields' times alone is none. Upstream:
     /// `fieldmanager.IgnoreManagedFieldsTimestampsTransformer`.

@@ -1,0 +1,85 @@
+//! Questions that are answered and not kept: access reviews, token reviews, "who am I".
+
+use super::Write;
+use super::write::wipe;
+use crate::answer::{self, Answer};
+use crate::api::Api;
+use crate::request::options::WriteOptions;
+use crate::request::{Request, Target};
+use crate::storage::Cluster;
+use crate::{clock, decode, gate, negotiate};
+use serde_json::{Value, json};
+use stowplan_kinds::Context;
+use stowplan_machinery::meta::GroupKind;
+use stowplan_machinery::{Edit, Status, View};
+
+/// Whether the objects of a resource are questions.
+pub(crate) fn is_question(target: &Target) -> bool {
+    let group = target.resource.group();
+    matches!(group, "authorization.k8s.io" | "authentication.k8s.io")
+}
+
+/// Upstream: `pkg/registry/{authorization,authentication}`.
+pub(crate) fn answer(api: &Api, request: &Request, target: &Target) -> Result<Answer, Status> {
+    let output = negotiate::output(request)?;
+    let encoding = decode::encoding(request)?;
+    let options = WriteOptions::read(request, "CreateOptions")?;
+    let mut object = decode::body(request, target, encoding, options.field_validation)?;
+    wipe(&mut object);
+    let strategy = target.resource.strategy();
+    strategy.set_defaults(&mut object);
+    let write = Write {
+        api,
+        request,
+        target,
+        options: &options,
+        strategy,
+    };
+    write.check_namespace(&mut object)?;
+    write.own_fields(&mut object, &Value::Null);
+    let now = clock::seconds(api.env().now());
+    let cluster = Cluster(api);
+    let cx = Context {
+        now: &now,
+        cluster: &cluster,
+    };
+    let errors = strategy.validate(&object, &cx);
+    if !errors.is_empty() {
+        // Upstream takes the kind from the decoded object, which does not know its own.
+        let kind = GroupKind::new(target.resource.group(), "");
+        return Err(Status::invalid(&kind, "", &errors));
+    }
+    match target.resource.plural() {
+        "selfsubjectaccessreviews" => {
+            stowplan_access::access_review(&mut object, Some(&request.user), &cluster);
+        }
+        "subjectaccessreviews" | "localsubjectaccessreviews" => {
+            stowplan_access::access_review(&mut object, None, &cluster);
+        }
+        "selfsubjectrulesreviews" => {
+            object = stowplan_access::rules_review(&object, &request.user, &cluster)?;
+        }
+        "selfsubjectreviews" => {
+            object = stowplan_access::self_subject_review(&request.user, &now);
+        }
+        _ => review_token(api, &mut object),
+    }
+    Ok(answer::object(201, &object, output))
+}
+
+/// Upstream: `pkg/registry/authentication/tokenreview`.
+fn review_token(api: &Api, review: &mut Value) {
+    let token = review.at("spec").text("token");
+    let status = match gate::bearer(api, token) {
+        Some(user) => {
+            let me = stowplan_access::self_subject_review(&user, "");
+            json!({
+                "authenticated": true,
+                "user": me.path(&["status", "userInfo"]),
+                "audiences": [stowplan_access::token::ISSUER],
+            })
+        }
+        None => json!({"user": {}, "error": "[invalid bearer token, token lookup failed]"}),
+    };
+    review.set("status", status);
+}
