@@ -1,10 +1,15 @@
 //! From the bytes of a request to an object in canonical form.
 
 use crate::negotiate::MEDIA_TYPES;
+use crate::request::Request;
 use crate::request::options::FieldValidation;
-use crate::request::{Request, Target};
+use crate::resource::Resource;
 use serde_json::Value;
-use stowplan_machinery::{Edit, Status, View};
+use std::borrow::Cow;
+use stowplan_kinds::table;
+use stowplan_machinery::go::quote;
+use stowplan_machinery::{Edit, Status};
+use stowplan_schema::{Decoded, TypeMeta};
 
 /// 415.
 pub(crate) fn unsupported_media_type(known: &str) -> Status {
@@ -35,52 +40,161 @@ pub(crate) fn encoding(request: &Request) -> Result<Encoding, Status> {
     }
 }
 
-/// The object in a body, which has to be of the target's kind.
-pub(crate) fn body(
+/// The object in a body, which has to be of the resource's kind, with the kind's defaults. Upstream:
+/// the decoders of `runtime/serializer/codec_factory.go` and `transformDecodeError`.
+pub(crate) fn object(
     request: &Request,
-    target: &Target,
+    resource: &Resource,
     encoding: Encoding,
-    _validation: FieldValidation,
+    validation: FieldValidation,
 ) -> Result<Value, Status> {
-    let kind = target.resource.kind();
     let unrecognized = |why: String| {
+        let kind = resource.kind();
+        let summary = summary(&request.body);
         Status::bad_request(format!(
-            "the object provided is unrecognized (must be of type {kind}): {why}"
+            "the object provided is unrecognized (must be of type {kind}): {why} ({summary})"
         ))
     };
-    let mut object = parse(request, encoding).map_err(unrecognized)?;
-    let api_version = target.resource.api_version();
-    let given = object.text("apiVersion");
-    if !given.is_empty() && given != api_version {
-        return Err(Status::bad_request(format!(
-            "the API version in the data ({given}) does not match the expected API version ({api_version})"
-        )));
+    let json = json(&request.body, encoding).map_err(unrecognized)?;
+    let given = stowplan_schema::type_meta(&json).map_err(|e| unrecognized(e.to_string()))?;
+    let (group, version) = match given.api_version.split('/').collect::<Vec<_>>()[..] {
+        [""] => (resource.group(), resource.version()),
+        [version] => ("", version),
+        [group, version] => (group, version),
+        _ => {
+            let text = &given.api_version;
+            return Err(unrecognized(format!(
+                "unexpected GroupVersion string: {text}"
+            )));
+        }
+    };
+    let kind = match given.kind.as_str() {
+        "" => resource.kind(),
+        kind => kind,
+    };
+    let mishandled = |why: &str| {
+        Status::bad_request(format!(
+            "{kind} in version {} cannot be handled as a {}: {why}",
+            quote(version),
+            resource.kind()
+        ))
+    };
+    check_kind(resource, group, version, kind).map_err(|why| mishandled(&why))?;
+    let decoded = resource
+        .decode(&json)
+        .map_err(|e| mishandled(&e.to_string()))?;
+    let object = validated(request, decoded, validation).map_err(|why| mishandled(&why))?;
+    check_version(resource, group, version)?;
+    Ok(finished(resource, object))
+}
+
+/// Puts the kind in and what the kind defaults.
+pub(crate) fn finished(resource: &Resource, mut object: Value) -> Value {
+    object.set("apiVersion", resource.api_version());
+    object.set("kind", resource.kind());
+    resource.strategy().set_defaults(&mut object);
+    object
+}
+
+/// What is wrong with the kind that an object says it is.
+fn check_kind(resource: &Resource, group: &str, version: &str, kind: &str) -> Result<(), String> {
+    if kind == resource.kind() && group == resource.group() {
+        return Ok(());
     }
-    object.set("apiVersion", api_version);
-    object.set("kind", kind);
-    Ok(object)
+    match table::by_kind(group, version, kind) {
+        Some(other) => Err(format!(
+            "converting ({version}.{kind}) to ({}): unknown conversion",
+            go_type_of(resource, other.group, other.kind)
+        )),
+        None => {
+            let version = stowplan_machinery::meta::api_version(group, version);
+            Err(format!(
+                "no kind {} is registered for version {} in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
+                quote(kind),
+                quote(&version)
+            ))
+        }
+    }
+}
+
+fn go_type_of(resource: &Resource, _group: &str, _kind: &str) -> String {
+    resource.go_type()
+}
+
+fn check_version(resource: &Resource, group: &str, version: &str) -> Result<(), Status> {
+    let given = stowplan_machinery::meta::api_version(group, version);
+    let wanted = resource.api_version();
+    match given == wanted {
+        true => Ok(()),
+        false => Err(Status::bad_request(format!(
+            "the API version in the data ({given}) does not match the expected API version ({wanted})"
+        ))),
+    }
+}
+
+/// The object, if unknown and duplicate fields do not matter or are told.
+fn validated(
+    request: &Request,
+    decoded: Decoded,
+    validation: FieldValidation,
+) -> Result<Value, String> {
+    match validation {
+        FieldValidation::Ignore => {}
+        FieldValidation::Warn => decoded.problems.into_iter().for_each(|p| request.warn(p)),
+        FieldValidation::Strict if decoded.problems.is_empty() => {}
+        FieldValidation::Strict => return Err(strict_error(&decoded.problems)),
+    }
+    Ok(decoded.object)
+}
+
+/// All problems in one sentence. Upstream: `runtime.NewStrictDecodingError`.
+pub(crate) fn strict_error(problems: &[String]) -> String {
+    format!("strict decoding error: {}", problems.join(", "))
+}
+
+/// The body as JSON.
+fn json(body: &[u8], encoding: Encoding) -> Result<Cow<'_, [u8]>, String> {
+    match encoding {
+        Encoding::Json => Ok(Cow::Borrowed(body)),
+        Encoding::Yaml => crate::yaml::to_json(body).map(Cow::Owned),
+        Encoding::Protobuf => Err("protobuf bodies are not served yet".to_owned()),
+    }
+}
+
+/// The beginning of a body. Upstream: `summarizeData`.
+fn summary(body: &[u8]) -> String {
+    const BYTES_MAX: usize = 30;
+    let (shown, more) = match body.get(..BYTES_MAX) {
+        Some(start) if body.len() > BYTES_MAX => (start, " ..."),
+        _ => (body, ""),
+    };
+    match body.first() {
+        None => "<empty>".to_owned(),
+        Some(b'{') => format!("{}{more}", String::from_utf8_lossy(shown)),
+        Some(_) => {
+            let hex: String = shown.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("{hex}{more}")
+        }
+    }
 }
 
 /// `DeleteOptions` in a body, of whatever version.
 pub(crate) fn delete_options(request: &Request) -> Result<Value, Status> {
-    let body = parse(request, encoding(request)?).map_err(Status::bad_request)?;
-    match body.text("kind") {
-        "" | "DeleteOptions" => Ok(body),
-        kind => {
-            let version = stowplan_machinery::go::quote(body.text("apiVersion"));
-            let kind = stowplan_machinery::go::quote(kind);
-            Err(Status::bad_request(format!(
-                "no kind {kind} is registered for version {version} in scheme \"pkg/runtime/scheme.go:111\""
-            )))
-        }
+    let bad = Status::bad_request;
+    let json = json(&request.body, encoding(request)?).map_err(bad)?;
+    let TypeMeta { api_version, kind } =
+        stowplan_schema::type_meta(&json).map_err(|e| bad(e.to_string()))?;
+    if !matches!(kind.as_str(), "" | "DeleteOptions") {
+        return Err(bad(format!(
+            "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",
+            quote(&kind),
+            quote(&api_version)
+        )));
     }
-}
-
-fn parse(request: &Request, encoding: Encoding) -> Result<Value, String> {
-    match encoding {
-        Encoding::Json => serde_json::from_slice(&request.body).map_err(|e| e.to_string()),
-        Encoding::Yaml | Encoding::Protobuf => {
-            serde_yaml_ng::from_slice(&request.body).map_err(|e| e.to_string())
-        }
-    }
+    let ty = stowplan_schema::type_of("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions");
+    let decoded = match ty {
+        Some(ty) => stowplan_schema::decode_json(ty, &json),
+        None => stowplan_schema::parse_json(&json),
+    };
+    Ok(decoded.map_err(|e| bad(e.to_string()))?.object)
 }

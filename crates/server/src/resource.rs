@@ -1,9 +1,12 @@
 //! What is served: built-in kinds and those that CustomResourceDefinitions add.
 
-use std::sync::Arc;
+use serde_json::Value;
+use std::sync::{Arc, LazyLock};
 use stowplan_kinds::columns::Columns;
 use stowplan_kinds::{Fields, Kind, Strategy, Subresource, table};
+use stowplan_machinery::Edit;
 use stowplan_machinery::meta::{GroupKind, GroupResource};
+use stowplan_schema::{DEDUCED, DecodeError, Decoded, Type};
 
 /// One resource in one version.
 #[derive(Clone)]
@@ -11,15 +14,42 @@ pub(crate) struct Resource(Definition);
 
 #[derive(Clone)]
 enum Definition {
-    BuiltIn(&'static Kind),
+    BuiltIn(&'static BuiltIn),
 }
+
+/// A built-in kind, and what is made of its entry when it is first used.
+struct BuiltIn {
+    kind: &'static Kind,
+    ty: &'static Type,
+    empty: LazyLock<Value, Box<dyn FnOnce() -> Value + Send + Sync>>,
+}
+
+/// All built-in kinds, in the order of the table.
+static BUILT_IN: LazyLock<Vec<BuiltIn>> = LazyLock::new(|| {
+    let built_in = |kind: &'static Kind| {
+        let ty = stowplan_schema::type_of(kind.schema).unwrap_or(&DEDUCED);
+        let empty = move || {
+            let empty = stowplan_schema::decode_json(ty, b"{}");
+            let mut empty = empty.map(|e| e.object).unwrap_or_default();
+            empty.set("apiVersion", kind.api_version());
+            empty.set("kind", kind.kind);
+            empty
+        };
+        BuiltIn {
+            kind,
+            ty,
+            empty: LazyLock::new(Box::new(empty)),
+        }
+    };
+    table::KINDS.iter().copied().map(built_in).collect()
+});
 
 macro_rules! fields {
     ($($(#[$doc:meta])* $name:ident: $t:ty = $built_in:expr;)*) => {$(
         $(#[$doc])*
         pub(crate) fn $name(&self) -> $t {
             match &self.0 {
-                Definition::BuiltIn(kind) => ($built_in)(kind),
+                Definition::BuiltIn(built_in) => ($built_in)(&built_in.kind),
             }
         }
     )*};
@@ -55,14 +85,39 @@ impl Resource {
         is_custom: bool = |_: &&'static Kind| false;
     }
 
+    /// The type of its objects.
+    pub(crate) fn ty(&self) -> &Type {
+        match &self.0 {
+            Definition::BuiltIn(built_in) => built_in.ty,
+        }
+    }
+
+    /// An object with nothing in it, in canonical form.
+    pub(crate) fn empty(&self) -> &Value {
+        match &self.0 {
+            Definition::BuiltIn(built_in) => &built_in.empty,
+        }
+    }
+
+    /// Reads an object of the kind.
+    pub(crate) fn decode(&self, json: &[u8]) -> Result<Decoded, DecodeError> {
+        match &self.0 {
+            Definition::BuiltIn(built_in) => stowplan_schema::decode_json(built_in.ty, json),
+        }
+    }
+
+    /// Makes an object of what came out of a merge.
+    pub(crate) fn of_merged(&self, merged: Value) -> Result<Decoded, DecodeError> {
+        match &self.0 {
+            Definition::BuiltIn(built_in) => {
+                stowplan_schema::from_unstructured(built_in.ty, merged)
+            }
+        }
+    }
+
     /// Whether its objects are namespaces.
     pub(crate) fn is_namespace(&self) -> bool {
         self.group().is_empty() && self.plural() == "namespaces"
-    }
-
-    /// Whether a delete may leave the object to the garbage collector; events never wait for it.
-    pub(crate) fn collects_garbage(&self) -> bool {
-        self.plural() != "events"
     }
 
     /// What is said of a field that cannot be selected by.
@@ -86,13 +141,13 @@ impl Resource {
     /// Whether the resource itself can be asked to do this.
     pub(crate) fn has_verb(&self, verb: &str) -> bool {
         match &self.0 {
-            Definition::BuiltIn(kind) => kind.verbs.contains(&verb),
+            Definition::BuiltIn(built_in) => built_in.kind.verbs.contains(&verb),
         }
     }
 
     /// Whether an object that is being deleted goes with its last finalizer. Namespaces have a second
     /// list of them.
-    pub(crate) fn deletes_when_finalized(&self, object: &serde_json::Value) -> bool {
+    pub(crate) fn deletes_when_finalized(&self, object: &Value) -> bool {
         use stowplan_machinery::View;
         !self.is_namespace() || object.at("spec").list("finalizers").is_empty()
     }
@@ -100,7 +155,7 @@ impl Resource {
     /// What hangs below an object.
     pub(crate) fn subresource(&self, name: &str) -> Option<&'static Subresource> {
         match &self.0 {
-            Definition::BuiltIn(kind) => kind.subresource(name),
+            Definition::BuiltIn(built_in) => built_in.kind.subresource(name),
         }
     }
 }
@@ -114,7 +169,10 @@ pub(crate) struct Resources {
 impl Resources {
     /// The resource that a URL names.
     pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<Resource> {
-        if let Some(kind) = table::by_resource(group, version, plural) {
+        let found = |b: &&BuiltIn| {
+            b.kind.group == group && b.kind.version == version && b.kind.plural == plural
+        };
+        if let Some(kind) = BUILT_IN.iter().find(found) {
             return Some(Resource(Definition::BuiltIn(kind)));
         }
         let found =
@@ -124,8 +182,8 @@ impl Resources {
 
     /// The resource of a group, in whatever version.
     pub(crate) fn by_group(&self, group: &str, plural: &str) -> Option<Resource> {
-        let found = |k: &&&Kind| k.group == group && k.plural == plural;
-        if let Some(kind) = table::KINDS.iter().find(found) {
+        let found = |b: &&BuiltIn| b.kind.group == group && b.kind.plural == plural;
+        if let Some(kind) = BUILT_IN.iter().find(found) {
             return Some(Resource(Definition::BuiltIn(kind)));
         }
         let found = |r: &&Resource| r.group() == group && r.plural() == plural;

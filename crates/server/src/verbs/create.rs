@@ -18,20 +18,19 @@ pub(crate) async fn create(
     let output = negotiate::output(request)?;
     let encoding = decode::encoding(request)?;
     let options = WriteOptions::read(request, "CreateOptions")?;
-    let mut object = decode::body(request, &target, encoding, options.field_validation)?;
+    let validation = options.field_validation;
+    let mut object = decode::object(request, &target.resource, encoding, validation)?;
     wipe(&mut object);
     if target.name.is_empty() {
         let name = object.at("metadata").text("name");
         name.clone_into(&mut target.name);
     }
-    let strategy = target.resource.strategy();
-    strategy.set_defaults(&mut object);
     let write = Write {
         api,
         request,
         target: &target,
         options: &options,
-        strategy,
+        strategy: target.resource.strategy(),
     };
     let object = write.create(object).await?;
     transform::object(api, request, &target, 201, &object, output)

@@ -78,6 +78,15 @@ impl Deletion<'_> {
     pub(crate) async fn run(&self, mut options: DeleteOptions) -> Result<(Value, bool), Status> {
         self.warn_of_orphans(&options);
         let entry = self.entry()?;
+        if let Some(why) = self
+            .target
+            .resource
+            .strategy()
+            .delete_refusal(&self.target.name)
+        {
+            let resource = self.target.group_resource();
+            return Err(Status::forbidden(&resource, &self.target.name, why));
+        }
         let mut object = Value::clone(&storage::object(&entry));
         if self.target.resource.is_namespace() {
             let done = self.namespace(&object, &mut options).await?;
@@ -238,7 +247,7 @@ impl Deletion<'_> {
         let set = set.find(|f| [ORPHAN, FOREGROUND].contains(f));
         let policy = options.propagation_policy.as_deref();
         let wanted = match (options.orphan_dependents, policy) {
-            _ if !self.target.resource.collects_garbage() => None,
+            _ if !strategy.collects_garbage() => None,
             (Some(true), _) | (None, Some("Orphan")) => Some(ORPHAN),
             (None, Some("Foreground")) => Some(FOREGROUND),
             (Some(false), _) | (None, Some(_)) => None,

@@ -11,4 +11,4 @@ pub(crate) mod update;
 pub(crate) mod watch;
 mod write;
 
-pub(crate) use write::Write;
+pub(crate) use write::{Creation, Write};

@@ -24,10 +24,10 @@ pub(crate) fn answer(api: &Api, request: &Request, target: &Target) -> Result<An
     let output = negotiate::output(request)?;
     let encoding = decode::encoding(request)?;
     let options = WriteOptions::read(request, "CreateOptions")?;
-    let mut object = decode::body(request, target, encoding, options.field_validation)?;
+    let validation = options.field_validation;
+    let mut object = decode::object(request, &target.resource, encoding, validation)?;
     wipe(&mut object);
     let strategy = target.resource.strategy();
-    strategy.set_defaults(&mut object);
     let write = Write {
         api,
         request,

@@ -1,6 +1,6 @@
 //! PUT.
 
-use super::Write;
+use super::{Creation, Write};
 use crate::answer::Answer;
 use crate::api::Api;
 use crate::request::options::WriteOptions;
@@ -18,8 +18,8 @@ pub(crate) async fn update(
     let output = negotiate::output(request)?;
     let options = WriteOptions::read(request, "UpdateOptions")?;
     let encoding = decode::encoding(request)?;
-    let mut object = decode::body(request, target, encoding, options.field_validation)?;
-    target.resource.strategy().set_defaults(&mut object);
+    let validation = options.field_validation;
+    let mut object = decode::object(request, &target.resource, encoding, validation)?;
     let write = Write {
         api,
         request,
@@ -32,14 +32,22 @@ pub(crate) async fn update(
     write.dedup_owners(&mut object, false);
     let uid = object.at("metadata").text("uid").to_owned();
     let uid = Some(uid.as_str()).filter(|uid| !uid.is_empty());
-    let make = |_: &Value| Ok(object.clone());
-    let written = write.update(&make, uid, false).await?;
+    let make = |existing: &Value| {
+        let mut object = object.clone();
+        write.own_fields(&mut object, existing);
+        Ok(object)
+    };
+    let creation = match write.strategy.allow_create_on_update() {
+        true => Creation::Allowed,
+        false => Creation::Never,
+    };
+    let written = write.update(&make, uid, creation).await?;
     let code = if written.created { 201 } else { 200 };
     transform::object(api, request, target, code, &written.object, output)
 }
 
 /// Upstream: `checkName`.
-fn check_name(object: &Value, target: &Target) -> Result<(), Status> {
+pub(super) fn check_name(object: &Value, target: &Target) -> Result<(), Status> {
     let (name, wanted) = (object.at("metadata").text("name"), &target.name);
     if name.is_empty() {
         return Err(Status::bad_request(format!(

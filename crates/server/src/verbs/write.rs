@@ -14,6 +14,7 @@ use stowplan_kinds::{Context, Strategy};
 use stowplan_machinery::field::{Error, ErrorList, Path};
 use stowplan_machinery::meta::GroupKind;
 use stowplan_machinery::{Edit, Status, View, names};
+use stowplan_merge::managed;
 use stowplan_store::{CommitError, Entry, Expect, Revision, Txn};
 
 /// How often a generated name is tried before the client hears of it.
@@ -31,6 +32,13 @@ pub(crate) struct Write<'a> {
     pub(crate) options: &'a WriteOptions,
     /// The kind's own strategy, or that of the subresource.
     pub(crate) strategy: &'a dyn Strategy,
+}
+
+/// Whether a change may create what is not there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Creation {
+    Allowed,
+    Never,
 }
 
 /// What became of a write.
@@ -156,6 +164,7 @@ impl Write<'_> {
         for warning in self.strategy.warnings(object, None) {
             self.request.warn(warning);
         }
+        self.strategy.canonicalize(object);
         Ok(())
     }
 
@@ -164,20 +173,19 @@ impl Write<'_> {
         Status::invalid(&kind, object.at("metadata").text("name"), errors)
     }
 
-    /// Changes an object, or creates it where the kind (or `force_create`) lets a change do so.
-    /// `uid` is a precondition.
+    /// Changes an object, or creates it. `make` is given the object as it is (null if it is not) and
+    /// makes it as it shall be, its owners included. `uid` is a precondition.
     pub(crate) async fn update(
         &self,
         make: Make<'_>,
         uid: Option<&str>,
-        force_create: bool,
+        creation: Creation,
     ) -> Result<Written, Status> {
         let key = self.target.key();
-        let may_create = force_create || self.strategy.allow_create_on_update();
         loop {
             let entry = self.api.store().get(key.as_bytes());
             let (outcome, created) = match entry {
-                None if !may_create => {
+                None if creation == Creation::Never => {
                     let resource = self.target.group_resource();
                     return Err(Status::not_found(&resource, &self.target.name));
                 }
@@ -220,7 +228,6 @@ impl Write<'_> {
 
     async fn create_by_update(&self, make: Make<'_>) -> Result<Value, Refusal> {
         let mut object = make(&Value::Null)?;
-        self.own_fields(&mut object, &Value::Null);
         self.admit(&mut object, &Value::Null)?;
         self.check_grant(&object, None)?;
         self.dedup_owners(&mut object, true);
@@ -240,13 +247,12 @@ impl Write<'_> {
         existing: &Value,
     ) -> Result<Value, Refusal> {
         let mut object = make(existing)?;
-        self.own_fields(&mut object, existing);
         self.admit(&mut object, existing)?;
         self.check_grant(&object, Some(existing))?;
         self.dedup_owners(&mut object, true);
         self.check_revision(&mut object, entry.mod_revision)?;
         self.before_update(&mut object, existing)?;
-        self.keep_times(&mut object, existing);
+        managed::keep_times(&mut object, existing);
         let charged = self.validate_admission(&mut object, existing)?;
         self.store_change(entry, existing, object, charged).await
     }
@@ -308,6 +314,7 @@ impl Write<'_> {
         for warning in self.strategy.warnings(object, Some(existing)) {
             self.request.warn(warning);
         }
+        self.strategy.canonicalize(object);
         Ok(())
     }
 
@@ -419,11 +426,26 @@ impl Write<'_> {
     }
 
     /// managedFields of a write that is not an apply.
-    pub(crate) fn own_fields(&self, _object: &mut Value, _existing: &Value) {}
+    pub(crate) fn own_fields(&self, object: &mut Value, existing: &Value) {
+        let live = (!existing.is_null()).then_some(existing);
+        self.with_ownership(|request| managed::update(live, object, request));
+    }
 
-    /// A change of managedFields' times alone is none. Upstream:
-    /// `fieldmanager.IgnoreManagedFieldsTimestampsTransformer`.
-    fn keep_times(&self, _object: &mut Value, _existing: &Value) {}
+    /// Runs something that has to know who writes.
+    pub(crate) fn with_ownership<T>(&self, run: impl FnOnce(&managed::Request<'_>) -> T) -> T {
+        let resource = &self.target.resource;
+        run(&managed::Request {
+            ty: resource.ty(),
+            api_version: &resource.api_version(),
+            kind: resource.kind(),
+            subresource: &self.target.subresource,
+            manager: &self.options.field_manager,
+            reset_fields: self.strategy.reset_fields(),
+            empty: resource.empty(),
+            versions: &managed::OneVersion,
+            now: &self.now(),
+        })
+    }
 
     /// Mutating admission.
     fn admit(&self, object: &mut Value, existing: &Value) -> Result<(), Status> {
