@@ -23,6 +23,8 @@ type fixture struct {
 	Error    string          `json:"error,omitempty"`
 	// Protobuf is the object as its message, without envelope.
 	Protobuf []byte `json:"protobuf,omitempty"`
+	// Restored is what comes back out of it, where that is not the object without its kind.
+	Restored json.RawMessage `json:"restored,omitempty"`
 	// Map is what upstream makes of it if it is read as a map first.
 	Map *fixtureMap `json:"map,omitempty"`
 }
@@ -69,9 +71,8 @@ func makeFixture(typ reflect.Type, text string) *fixture {
 		for _, problem := range problems {
 			made.Problems = append(made.Problems, problem.Error())
 		}
-		if message, ok := object.(interface{ Marshal() ([]byte, error) }); ok {
-			made.Protobuf, err = message.Marshal()
-			check(err)
+		if message, ok := object.(protobufMessage); ok {
+			made.throughProtobuf(message)
 		}
 	}
 	made.Map = throughMap(typ, text)
@@ -83,6 +84,30 @@ func makeFixture(typ reflect.Type, text string) *fixture {
 		}
 	}
 	return made
+}
+
+type protobufMessage interface {
+	Marshal() ([]byte, error)
+	Unmarshal([]byte) error
+}
+
+func (f *fixture) throughProtobuf(message protobufMessage) {
+	var err error
+	f.Protobuf, err = message.Marshal()
+	check(err)
+	plain := reflect.ValueOf(message).Elem()
+	if meta := plain.FieldByName("TypeMeta"); meta.IsValid() {
+		meta.SetZero()
+	}
+	expected, err := json.Marshal(message)
+	check(err)
+	back := reflect.New(plain.Type()).Interface().(protobufMessage)
+	check(back.Unmarshal(f.Protobuf))
+	restored, err := json.Marshal(back)
+	check(err)
+	if !bytes.Equal(expected, restored) {
+		f.Restored = restored
+	}
 }
 
 func throughMap(typ reflect.Type, text string) *fixtureMap {

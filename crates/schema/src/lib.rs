@@ -7,9 +7,10 @@
 
 mod base64;
 mod decode;
-#[allow(dead_code, reason = "for protobuf, which follows")]
 mod go;
 mod json;
+pub mod protobuf;
+mod stored;
 mod table;
 mod time;
 mod types;
@@ -18,5 +19,6 @@ mod zero;
 pub use decode::{
     DecodeError, Decoded, TypeMeta, decode, decode_json, from_unstructured, parse_json, type_meta,
 };
+pub use stored::to_stored_form;
 pub use table::{type_names, type_of};
 pub use types::{DEDUCED, Field, List, ListKind, Object, Scalar, Type, TypeRef, UNTYPED};

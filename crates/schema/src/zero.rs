@@ -62,6 +62,14 @@ impl TypeRef {
         }
     }
 
+    /// Whether there are values, other than nil, that are written as null: the zero time.
+    pub(crate) fn writes_null(&self) -> bool {
+        match self.go.kind {
+            Kind::Special(special) => !matches!(special, Special::Quantity | Special::IntOrString),
+            _ => false,
+        }
+    }
+
     /// Whether `omitempty` means anything: Go never calls a struct empty.
     fn has_empty(&self) -> bool {
         let whole = matches!(self.go.kind, Kind::Struct(_) | Kind::Special(_));

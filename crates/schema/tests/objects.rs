@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 use std::io::Read;
-use stowplan_schema::{Decoded, decode_json, from_unstructured, parse_json, type_of};
+use stowplan_schema::{
+    Decoded, decode_json, from_unstructured, parse_json, protobuf, to_stored_form, type_of,
+};
 
 fn fixtures() -> Vec<Value> {
     let compressed = include_bytes!("generated/objects.jsonl.zst");
@@ -51,6 +53,128 @@ fn maps_are_converted_as_upstream_does_it() {
         let map = parse_json(text.as_bytes()).expect("JSON").object;
         check(text, from_unstructured(ty, map), &fixture["map"]);
     }
+}
+
+fn bytes(base64: &str) -> Vec<u8> {
+    let digit = |byte: u8| match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' => 62,
+        _ => 63,
+    };
+    let mut out = Vec::new();
+    for chunk in base64.trim_end_matches('=').as_bytes().chunks(4) {
+        let bits = chunk
+            .iter()
+            .fold(0_u32, |bits, b| bits << 6 | u32::from(digit(*b)));
+        let bits = bits << (6 * (4 - chunk.len()));
+        out.extend(bits.to_be_bytes().iter().skip(1).take(chunk.len() - 1));
+    }
+    out
+}
+
+#[test]
+fn protobuf_is_read_as_upstream_reads_it() {
+    let mut read = 0;
+    for fixture in fixtures() {
+        let Some(message) = fixture["protobuf"].as_str().map(bytes) else {
+            continue;
+        };
+        let name = fixture["type"].as_str().expect("a type");
+        let ty = type_of(name).expect(name);
+        let mut expected = fixture["object"].clone();
+        if let Some(fields) = expected.as_object_mut() {
+            fields.remove("kind");
+            fields.remove("apiVersion");
+        }
+        if !fixture["restored"].is_null() {
+            expected = fixture["restored"].clone();
+        }
+        let made = protobuf::decode(ty, &message).unwrap_or_else(|e| panic!("{fixture}\n{e}"));
+        assert!(made == expected, "{name}\nmade {made}\nnot  {expected}");
+        read += 1;
+    }
+    assert!(read > 400, "{read}");
+}
+
+#[test]
+fn the_stored_form_is_what_comes_back_from_storage() {
+    let mut changed = 0;
+    for fixture in fixtures() {
+        let name = fixture["type"].as_str().expect("a type");
+        // Evictions are never stored; their options have a kind of their own.
+        if fixture["restored"].is_null() || name == "io.k8s.api.policy.v1.Eviction" {
+            continue;
+        }
+        let ty = type_of(name).expect(name);
+        let mut made = fixture["object"].clone();
+        if let Some(fields) = made.as_object_mut() {
+            fields.remove("kind");
+            fields.remove("apiVersion");
+        }
+        // Only the envelope has kinds, but conversion gives them back to claim templates.
+        let templates = made.pointer_mut("/spec/volumeClaimTemplates");
+        for template in templates
+            .and_then(Value::as_array_mut)
+            .into_iter()
+            .flatten()
+        {
+            if let Some(fields) = template.as_object_mut() {
+                fields.remove("kind");
+                fields.remove("apiVersion");
+            }
+        }
+        to_stored_form(ty, &mut made);
+        let expected = &fixture["restored"];
+        assert!(made == *expected, "{name}\nmade {made}\nnot  {expected}");
+        changed += 1;
+    }
+    assert!(changed > 50, "{changed}");
+}
+
+#[test]
+fn the_stored_form_is_complete() {
+    let ty = type_of("io.k8s.api.core.v1.Pod").expect("known");
+    let mut pod = serde_json::json!({
+        "metadata": {"labels": {}, "finalizers": [], "name": ""},
+        "spec": {"containers": [{"image": "a", "args": [], "tty": false}], "x": 1, "hostPID": null},
+    });
+    to_stored_form(ty, &mut pod);
+    let expected = serde_json::json!({
+        "metadata": {},
+        "spec": {"containers": [{"image": "a", "name": "", "resources": {}}]},
+        "status": {},
+    });
+    assert_eq!(pod, expected);
+}
+
+#[test]
+fn any_bytes_are_read_or_refused() {
+    for fixture in fixtures() {
+        let Some(message) = fixture["protobuf"].as_str().map(bytes) else {
+            continue;
+        };
+        let ty = type_of(fixture["type"].as_str().expect("a type")).expect("known");
+        for at in (0..message.len()).step_by(61) {
+            let mut broken = message.clone();
+            broken[at] ^= 1 << (at % 8);
+            let _ = protobuf::decode(ty, &broken);
+            let _ = protobuf::decode(ty, &broken[..at]);
+        }
+    }
+}
+
+#[test]
+fn the_envelope_has_the_kind() {
+    let bytes = b"k8s\0\x0a\x09\x0a\x02v1\x12\x03Pod\x12\x02hi\x1a\x00\x22\x00";
+    let envelope = protobuf::envelope(bytes).expect("an envelope");
+    assert_eq!(envelope.meta.api_version, "v1");
+    assert_eq!(envelope.meta.kind, "Pod");
+    assert_eq!(envelope.raw, b"hi");
+    let problem = protobuf::envelope(b"{}").expect_err("JSON").to_string();
+    assert!(problem.contains("does not appear to be a protobuf message"));
+    assert!(protobuf::envelope(b"").is_err());
 }
 
 fn error(name: &str, json: &str) -> String {

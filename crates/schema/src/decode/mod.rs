@@ -13,6 +13,9 @@ pub use error::DecodeError;
 pub use meta::{TypeMeta, type_meta};
 pub use unstructured::from_unstructured;
 
+pub(crate) use reader::float;
+pub(crate) use special::schema_type;
+
 use crate::types::Type;
 use reader::Reader;
 use serde_json::Value;
@@ -40,4 +43,12 @@ pub fn decode(ty: &Type, value: &Value) -> Result<Decoded, DecodeError> {
 /// duplicate fields are told. What is no object is refused.
 pub fn parse_json(json: &[u8]) -> Result<Decoded, DecodeError> {
     Reader::new(json, true).whole_object()
+}
+
+/// Reads JSON of any type, as it stands in a raw extension.
+pub(crate) fn parse_any(json: &[u8]) -> Result<Value, DecodeError> {
+    match crate::json::problem(json) {
+        Some(problem) => Err(DecodeError::text(problem)),
+        None => reader::read_any(json, 0),
+    }
 }

@@ -481,7 +481,7 @@ fn unsigned(text: &str, bits: u8) -> Option<u64> {
 }
 
 /// A number as Go writes a `float64`: whole ones without a point.
-pub(super) fn float(number: f64) -> Option<Number> {
+pub(crate) fn float(number: f64) -> Option<Number> {
     const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0 && number.abs() <= WHOLE_MAX {
         return Some(Number::from(number as i64));

@@ -6,10 +6,16 @@ use crate::go::Special;
 use crate::json::Parser;
 use crate::table::type_of;
 use crate::time::Layout;
+use crate::types::Type;
 use serde_json::Value;
 use stowplan_machinery::quantity::Quantity;
 
 const SCHEMA: &str = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";
+
+/// The type of a schema in a CustomResourceDefinition, which may hold others.
+pub(crate) fn schema_type() -> Option<&'static Type> {
+    type_of(SCHEMA)
+}
 
 /// Reads a value that is known to be JSON. Errors are told as the type tells them, without the
 /// field.
@@ -111,7 +117,7 @@ fn text(raw: &[u8]) -> Result<String, DecodeError> {
 }
 
 fn schema(raw: &[u8], depth: usize) -> Result<Value, DecodeError> {
-    let Some(ty) = type_of(SCHEMA) else {
+    let Some(ty) = schema_type() else {
         return Ok(Value::Null);
     };
     let mut reader = Reader::new(raw, false);
