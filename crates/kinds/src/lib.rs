@@ -4,10 +4,12 @@
 //! here knows of HTTP, the store or the clock.
 
 mod autoscaler;
+mod batch;
 pub mod columns;
 pub mod common;
 mod core_group;
 mod device;
+mod disruption_budget;
 mod endpoint_slice;
 pub mod event;
 mod fields;
@@ -15,6 +17,7 @@ mod kind;
 mod lease;
 mod networking;
 mod plain;
+pub mod pod;
 mod priority_class;
 mod rbac;
 pub mod review;
@@ -26,6 +29,7 @@ mod subresource;
 pub mod table;
 #[cfg(test)]
 mod tests;
+mod workloads;
 
 pub use fields::{Fields, Refusal};
 pub use kind::{Kind, Scope, Subresource};

@@ -1,6 +1,8 @@
 //! Checks that several kinds share.
 
 pub mod cidr;
+pub mod claim_spec;
+pub mod conditions;
 pub mod equality;
 pub mod faults;
 pub mod generation;
@@ -16,7 +18,9 @@ pub mod paths;
 pub mod quantities;
 pub mod resource_name_rules;
 pub mod resource_names;
+pub(crate) mod status;
 pub mod taints;
+pub mod volume_sources;
 
 /// What is wrong with a name, or with a prefix of one: upstream's `ValidateNameFunc`.
 pub type NameRule<'a> = &'a dyn Fn(&str, bool) -> Vec<String>;

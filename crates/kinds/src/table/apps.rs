@@ -4,7 +4,7 @@ use super::ALL_VERBS;
 use crate::columns;
 use crate::fields::METADATA;
 use crate::kind::{Kind, Scope, Subresource};
-use crate::plain::Plain;
+use crate::workloads::{self, ControllerRevision};
 
 pub(super) static CONTROLLER_REVISION: Kind = Kind {
     group: "apps",
@@ -18,7 +18,7 @@ pub(super) static CONTROLLER_REVISION: Kind = Kind {
     verbs: ALL_VERBS,
     subresources: &[],
     schema: "io.k8s.api.apps.v1.ControllerRevision",
-    strategy: &Plain,
+    strategy: &ControllerRevision,
     fields: &METADATA,
     columns: &columns::CONTROLLER_REVISIONS,
 };
@@ -40,7 +40,7 @@ pub(super) static DAEMON_SET: Kind = Kind {
         verbs: &["get", "patch", "update"],
     }],
     schema: "io.k8s.api.apps.v1.DaemonSet",
-    strategy: &Plain,
+    strategy: &workloads::DAEMON_SET,
     fields: &METADATA,
     columns: &columns::DAEMON_SETS,
 };
@@ -70,7 +70,7 @@ pub(super) static DEPLOYMENT: Kind = Kind {
         },
     ],
     schema: "io.k8s.api.apps.v1.Deployment",
-    strategy: &Plain,
+    strategy: &workloads::DEPLOYMENT,
     fields: &METADATA,
     columns: &columns::DEPLOYMENTS,
 };
@@ -100,7 +100,7 @@ pub(super) static REPLICA_SET: Kind = Kind {
         },
     ],
     schema: "io.k8s.api.apps.v1.ReplicaSet",
-    strategy: &Plain,
+    strategy: &workloads::REPLICA_SET,
     fields: &METADATA,
     columns: &columns::REPLICA_SETS,
 };
@@ -130,7 +130,7 @@ pub(super) static STATEFUL_SET: Kind = Kind {
         },
     ],
     schema: "io.k8s.api.apps.v1.StatefulSet",
-    strategy: &Plain,
+    strategy: &workloads::STATEFUL_SET,
     fields: &METADATA,
     columns: &columns::STATEFUL_SETS,
 };

@@ -1,10 +1,10 @@
 //! `batch/v1`.
 
 use super::ALL_VERBS;
+use crate::batch;
 use crate::columns;
 use crate::fields::{JOB_FIELDS, METADATA};
 use crate::kind::{Kind, Scope, Subresource};
-use crate::plain::Plain;
 
 pub(super) static CRON_JOB: Kind = Kind {
     group: "batch",
@@ -23,7 +23,7 @@ pub(super) static CRON_JOB: Kind = Kind {
         verbs: &["get", "patch", "update"],
     }],
     schema: "io.k8s.api.batch.v1.CronJob",
-    strategy: &Plain,
+    strategy: &batch::CRON_JOB,
     fields: &METADATA,
     columns: &columns::CRON_JOBS,
 };
@@ -45,7 +45,7 @@ pub(super) static JOB: Kind = Kind {
         verbs: &["get", "patch", "update"],
     }],
     schema: "io.k8s.api.batch.v1.Job",
-    strategy: &Plain,
+    strategy: &batch::JOB,
     fields: &JOB_FIELDS,
     columns: &columns::JOBS,
 };

@@ -5,6 +5,8 @@ use crate::columns;
 use crate::fields::{METADATA, REPLICATION_CONTROLLER_FIELDS};
 use crate::kind::{Kind, Scope, Subresource};
 use crate::plain::Plain;
+use crate::pod::{POD_FIELDS, Pod};
+use crate::workloads;
 
 pub(super) static BINDING: Kind = Kind {
     group: "",
@@ -232,8 +234,8 @@ pub(super) static POD: Kind = Kind {
         },
     ],
     schema: "io.k8s.api.core.v1.Pod",
-    strategy: &Plain,
-    fields: &METADATA,
+    strategy: &Pod,
+    fields: &POD_FIELDS,
     columns: &columns::PODS,
 };
 
@@ -249,7 +251,7 @@ pub(super) static POD_TEMPLATE: Kind = Kind {
     verbs: ALL_VERBS,
     subresources: &[],
     schema: "io.k8s.api.core.v1.PodTemplate",
-    strategy: &Plain,
+    strategy: &workloads::POD_TEMPLATE,
     fields: &METADATA,
     columns: &columns::POD_TEMPLATES,
 };
@@ -279,7 +281,7 @@ pub(super) static REPLICATION_CONTROLLER: Kind = Kind {
         },
     ],
     schema: "io.k8s.api.core.v1.ReplicationController",
-    strategy: &Plain,
+    strategy: &workloads::REPLICATION_CONTROLLER,
     fields: &REPLICATION_CONTROLLER_FIELDS,
     columns: &columns::REPLICATION_CONTROLLERS,
 };

@@ -2,9 +2,9 @@
 
 use super::ALL_VERBS;
 use crate::columns;
+use crate::disruption_budget::PodDisruptionBudget;
 use crate::fields::METADATA;
 use crate::kind::{Kind, Scope, Subresource};
-use crate::plain::Plain;
 
 pub(super) static POD_DISRUPTION_BUDGET: Kind = Kind {
     group: "policy",
@@ -23,7 +23,7 @@ pub(super) static POD_DISRUPTION_BUDGET: Kind = Kind {
         verbs: &["get", "patch", "update"],
     }],
     schema: "io.k8s.api.policy.v1.PodDisruptionBudget",
-    strategy: &Plain,
+    strategy: &PodDisruptionBudget,
     fields: &METADATA,
     columns: &columns::POD_DISRUPTION_BUDGETS,
 };
