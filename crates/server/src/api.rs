@@ -2,13 +2,14 @@
 
 use crate::answer::{self, Answer};
 use crate::env::Env;
+use crate::provider::Provider;
 use crate::request::{Info, Query, Request, unescape};
 use crate::resource::Resources;
 use crate::{bootstrap, dispatch, gate, negotiate, storage};
 use axum::body::Body;
 use http_body_util::{BodyExt, Limited};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use stowplan_access::{User, token};
 use stowplan_machinery::{Status, meta};
 use stowplan_store::Store;
@@ -32,6 +33,7 @@ pub struct Config {
 pub struct Api {
     config: Config,
     resources: Resources,
+    provider: OnceLock<Box<dyn Provider>>,
 }
 
 impl Api {
@@ -40,9 +42,19 @@ impl Api {
         let api = Arc::new(Self {
             config,
             resources: Resources::default(),
+            provider: OnceLock::new(),
         });
         bootstrap::run(&api).await;
         api
+    }
+
+    /// Says who runs pods. The first one stays.
+    pub fn provide(&self, provider: Box<dyn Provider>) {
+        let _ = self.provider.set(provider);
+    }
+
+    pub(crate) fn provider(&self) -> Option<&dyn Provider> {
+        self.provider.get().map(|provider| &**provider)
     }
 
     pub(crate) fn env(&self) -> &dyn Env {

@@ -108,10 +108,15 @@ fn check_kind(resource: &Resource, group: &str, version: &str, kind: &str) -> Re
         )),
         None => {
             let version = stowplan_machinery::meta::api_version(group, version);
+            let scheme = match resource.kind() {
+                "Scale" => "pkg/runtime/scheme.go:111",
+                _ => "pkg/api/legacyscheme/scheme.go:30",
+            };
             Err(format!(
-                "no kind {} is registered for version {} in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
+                "no kind {} is registered for version {} in scheme {}",
                 quote(kind),
-                quote(&version)
+                quote(&version),
+                quote(scheme)
             ))
         }
     }
@@ -124,7 +129,9 @@ fn go_type_of(resource: &Resource, _group: &str, _kind: &str) -> String {
 fn check_version(resource: &Resource, group: &str, version: &str) -> Result<(), Status> {
     let given = stowplan_machinery::meta::api_version(group, version);
     let wanted = resource.api_version();
-    match given == wanted {
+    // Evictions may still be written as they were before.
+    let older = resource.kind() == "Eviction" && given == "policy/v1beta1";
+    match older || given == wanted {
         true => Ok(()),
         false => Err(Status::bad_request(format!(
             "the API version in the data ({given}) does not match the expected API version ({wanted})"

@@ -4,7 +4,7 @@ use crate::answer::{self, Answer};
 use crate::api::Api;
 use crate::request::options::ListOptions;
 use crate::request::{Request, Target};
-use crate::{negotiate, verbs};
+use crate::{negotiate, subresources, verbs};
 use std::sync::Arc;
 use stowplan_machinery::Status;
 
@@ -31,7 +31,13 @@ pub(crate) async fn answer(api: &Arc<Api>, request: &Request) -> Result<Answer, 
     if !target.resource.namespaced() {
         target.namespace.clear();
     }
+    if !target.subresource.is_empty() {
+        return subresources::answer(api, request, &target).await;
+    }
     match info.verb.as_str() {
+        "create" if target.resource.kind() == "Binding" => {
+            subresources::binding::create(api, request, &target).await
+        }
         "create" if verbs::review::is_question(&target) => {
             verbs::review::answer(api, request, &target)
         }

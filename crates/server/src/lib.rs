@@ -17,10 +17,12 @@ pub mod env;
 mod gate;
 mod negotiate;
 mod pages;
+mod provider;
 mod request;
 mod resource;
 mod select;
 mod storage;
+mod subresources;
 mod table;
 mod transform;
 mod verbs;
@@ -28,4 +30,5 @@ mod yaml;
 
 pub use answer::Answer;
 pub use api::{Api, Config};
+pub use provider::{LogOptions, Provider};
 pub use stowplan_access::{User, token};

@@ -24,7 +24,7 @@ struct BuiltIn {
     empty: LazyLock<Value, Box<dyn FnOnce() -> Value + Send + Sync>>,
 }
 
-/// All built-in kinds, in the order of the table.
+/// All built-in kinds, in the order of the table, and those that only subresources speak.
 static BUILT_IN: LazyLock<Vec<BuiltIn>> = LazyLock::new(|| {
     let built_in = |kind: &'static Kind| {
         let ty = stowplan_schema::type_of(kind.schema).unwrap_or(&DEDUCED);
@@ -41,7 +41,8 @@ static BUILT_IN: LazyLock<Vec<BuiltIn>> = LazyLock::new(|| {
             empty: LazyLock::new(Box::new(empty)),
         }
     };
-    table::KINDS.iter().copied().map(built_in).collect()
+    let all = table::KINDS.iter().chain(table::SPOKEN).copied();
+    all.map(built_in).collect()
 });
 
 macro_rules! fields {
@@ -150,6 +151,21 @@ impl Resource {
     pub(crate) fn deletes_when_finalized(&self, object: &Value) -> bool {
         use stowplan_machinery::View;
         !self.is_namespace() || object.at("spec").list("finalizers").is_empty()
+    }
+
+    /// The kind that a subresource speaks, unless it is that of the resource itself.
+    pub(crate) fn spoken(&self, below: &Subresource) -> Option<Self> {
+        let (group, version) = below
+            .group_version
+            .unwrap_or_else(|| (self.group(), self.version()));
+        if below.kind == self.kind() {
+            return None;
+        }
+        let fits = |b: &&BuiltIn| {
+            b.kind.group == group && b.kind.version == version && b.kind.kind == below.kind
+        };
+        let found = BUILT_IN.iter().find(fits)?;
+        Some(Self(Definition::BuiltIn(found)))
     }
 
     /// What hangs below an object.

@@ -68,15 +68,17 @@ pub(crate) struct Style {
 }
 
 fn columns(target: &Target) -> Value {
-    let definitions = target.resource.columns().definitions().iter();
+    let spoken = target.spoken();
+    let definitions = spoken.columns().definitions().iter();
     definitions.map(Column::to_json).collect()
 }
 
 fn row(target: &Target, object: &Value, now_s: i64, style: Style) -> Value {
     let mut row = Map::new();
-    let cells = (target.resource.columns().row)(object, now_s);
+    let spoken = target.spoken();
+    let cells = (spoken.columns().row)(object, now_s);
     row.set("cells", cells);
-    if let Some(conditions) = (target.resource.columns().conditions)(object) {
+    if let Some(conditions) = (spoken.columns().conditions)(object) {
         row.set("conditions", conditions);
     }
     let carried = match style.include {

@@ -1,9 +1,19 @@
-//! Horizontal pod autoscalers.
+//! Horizontal pod autoscalers, and the scale of workloads.
 
 use super::text::count;
 use super::{Columns, age};
 use serde_json::{Value, json};
 use stowplan_machinery::{View, meta};
+
+/// For the `scale` subresource of any workload.
+pub static SCALES: Columns = Columns::new("scales", |object, now_s| {
+    vec![
+        json!(meta::name(object)),
+        json!(count(object.at("spec"), "replicas")),
+        json!(count(object.at("status"), "replicas")),
+        json!(age::of(object, now_s)),
+    ]
+});
 
 pub(crate) static HORIZONTAL_POD_AUTOSCALERS: Columns =
     Columns::new("horizontalpodautoscalers", |object, now_s| {

@@ -209,6 +209,12 @@ pub(super) static POD: Kind = Kind {
             verbs: &["create"],
         },
         Subresource {
+            name: "ephemeralcontainers",
+            group_version: None,
+            kind: "Pod",
+            verbs: &["get", "patch", "update"],
+        },
+        Subresource {
             name: "eviction",
             group_version: Some(("policy", "v1")),
             kind: "Eviction",

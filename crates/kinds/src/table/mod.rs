@@ -16,6 +16,7 @@ mod policy;
 mod rbac;
 mod resource;
 mod scheduling;
+mod spoken;
 mod storage;
 
 use crate::Kind;
@@ -87,6 +88,9 @@ pub static KINDS: &[&Kind] = &[
     &resource::RESOURCE_SLICE,
     &apiextensions::CUSTOM_RESOURCE_DEFINITION,
 ];
+
+/// Kinds that are only spoken by subresources of others.
+pub static SPOKEN: &[&Kind] = &[&spoken::EVICTION, &spoken::SCALE, &spoken::TOKEN_REQUEST];
 
 /// The kind that serves a resource.
 pub fn by_resource(group: &str, version: &str, plural: &str) -> Option<&'static Kind> {

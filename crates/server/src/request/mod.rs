@@ -81,6 +81,13 @@ impl Target {
         self.resource.group_resource()
     }
 
+    /// What objects are sent and answered: the resource itself, or what its subresource speaks.
+    pub(crate) fn spoken(&self) -> Resource {
+        let below = self.resource.subresource(&self.subresource);
+        let other = below.and_then(|below| self.resource.spoken(below));
+        other.unwrap_or_else(|| self.resource.clone())
+    }
+
     /// The strategy of the object or of its subresource.
     pub(crate) fn strategy(&self) -> &dyn Strategy {
         let own = self.resource.strategy();

@@ -34,6 +34,15 @@ fn invalid(kind: &str, errors: ErrorList) -> Status {
 }
 
 impl WriteOptions {
+    /// For what the server itself writes on the way.
+    pub(crate) fn by_server(&self) -> Self {
+        Self {
+            dry_run: false,
+            field_manager: "kube-apiserver".to_owned(),
+            ..self.clone()
+        }
+    }
+
     /// Options of a create (`CreateOptions`) or an update (`UpdateOptions`).
     pub(crate) fn read(request: &Request, kind: &str) -> Result<Self, Status> {
         let mut errors = ErrorList::new();

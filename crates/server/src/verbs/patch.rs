@@ -32,7 +32,7 @@ enum Patch {
 pub(crate) async fn patch(api: &Api, request: &Request, target: &Target) -> Result<Answer, Status> {
     let header = request.header("content-type");
     let kind = header.split(';').next().unwrap_or_default();
-    let known: &[&str] = match target.resource.is_custom() {
+    let known: &[&str] = match target.spoken().is_custom() {
         true => &[JSON, MERGE, APPLY],
         false => &[JSON, MERGE, STRATEGIC, APPLY],
     };
@@ -111,7 +111,8 @@ impl Patching<'_> {
                 self.decoded(merge_patch::apply(existing.clone(), &patch), problems)
             }
             Patch::Strategic(mut patch, problems) => {
-                let ty = write.target.resource.ty();
+                let resource = write.target.spoken();
+                let ty = resource.ty();
                 let patched = strategic::apply(ty, existing.clone(), &mut patch)?;
                 let shown = go::plain(&patch);
                 let decoded = stowplan_schema::from_unstructured(ty, patched);
@@ -125,7 +126,7 @@ impl Patching<'_> {
 
     /// From JSON that may be anything to an object of the kind.
     fn decoded(&self, patched: Value, problems: Vec<String>) -> Result<Value, Status> {
-        let resource = &self.write.target.resource;
+        let resource = self.write.target.spoken();
         let json = patched.to_string();
         let shown = go::quote(&json);
         let decoded = resource.decode(json.as_bytes());
@@ -155,7 +156,7 @@ impl Patching<'_> {
                 }
             }
         }
-        Ok(finished(&self.write.target.resource, decoded.object))
+        Ok(finished(&self.write.target.spoken(), decoded.object))
     }
 
     fn owned(&self, mut object: Value) -> Value {
@@ -165,7 +166,7 @@ impl Patching<'_> {
 
     fn apply(&self, configuration: &Value, problems: &[String]) -> Result<Value, Status> {
         let write = self.write;
-        let resource = &write.target.resource;
+        let resource = &write.target.spoken();
         let live = (!self.existing.is_null()).then_some(self.existing);
         let complete = |merged: Value| {
             let decoded = resource.of_merged(merged);

@@ -19,7 +19,7 @@ pub(crate) async fn update(
     let options = WriteOptions::read(request, "UpdateOptions")?;
     let encoding = decode::encoding(request)?;
     let validation = options.field_validation;
-    let mut object = decode::object(request, &target.resource, encoding, validation)?;
+    let mut object = decode::object(request, &target.spoken(), encoding, validation)?;
     let write = Write {
         api,
         request,

@@ -7,12 +7,13 @@ use crate::clock;
 use crate::request::options::WriteOptions;
 use crate::request::{Request, Target};
 use crate::storage::{self, Cluster};
+use crate::subresources::Scale;
 use serde_json::{Map, Value};
-use stowplan_admission::{Attributes, Operation};
+use stowplan_admission::{Attributes, Operation, QuotaWrite};
 use stowplan_kinds::common::metadata;
 use stowplan_kinds::{Context, Strategy};
 use stowplan_machinery::field::{Error, ErrorList, Path};
-use stowplan_machinery::meta::GroupKind;
+use stowplan_machinery::meta::{self, GroupKind};
 use stowplan_machinery::{Edit, Status, View, names};
 use stowplan_merge::managed;
 use stowplan_store::{CommitError, Entry, Expect, Revision, Txn};
@@ -102,11 +103,12 @@ impl Write<'_> {
             }
             Refusal::Exists(status)
         };
+        // Before the transaction, because a quota may be charged by one of its own name.
+        if let Some(entry) = self.api.store().get(key.as_bytes()) {
+            return Err(exists(&entry));
+        }
         if self.options.dry_run {
-            return match self.api.store().get(key.as_bytes()) {
-                Some(entry) => Err(exists(&entry)),
-                None => Ok(object),
-            };
+            return Ok(object);
         }
         let txn = charged.put(key.clone(), storage::encode(&object), Expect::Absent);
         match self.api.store().commit(txn).await {
@@ -200,7 +202,13 @@ impl Write<'_> {
                 }
             };
             match outcome {
-                Ok(object) => return Ok(Written { object, created }),
+                Ok(object) => {
+                    let object = match Scale::of(self.target) {
+                        Some(_) => Scale::answer(&object),
+                        None => object,
+                    };
+                    return Ok(Written { object, created });
+                }
                 Err(Refusal::Status(status)) => return Err(status),
                 // Somebody else was quicker: look again.
                 Err(Refusal::Exists(_) | Refusal::Raced) => {}
@@ -246,15 +254,27 @@ impl Write<'_> {
         entry: &Entry,
         existing: &Value,
     ) -> Result<Value, Refusal> {
-        let mut object = make(existing)?;
-        self.admit(&mut object, existing)?;
-        self.check_grant(&object, Some(existing))?;
-        self.dedup_owners(&mut object, true);
+        let mut object = match Scale::of(self.target) {
+            None => self.asked_for(make, existing)?,
+            Some(scale) => {
+                let asked = self.asked_for(make, &scale.show(existing))?;
+                scale.merge(existing, &asked)?
+            }
+        };
         self.check_revision(&mut object, entry.mod_revision)?;
         self.before_update(&mut object, existing)?;
         managed::keep_times(&mut object, existing);
         let charged = self.validate_admission(&mut object, existing)?;
         self.store_change(entry, existing, object, charged).await
+    }
+
+    /// What the client asks for in place of what it sees, with what admission adds.
+    fn asked_for(&self, make: Make<'_>, seen: &Value) -> Result<Value, Status> {
+        let mut object = make(seen)?;
+        self.admit(&mut object, seen)?;
+        self.check_grant(&object, Some(seen))?;
+        self.dedup_owners(&mut object, true);
+        Ok(object)
     }
 
     /// The object must have been made from what is there, or the kind must not care.
@@ -433,7 +453,7 @@ impl Write<'_> {
 
     /// Runs something that has to know who writes.
     pub(crate) fn with_ownership<T>(&self, run: impl FnOnce(&managed::Request<'_>) -> T) -> T {
-        let resource = &self.target.resource;
+        let resource = self.target.spoken();
         run(&managed::Request {
             ty: resource.ty(),
             api_version: &resource.api_version(),
@@ -448,14 +468,18 @@ impl Write<'_> {
     }
 
     /// Mutating admission.
-    fn admit(&self, object: &mut Value, existing: &Value) -> Result<(), Status> {
+    pub(crate) fn admit(&self, object: &mut Value, existing: &Value) -> Result<(), Status> {
         self.admission(object, existing, |request, cluster| {
             stowplan_admission::admit(request, cluster)
         })
     }
 
     /// Validating admission. What is charged to quotas has to be stored together with the object.
-    fn validate_admission(&self, object: &mut Value, existing: &Value) -> Result<Txn, Status> {
+    pub(crate) fn validate_admission(
+        &self,
+        object: &mut Value,
+        existing: &Value,
+    ) -> Result<Txn, Status> {
         let outcome = self.admission(object, existing, |request, cluster| {
             stowplan_admission::validate(request, cluster)
         })?;
@@ -463,13 +487,36 @@ impl Write<'_> {
             self.request.warn(warning);
         }
         let mut txn = Txn::new();
-        for write in outcome.quota_writes {
-            let quota = &write.quota;
-            let revision = storage::revision_of(quota).unwrap_or_default();
-            let key = self.api.key_of("", "resourcequotas", quota);
-            txn = txn.put(key, storage::encode(quota), Expect::Revision(revision));
+        for QuotaWrite { quota } in outcome.quota_writes {
+            txn = self.charge(quota, txn)?;
         }
         Ok(txn)
+    }
+
+    /// Adds the write of a quota that the request is charged to. The server itself does this, not
+    /// the client.
+    fn charge(&self, mut quota: Value, txn: Txn) -> Result<Txn, Status> {
+        let missing = || Status::internal("resource quotas are not served");
+        let quotas = self.api.resources().by_group("", "resourcequotas");
+        let target = Target {
+            resource: quotas.ok_or_else(missing)?,
+            subresource: "status".to_owned(),
+            namespace: meta::namespace(&quota).to_owned(),
+            name: meta::name(&quota).to_owned(),
+        };
+        let options = self.options.by_server();
+        let write = Write {
+            target: &target,
+            options: &options,
+            strategy: target.strategy(),
+            ..*self
+        };
+        let revision = storage::revision_of(&quota).map_err(Status::plain_error)?;
+        let key = target.key();
+        if let Some(entry) = self.api.store().get(key.as_bytes()) {
+            write.own_fields(&mut quota, &storage::object(&entry));
+        }
+        Ok(txn.put(key, storage::encode(&quota), Expect::Revision(revision)))
     }
 
     fn admission<T>(
@@ -480,16 +527,21 @@ impl Write<'_> {
     ) -> Result<T, Status> {
         let cluster = Cluster(self.api);
         let creates = existing.is_null();
+        // A generated name is there by the time of validation.
+        let generated = meta::name(object).to_owned();
         let mut request = Attributes {
             operation: match creates {
                 true => Operation::Create,
                 false => Operation::Update,
             },
-            kind: &self.target.resource.group_kind(),
+            kind: &self.target.spoken().group_kind(),
             resource: &self.target.group_resource(),
             subresource: &self.target.subresource,
             namespace: &self.target.namespace,
-            name: &self.target.name,
+            name: match self.target.name.is_empty() {
+                true => &generated,
+                false => &self.target.name,
+            },
             object: Some(object),
             old_object: (!creates).then_some(existing),
             user: &self.request.user.name,

@@ -1,0 +1,104 @@
+//! `pods/binding`, and `bindings`, its older form.
+
+mod rules;
+
+use super::done;
+use crate::answer::Answer;
+use crate::api::Api;
+use crate::request::options::WriteOptions;
+use crate::request::{Request, Target};
+use crate::verbs::Write;
+use crate::{clock, decode, negotiate, storage, transform};
+use serde_json::Value;
+use stowplan_machinery::meta::GroupResource;
+use stowplan_machinery::{Status, View, meta};
+use stowplan_store::{CommitError, Expect, Txn};
+
+/// Answers a POST. Upstream: `BindingREST.Create` and `LegacyBindingREST.Create`.
+pub(crate) async fn create(
+    api: &Api,
+    request: &Request,
+    target: &Target,
+) -> Result<Answer, Status> {
+    let output = negotiate::output(request)?;
+    let encoding = decode::encoding(request)?;
+    let options = WriteOptions::read(request, "CreateOptions")?;
+    let mut binding = decode::object(
+        request,
+        &target.spoken(),
+        encoding,
+        options.field_validation,
+    )?;
+    let mut target = target.clone();
+    if target.name.is_empty() {
+        meta::name(&binding).clone_into(&mut target.name);
+    }
+    let write = Write {
+        api,
+        request,
+        target: &target,
+        options: &options,
+        strategy: target.resource.strategy(),
+    };
+    write.check_namespace(&mut binding)?;
+    write.admit(&mut binding, &Value::Null)?;
+    rules::check(&binding, &target.name)?;
+    write.validate_admission(&mut binding, &Value::Null)?;
+    let pods = api.resources().by_group("", "pods");
+    let pods = pods.ok_or_else(|| Status::internal("pods are not served"))?;
+    let pod = Target {
+        resource: pods,
+        subresource: String::new(),
+        ..target.clone()
+    };
+    assign(api, &pod, &binding, options.dry_run).await?;
+    transform::object(api, request, &target, 201, &done(), output)
+}
+
+/// Binds the pod, unless somebody else has.
+async fn assign(api: &Api, target: &Target, binding: &Value, dry_run: bool) -> Result<(), Status> {
+    let key = target.key();
+    let missing = || Status::not_found(&target.group_resource(), &target.name);
+    loop {
+        let entry = api.store().get(key.as_bytes()).ok_or_else(missing)?;
+        let existing = storage::object(&entry);
+        check_preconditions(target, binding, &existing)?;
+        let mut pod = Value::clone(&existing);
+        let now = clock::seconds(api.env().now());
+        if let Err(why) = rules::assign(&mut pod, binding, &now) {
+            let bindings = GroupResource::new("", "pods/binding");
+            return Err(Status::conflict(&bindings, &target.name, why));
+        }
+        if dry_run {
+            return Ok(());
+        }
+        let expect = Expect::Revision(entry.mod_revision);
+        let txn = Txn::new().put(key.clone(), storage::encode(&pod), expect);
+        match api.store().commit(txn).await {
+            Ok(_) => return Ok(()),
+            Err(CommitError::Conflict(_)) => {}
+            Err(error) => return Err(storage::failure(&error)),
+        }
+    }
+}
+
+/// A binding can name the uid and the revision of the pod that it means.
+fn check_preconditions(target: &Target, binding: &Value, pod: &Value) -> Result<(), Status> {
+    for (field, word) in [("uid", "UID"), ("resourceVersion", "ResourceVersion")] {
+        let wanted = binding.at("metadata").text(field);
+        let found = pod.at("metadata").text(field);
+        if !wanted.is_empty() && wanted != found {
+            let why = format!(
+                "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: \
+                 Precondition failed: {word} in precondition: {wanted}, {word} in object meta: {found}",
+                target.key()
+            );
+            return Err(Status::conflict(
+                &target.group_resource(),
+                &target.name,
+                why,
+            ));
+        }
+    }
+    Ok(())
+}

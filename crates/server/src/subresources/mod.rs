@@ -1,0 +1,51 @@
+//! What hangs below objects and has rules of its own: bindings, evictions, scales, tokens, logs.
+//!
+//! `status`, `resize`, `ephemeralcontainers` and `finalize` are plain writes of the object through
+//! another strategy; the verbs do them.
+
+pub(crate) mod binding;
+mod condition;
+mod eviction;
+mod log;
+mod scale;
+mod token;
+
+pub(crate) use scale::Scale;
+
+use crate::answer::Answer;
+use crate::api::Api;
+use crate::dispatch::{no_such_method, no_such_path};
+use crate::request::{Request, Target};
+use crate::verbs;
+use serde_json::{Value, json};
+use stowplan_machinery::Status;
+
+/// Answers a request for a subresource.
+pub(crate) async fn answer(
+    api: &Api,
+    request: &Request,
+    target: &Target,
+) -> Result<Answer, Status> {
+    let name = target.subresource.as_str();
+    let verb = request.info.verb.as_str();
+    let known = target.resource.subresource(name).ok_or_else(no_such_path)?;
+    if !known.verbs.contains(&verb) {
+        return Err(no_such_method());
+    }
+    match (name, verb) {
+        ("binding", _) => binding::create(api, request, target).await,
+        ("eviction", _) => eviction::create(api, request, target).await,
+        ("token", _) => token::create(api, request, target),
+        ("log", _) => log::get(api, request, target),
+        ("scale", "get") => scale::get(api, request, target),
+        (_, "get") => verbs::get::get(api, request, target),
+        (_, "update") => verbs::update::update(api, request, target).await,
+        (_, "patch") => verbs::patch::patch(api, request, target).await,
+        _ => Err(no_such_method()),
+    }
+}
+
+/// What is answered when something was done that makes no object.
+fn done() -> Value {
+    json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201})
+}
