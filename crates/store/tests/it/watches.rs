@@ -1,7 +1,10 @@
 //! One watch at a time.
 
 use crate::tools::{Folder, delete, put, short};
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 use stowplan_store::{Error, Expect, Options, Revision, Seen, Store, Txn};
 
@@ -217,6 +220,41 @@ async fn waiting_ends_with_the_next_event() {
             .await
             .unwrap();
         assert_eq!(shorts(&watch.next().await.unwrap()), ["5 put a=2"]);
+    }
+}
+
+/// Counts how often somebody is woken.
+#[derive(Default)]
+struct Woken(AtomicUsize);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_watch_is_woken_for_each_batch_of_its_own_and_for_no_other() {
+    let store = store();
+    let mut watch = store.watch("a/", Revision(1)).unwrap();
+    for round in 0..3 {
+        let woken = Arc::new(Woken::default());
+        let waker = Waker::from(woken.clone());
+        let mut context = Context::from_waker(&waker);
+        let mut next = pin!(watch.next());
+        assert!(next.as_mut().poll(&mut context).is_pending());
+        put(&store, "b/1", "");
+        put(&store, "a", "");
+        assert_eq!(woken.0.load(Ordering::Relaxed), 0, "round {round}");
+        let txn = Txn::new().put("a/1", "", Expect::Any);
+        store
+            .commit_blocking(txn.put("a/2", "", Expect::Any))
+            .unwrap();
+        assert_eq!(woken.0.load(Ordering::Relaxed), 1, "round {round}");
+        let Poll::Ready(seen) = next.poll(&mut context) else {
+            panic!("woken for nothing");
+        };
+        assert_eq!(seen.unwrap().events.len(), 2);
     }
 }
 
