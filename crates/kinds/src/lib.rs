@@ -29,6 +29,7 @@ mod subresource;
 pub mod table;
 #[cfg(test)]
 mod tests;
+mod volume;
 mod workloads;
 
 pub use fields::{Fields, Refusal};

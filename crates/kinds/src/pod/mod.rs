@@ -10,6 +10,7 @@ pub mod resources;
 mod validate;
 mod warnings;
 
+pub(crate) use defaults::of_vendors as vendor_defaults;
 pub(crate) use defaults::{
     claim_spec as set_claim_defaults, round_list, template as set_template_defaults,
 };

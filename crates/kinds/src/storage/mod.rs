@@ -1,5 +1,7 @@
 //! `storage.k8s.io/v1`.
 
 pub(crate) mod csi_driver;
+pub(crate) mod csi_node;
 pub(crate) mod csi_storage_capacity;
 pub(crate) mod storage_class;
+pub(crate) mod volume_attachment;

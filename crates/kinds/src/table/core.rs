@@ -164,7 +164,7 @@ pub(super) static PERSISTENT_VOLUME_CLAIM: Kind = Kind {
         verbs: &["get", "patch", "update"],
     }],
     schema: "io.k8s.api.core.v1.PersistentVolumeClaim",
-    strategy: &Plain,
+    strategy: &crate::volume::PersistentVolumeClaim,
     fields: &METADATA,
     columns: &columns::PERSISTENT_VOLUME_CLAIMS,
 };
@@ -186,7 +186,7 @@ pub(super) static PERSISTENT_VOLUME: Kind = Kind {
         verbs: &["get", "patch", "update"],
     }],
     schema: "io.k8s.api.core.v1.PersistentVolume",
-    strategy: &Plain,
+    strategy: &crate::volume::PersistentVolume,
     fields: &METADATA,
     columns: &columns::PERSISTENT_VOLUMES,
 };

@@ -4,7 +4,6 @@ use super::ALL_VERBS;
 use crate::columns;
 use crate::fields::METADATA;
 use crate::kind::{Kind, Scope, Subresource};
-use crate::plain::Plain;
 
 pub(super) static CSIDRIVER: Kind = Kind {
     group: "storage.k8s.io",
@@ -35,7 +34,7 @@ pub(super) static CSINODE: Kind = Kind {
     verbs: ALL_VERBS,
     subresources: &[],
     schema: "io.k8s.api.storage.v1.CSINode",
-    strategy: &Plain,
+    strategy: &crate::storage::csi_node::CsiNode,
     fields: &METADATA,
     columns: &columns::CSI_NODES,
 };
@@ -91,7 +90,7 @@ pub(super) static VOLUME_ATTACHMENT: Kind = Kind {
         verbs: &["get", "patch", "update"],
     }],
     schema: "io.k8s.api.storage.v1.VolumeAttachment",
-    strategy: &Plain,
+    strategy: &crate::storage::volume_attachment::VolumeAttachment,
     fields: &METADATA,
     columns: &columns::VOLUME_ATTACHMENTS,
 };

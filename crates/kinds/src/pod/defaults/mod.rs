@@ -7,7 +7,7 @@ mod resources;
 mod volumes;
 
 pub(crate) use resources::round_list;
-pub(crate) use volumes::claim_spec;
+pub(crate) use volumes::{claim_spec, of_vendors};
 
 use serde_json::{Map, Value, json};
 use stowplan_machinery::{Edit, View};

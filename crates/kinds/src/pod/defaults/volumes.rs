@@ -72,7 +72,8 @@ fn projection(source: &mut Value) {
     }
 }
 
-fn of_vendors(volume: &mut Value) {
+/// Defaults of the sources that pods and persistent volumes share.
+pub(crate) fn of_vendors(volume: &mut Value) {
     if let Some(source) = volume.child_mut("iscsi") {
         default_text(source, "iscsiInterface", "default");
     }
