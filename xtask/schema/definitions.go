@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 
 	"k8s.io/kube-openapi/pkg/builder3"
 	"k8s.io/kube-openapi/pkg/common"
@@ -59,10 +60,11 @@ func buildDefinitions(published string) *definitions {
 
 const groupVersionKind = "x-kubernetes-group-version-kind"
 
-func publishedKinds(folder string) map[string]any {
+// publishedKinds are the kinds per type. What all groups share has more of them in some documents.
+func publishedKinds(folder string) map[string][]any {
 	files, err := filepath.Glob(filepath.Join(folder, "*.json"))
 	check(err)
-	found := map[string]any{}
+	found := map[string][]any{}
 	for _, file := range files {
 		var document struct {
 			Components struct {
@@ -73,7 +75,8 @@ func publishedKinds(folder string) map[string]any {
 		check(err)
 		check(json.Unmarshal(data, &document))
 		for name, schema := range document.Components.Schemas {
-			if kinds, ok := schema[groupVersionKind]; ok {
+			kinds, _ := schema[groupVersionKind].([]any)
+			if len(kinds) > len(found[name]) {
 				found[name] = kinds
 			}
 		}
@@ -81,11 +84,65 @@ func publishedKinds(folder string) map[string]any {
 	return found
 }
 
-// json is one object: schemas by name, in order.
-func (d *definitions) json() []byte {
-	data, err := json.Marshal(d.schemas)
+// json holds schemas and query parameters by name, in order.
+func (d *definitions) json(published string) []byte {
+	data, err := json.Marshal(map[string]any{
+		"schemas":    d.schemas,
+		"parameters": publishedParameters(filepath.Join(published, "api/openapi-spec/v3")),
+	})
 	check(err)
 	var out bytes.Buffer
 	check(json.Indent(&out, data, "", ""))
 	return out.Bytes()
+}
+
+type parameter struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	In          string `json:"in"`
+	Required    bool   `json:"required,omitempty"`
+	Schema      any    `json:"schema"`
+}
+
+// publishedParameters are all query and path parameters that operations on a Deployment have, and
+// those of a Pod's log. Where the text for patches differs it is under "NAME/patch".
+func publishedParameters(folder string) map[string]parameter {
+	found := map[string]parameter{}
+	for file, prefixes := range map[string][]string{
+		"apis__apps__v1_openapi.json": {"/apis/apps/v1/namespaces/{namespace}/deployments"},
+		"api__v1_openapi.json":        {"/api/v1/namespaces/{namespace}/pods/{name}/log"},
+	} {
+		var document struct {
+			Paths map[string]map[string]json.RawMessage
+		}
+		data, err := os.ReadFile(filepath.Join(folder, file))
+		check(err)
+		check(json.Unmarshal(data, &document))
+		for path, item := range document.Paths {
+			if strings.HasPrefix(path, prefixes[0]) {
+				addParameters(found, item)
+			}
+		}
+	}
+	return found
+}
+
+func addParameters(found map[string]parameter, item map[string]json.RawMessage) {
+	for method, data := range item {
+		var operation struct{ Parameters []parameter }
+		if method == "parameters" {
+			check(json.Unmarshal(data, &operation.Parameters))
+		} else {
+			check(json.Unmarshal(data, &operation))
+		}
+		for _, one := range operation.Parameters {
+			key := one.Name
+			if method == "patch" && key == "fieldManager" {
+				key += "/patch"
+			}
+			if one.Name != "name" {
+				found[key] = one
+			}
+		}
+	}
 }

@@ -22,7 +22,7 @@ func main() {
 	definitions := buildDefinitions(published)
 	types := collectTypes(definitions)
 	write(filepath.Join(crate, "src/generated/types.txt"), types.text())
-	writeCompressed(filepath.Join(crate, "src/generated/openapi.json.zst"), definitions.json())
+	writeCompressed(filepath.Join(crate, "src/generated/openapi.json.zst"), definitions.json(published))
 	writeCompressed(filepath.Join(crate, "tests/generated/merge-types.txt.zst"), definitions.mergeTypes())
 	writeCompressed(filepath.Join(crate, "tests/generated/objects.jsonl.zst"), fixtures())
 }

@@ -9,6 +9,7 @@ mod base64;
 mod decode;
 mod go;
 mod json;
+pub mod openapi;
 pub mod protobuf;
 mod stored;
 mod table;
