@@ -16,7 +16,7 @@ use stowplan_machinery::lookup::Lookup;
 use stowplan_machinery::{View, meta};
 
 /// Who signs, as the `iss` claim says it.
-pub const ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
+pub const ISSUER: &str = "https://stow";
 
 /// The key that signs tokens.
 pub struct Key {

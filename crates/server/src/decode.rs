@@ -98,7 +98,9 @@ pub(crate) fn finished(resource: &Resource, mut object: Value) -> Value {
 
 /// What is wrong with the kind that an object says it is.
 fn check_kind(resource: &Resource, group: &str, version: &str, kind: &str) -> Result<(), String> {
-    if kind == resource.kind() && group == resource.group() {
+    // There is no other version of scales.
+    let unknown = kind == "Scale" && version != resource.version();
+    if kind == resource.kind() && group == resource.group() && !unknown {
         return Ok(());
     }
     match table::by_kind(group, version, kind) {
