@@ -48,10 +48,33 @@ pub(crate) enum Color {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
+    Up(Up),
     Simulate(Simulate),
     Explain(Explain),
     Bench(Bench),
     Completions(Completions),
+}
+
+/// Starts a Kubernetes API of one's own, for kubectl and any other client.
+///
+/// Prints `kubeconfig: PATH` when it is ready, and runs until it is told to stop (SIGINT, SIGTERM).
+#[derive(Args, Debug)]
+pub(crate) struct Up {
+    /// Where objects, certificates and the kubeconfig are kept; made if it is missing.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) data_dir: Option<PathBuf>,
+
+    /// The address to listen on; port 0 takes a free one.
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:6443")]
+    pub(crate) listen: std::net::SocketAddr,
+
+    /// Keep objects in memory only: all is gone when the process ends.
+    #[arg(long)]
+    pub(crate) memory: bool,
+
+    /// Where to write the kubeconfig [default: kubeconfig in the data folder].
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub(crate) kubeconfig: Option<PathBuf>,
 }
 
 /// What a cluster is read from, and how the answer is printed.

@@ -5,6 +5,7 @@ mod bench;
 mod explain;
 mod output;
 mod simulate;
+mod up;
 mod world;
 
 use args::{Cli, Color, Command};
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Color::Never => anstream::ColorChoice::Never.write_global(),
     }
     let result = match cli.command {
+        Command::Up(args) => up::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Explain(args) => {
             explain::run(&args.complete().unwrap_or_else(|error| error.exit()))

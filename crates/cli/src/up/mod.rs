@@ -1,0 +1,163 @@
+//! `stowplan up`: a Kubernetes API of one's own.
+
+mod identity;
+
+use crate::Verdict;
+use crate::args::Up;
+use crate::output;
+use anyhow::{Context, Result, bail};
+use axum::body::Body;
+use identity::{Identity, write_private};
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use stowplan_server::{Api, Config, User, env, token};
+use stowplan_store::{Options, Store};
+use stowplan_transport::{Limits, Listener};
+
+/// Serves until the process is told to stop.
+pub(crate) fn run(args: &Up) -> Result<Verdict> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    runtime.block_on(serve(args))?;
+    Ok(Verdict::AllPlaced)
+}
+
+async fn serve(args: &Up) -> Result<()> {
+    // Before anything else: whoever is told to stop while starting stops as well.
+    let stop = stop_signal()?;
+    let folder = data_folder(args)?;
+    let (store, identity) = match args.memory {
+        true => (Store::in_memory(Options::default()), Identity::generate()?),
+        false => open(&folder)?,
+    };
+    let listener = Listener::bind(args.listen, &identity.pki, Limits::default())
+        .await
+        .map_err(|error| cannot_listen(args.listen, &error))?;
+    let address = listener.address()?;
+    let mut admin = User::new("admin", &["system:masters"]);
+    "admin".clone_into(&mut admin.uid);
+    let api = Api::new(Config {
+        env: Box::new(env::System::new()),
+        store: store.clone(),
+        tokens: BTreeMap::from([(identity.admin_token.clone(), admin)]),
+        token_key: Some(token::Key::from_pkcs8(&identity.token_key)?),
+    })
+    .await;
+    let path = args
+        .kubeconfig
+        .clone()
+        .unwrap_or_else(|| folder.join("kubeconfig"));
+    let server = format!("https://{}", reachable(address));
+    let text = stowplan_transport::kubeconfig(&server, &identity.pki.ca_pem, &identity.admin_token);
+    make_folder(path.parent())?;
+    write_private(&path, text.as_bytes())?;
+    output::print(&format!("kubeconfig: {}\n", path.display()))?;
+    listener.serve(service(api), stop).await;
+    store.close();
+    Ok(())
+}
+
+/// The store and the secrets of a data folder.
+fn open(folder: &Path) -> Result<(Store, Identity)> {
+    make_folder(Some(folder))?;
+    let file = folder.join("store.redb");
+    let backend = stowplan_store::Redb::open(&file)?;
+    let store = Store::open(backend, Options::default())?;
+    Ok((store, Identity::open(folder)?))
+}
+
+fn make_folder(folder: Option<&Path>) -> Result<()> {
+    let Some(folder) = folder.filter(|f| !f.as_os_str().is_empty()) else {
+        return Ok(());
+    };
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
+}
+
+/// Where everything is kept if the command line does not say.
+fn data_folder(args: &Up) -> Result<PathBuf> {
+    if let Some(folder) = &args.data_dir {
+        return Ok(folder.clone());
+    }
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    match (variable("XDG_DATA_HOME"), variable("HOME")) {
+        (Some(data), _) => Ok(Path::new(&data).join("stowplan")),
+        (None, Some(home)) => Ok(Path::new(&home).join(".local/share/stowplan")),
+        (None, None) => bail!("HOME is not set: say where to keep things with --data-dir DIR"),
+    }
+}
+
+fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> anyhow::Error {
+    let hint = match error.kind() {
+        ErrorKind::AddrInUse => {
+            ": something else listens there; --listen 127.0.0.1:0 takes a free port"
+        }
+        ErrorKind::PermissionDenied => ": choose a port above 1023 with --listen",
+        _ => "",
+    };
+    anyhow::anyhow!("cannot listen on {address} ({error}){hint}")
+}
+
+/// The address for the kubeconfig: one that listens everywhere is reached on loopback.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    let mut out = address;
+    if address.ip().is_unspecified() {
+        let loopback: std::net::IpAddr = match address.is_ipv4() {
+            true => [127, 0, 0, 1].into(),
+            false => std::net::Ipv6Addr::LOCALHOST.into(),
+        };
+        out.set_ip(loopback);
+    }
+    out
+}
+
+/// The API as a tower service for bodies from the network.
+fn service(
+    api: Arc<Api>,
+) -> impl tower::Service<
+    http::Request<hyper::body::Incoming>,
+    Response = http::Response<Body>,
+    Error = Infallible,
+    Future = impl Future<Output = Result<http::Response<Body>, Infallible>> + Send,
+> + Clone
++ Send
++ 'static {
+    tower::service_fn(move |request: http::Request<hyper::body::Incoming>| {
+        let api = Arc::clone(&api);
+        async move { Ok(api.call(request.map(Body::new)).await) }
+    })
+}
+
+/// Ends with the first SIGINT or SIGTERM.
+fn stop_signal() -> Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
+    let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_that_listens_everywhere_is_reached_on_loopback() {
+        let check = |listen: &str, expected: &str| {
+            let listen: SocketAddr = listen.parse().unwrap();
+            assert_eq!(reachable(listen).to_string(), expected);
+        };
+        check("0.0.0.0:6443", "127.0.0.1:6443");
+        check("[::]:6443", "[::1]:6443");
+        check("192.0.2.1:6443", "192.0.2.1:6443");
+    }
+}
