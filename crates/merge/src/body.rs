@@ -1,11 +1,12 @@
 //! Reading the bodies of patches.
 
 use serde_json::Value;
+use stowplan_schema::{DEDUCED, decode_json};
 
 /// The value, and which fields are there twice; or why it is no JSON, in Go's words.
 pub(crate) fn parse(body: &[u8]) -> Result<(Value, Vec<String>), String> {
-    match serde_json::from_slice(body) {
-        Ok(value) => Ok((value, Vec::new())),
+    match decode_json(&DEDUCED, body) {
+        Ok(decoded) => Ok((decoded.object, decoded.problems)),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -9,9 +9,11 @@ mod tests;
 
 use crate::body;
 use crate::fields::value::write_json;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
+use std::fmt;
 use stowplan_machinery::{Status, View};
 
 /// More operations are refused.
@@ -26,6 +28,32 @@ pub struct JsonPatch {
 /// Members as they were written: a test compares texts.
 type Operation = BTreeMap<String, Option<Box<RawValue>>>;
 
+/// Members in the order of the body, with repeats.
+#[derive(Default)]
+struct Members(Vec<(String, Option<Box<RawValue>>)>);
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Collect;
+        impl<'de> Visitor<'de> for Collect {
+            type Value = Members;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an operation")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Collect)
+    }
+}
+
 /// An operation that cannot be done. Nobody is told why.
 struct Failed;
 
@@ -33,24 +61,29 @@ impl JsonPatch {
     /// Reads a patch. With `validated` (any `fieldValidation` but `Ignore`) unknown and duplicate
     /// fields are listed, and the types of the members are checked.
     pub fn decode(body: &[u8], validated: bool) -> Result<(Self, Vec<String>), Status> {
-        let (value, mut problems) = body::parse(body).map_err(|why| match validated {
+        let bad = |why: String| match validated {
             true => Status::bad_request(format!("error decoding patch: {why}")),
             false => Status::bad_request(why),
-        })?;
+        };
+        let (value, _) = body::parse(body).map_err(bad)?;
         if validated {
-            check_types(&value)
-                .map_err(|why| Status::bad_request(format!("error decoding patch: {why}")))?;
-            problems.extend(unknown_fields(&value));
-        } else {
-            problems.clear();
+            check_types(&value).map_err(bad)?;
         }
         check_shape(&value).map_err(Status::bad_request)?;
-        let operations: Option<Vec<Option<Operation>>> =
-            serde_json::from_slice(body).map_err(|_| Status::bad_request("Invalid JSON Patch"))?;
-        let operations: Vec<Operation> = operations
-            .unwrap_or_default()
+        let operations: Option<Vec<Option<Members>>> =
+            serde_json::from_slice(body).map_err(|error| bad(error.to_string()))?;
+        let operations = operations.unwrap_or_default();
+        let operations: Vec<Members> = operations
             .into_iter()
             .map(Option::unwrap_or_default)
+            .collect();
+        let problems = match validated {
+            true => operations.iter().enumerate().flat_map(problems).collect(),
+            false => Vec::new(),
+        };
+        let operations: Vec<Operation> = operations
+            .into_iter()
+            .map(|members| members.0.into_iter().collect())
             .collect();
         if operations.len() > MAX_OPERATIONS {
             let message = format!(
@@ -59,8 +92,7 @@ impl JsonPatch {
             );
             return Err(Status::failure(413, "RequestEntityTooLarge", message));
         }
-        let problems = problems.into_iter().map(|p| format!("json patch {p}"));
-        Ok((Self { operations }, problems.collect()))
+        Ok((Self { operations }, problems))
     }
 
     /// Does all operations, or none.
@@ -114,13 +146,28 @@ fn check_shape(value: &Value) -> Result<(), String> {
     Ok(())
 }
 
-fn unknown_fields(value: &Value) -> Vec<String> {
-    let known = ["op", "path", "from", "value"];
+/// Unknown and duplicate members of an operation, and what is there twice in its value.
+fn problems((at, members): (usize, &Members)) -> Vec<String> {
     let mut problems = Vec::new();
-    for (i, item) in value.as_array().into_iter().flatten().enumerate() {
-        for name in item.as_object().into_iter().flatten().map(|(name, _)| name) {
-            if !known.contains(&name.as_str()) {
-                problems.push(format!("unknown field \"[{i}].{name}\""));
+    let mut seen: Vec<&str> = Vec::new();
+    for (name, raw) in &members.0 {
+        let known = ["op", "path", "from", "value"].contains(&name.as_str());
+        match (known, seen.contains(&name.as_str())) {
+            (false, false) => problems.push(format!("json patch unknown field \"[{at}].{name}\"")),
+            (true, true) => problems.push(format!("json patch duplicate field \"[{at}].{name}\"")),
+            _ => {}
+        }
+        seen.push(name);
+        if let ("value", Some(raw)) = (name.as_str(), raw) {
+            let inside = body::parse(raw.get().as_bytes());
+            for problem in inside.map(|(_, problems)| problems).unwrap_or_default() {
+                let path = problem
+                    .strip_prefix("duplicate field \"")
+                    .unwrap_or(&problem);
+                let dot = if path.starts_with('[') { "" } else { "." };
+                problems.push(format!(
+                    "json patch duplicate field \"[{at}].value{dot}{path}"
+                ));
             }
         }
     }

@@ -236,15 +236,13 @@ impl<'a> Set<'a> {
     }
 
     fn encode_entries(&self, member: bool) -> Map<String, Value> {
-        let mut map = Map::new();
-        if member && !self.is_empty() {
-            map.insert(".".to_owned(), Value::Object(Map::new()));
-        }
-        for entry in &self.entries {
-            let inner = entry.children.encode_entries(entry.member);
-            map.insert(entry.element.encode(), Value::Object(inner));
-        }
-        map
+        let here =
+            (member && !self.is_empty()).then(|| (".".to_owned(), Value::Object(Map::new())));
+        let inside = self.entries.iter().map(|entry| {
+            let inside = entry.children.encode_entries(entry.member);
+            (entry.element.encode(), Value::Object(inside))
+        });
+        here.into_iter().chain(inside).collect()
     }
 
     /// Reads `fieldsV1`.

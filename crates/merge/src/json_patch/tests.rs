@@ -147,6 +147,23 @@ fn bodies_that_are_no_patches_are_refused() {
     );
     assert_eq!(message("[{\"odd\": 1}]", false), Ok(vec![]));
     assert_eq!(message("null", true), Ok(vec![]));
+    let body = r#"[{"op":"add","odd":1,"op":"x","value":{"a":1,"a":2},"zzz":{"q":1,"q":2}},{"b":1,"a":1,"b":2}]"#;
+    let problems = [
+        r#"unknown field "[0].odd""#,
+        r#"duplicate field "[0].op""#,
+        r#"duplicate field "[0].value.a""#,
+        r#"unknown field "[0].zzz""#,
+        r#"unknown field "[1].b""#,
+        r#"unknown field "[1].a""#,
+    ];
+    let problems: Vec<String> = problems.map(|p| format!("json patch {p}")).to_vec();
+    assert_eq!(message(body, true), Ok(problems));
+    assert_eq!(
+        message("[{]", true),
+        refused(
+            "error decoding patch: invalid character ']' looking for beginning of object key string"
+        )
+    );
     let many = format!("[{}]", vec!["{}"; 10_001].join(","));
     assert_eq!(message(&many, true).map_err(|refused| refused.0), Err(413));
 }

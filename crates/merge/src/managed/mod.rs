@@ -17,7 +17,7 @@ mod updater;
 
 pub use apply::apply;
 pub use times::keep_times;
-pub use update::update;
+pub use update::{keep_reset, update};
 
 pub(crate) use owner::{Id, Operation, Owner, Owners};
 

@@ -1,4 +1,6 @@
-use super::{OneVersion, Request, apply, keep_times, manager_of_user_agent, scale, update};
+use super::{
+    OneVersion, Request, apply, keep_reset, keep_times, manager_of_user_agent, scale, update,
+};
 use serde_json::{Value, json};
 use stowplan_machinery::{Edit, Status, View};
 use stowplan_schema::type_of;
@@ -132,6 +134,15 @@ fn entries_of_the_request_are_taken_and_empty_ones_forget_all() {
     object.at_mut("metadata").set("managedFields", by_hand);
     story.update("y", object);
     assert_eq!(story.managers(), ["hand Apply"]);
+}
+
+#[test]
+fn a_wish_to_forget_all_owners_survives_the_canonical_form() {
+    let mut object = config_map(json!({}));
+    keep_reset(&mut object, &json!({"metadata": {"managedFields": null}}));
+    assert!(!object.at("metadata").has("managedFields"));
+    keep_reset(&mut object, &json!({"metadata": {"managedFields": []}}));
+    assert_eq!(object.at("metadata").at("managedFields"), &json!([]));
 }
 
 #[test]

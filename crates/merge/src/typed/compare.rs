@@ -2,7 +2,7 @@
 //!
 //! Upstream: `structured-merge-diff/v6/typed/compare.go`.
 
-use super::{NO_SHAPE, Shape, element};
+use super::{Keys, NO_SHAPE, Shape, element};
 use crate::fields::{Element, Set, value};
 use serde_json::{Map, Value};
 use stowplan_schema::{List, ListKind, Object, Type};
@@ -118,6 +118,7 @@ impl<'a> Found<'a> {
         old: Option<&'a Map<String, Value>>,
         new: Option<&'a Map<String, Value>>,
     ) -> Result<(), String> {
+        let mut types = Keys::of(map);
         let mut olds = old.into_iter().flatten().peekable();
         let mut news = new.into_iter().flatten().peekable();
         loop {
@@ -129,7 +130,7 @@ impl<'a> Found<'a> {
             };
             let old = olds.next_if(|entry| entry.0 == key).map(|entry| entry.1);
             let new = news.next_if(|entry| entry.0 == key).map(|entry| entry.1);
-            let ty = map.key(key).ok_or(NO_SHAPE)?;
+            let (ty, _) = types.next(key).ok_or(NO_SHAPE)?;
             self.inside.put(Element::Field(key), visit(ty, old, new)?);
         }
     }

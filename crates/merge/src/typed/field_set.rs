@@ -2,7 +2,7 @@
 //!
 //! Upstream: `structured-merge-diff/v6/typed/tofieldset.go`.
 
-use super::{NO_SHAPE, Shape, element};
+use super::{Keys, NO_SHAPE, Shape, element};
 use crate::fields::{Element, Set};
 use serde_json::Value;
 use stowplan_schema::{List, ListKind, Object, Type};
@@ -25,13 +25,12 @@ fn visit<'a>(ty: &'a Type, value: &'a Value) -> Result<(bool, Set<'a>), String> 
 }
 
 fn visit_map<'a>(map: &'a Object, value: &'a Value) -> Result<Set<'a>, String> {
-    let mut set = Set::new();
+    let (mut set, mut types) = (Set::new(), Keys::of(map));
     for (key, value) in value.as_object().into_iter().flatten() {
-        let field = map.field(key);
-        let ty = map.key(key).ok_or(NO_SHAPE)?;
+        let (ty, declared) = types.next(key).ok_or(NO_SHAPE)?;
         let (member, inside) = visit(ty, value)?;
         let empty = value.is_null() || value.as_object().is_some_and(serde_json::Map::is_empty);
-        let member = member || empty || field.is_none();
+        let member = member || empty || !declared;
         set.add(Element::Field(key), member, inside);
     }
     Ok(set)

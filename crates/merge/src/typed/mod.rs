@@ -21,7 +21,8 @@ pub(crate) use validate::validate;
 use crate::fields::Element;
 use serde_json::Value;
 use std::borrow::Cow;
-use stowplan_schema::{List, ListKind, Object, Scalar, Type};
+use std::cmp::Ordering;
+use stowplan_schema::{Field, List, ListKind, Object, Scalar, Type};
 
 /// What a value is taken for, of all that its type allows.
 #[derive(Clone, Copy)]
@@ -51,6 +52,34 @@ impl<'t> Shape<'t> {
 
     fn is_like(self, other: Self) -> bool {
         std::mem::discriminant(&self) == std::mem::discriminant(&other)
+    }
+}
+
+/// Finds the types of keys that are asked for in order.
+struct Keys<'t> {
+    fields: &'t [Field],
+    rest: Option<&'t Type>,
+}
+
+impl<'t> Keys<'t> {
+    fn of(object: &'t Object) -> Self {
+        Self {
+            fields: &object.fields,
+            rest: object.rest.as_deref(),
+        }
+    }
+
+    /// The type under a key that comes after all that were asked for before, and whether it is a
+    /// declared field.
+    fn next(&mut self, key: &str) -> Option<(&'t Type, bool)> {
+        while let [field, others @ ..] = self.fields {
+            match field.name.as_ref().cmp(key) {
+                Ordering::Less => self.fields = others,
+                Ordering::Equal => return Some((&field.ty, true)),
+                Ordering::Greater => break,
+            }
+        }
+        self.rest.map(|rest| (rest, false))
     }
 }
 

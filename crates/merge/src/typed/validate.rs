@@ -2,7 +2,7 @@
 //!
 //! Upstream: `structured-merge-diff/v6/typed/validate.go`.
 
-use super::{NO_SHAPE, Shape, element};
+use super::{Keys, NO_SHAPE, Shape, element};
 use crate::fields::Element;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -131,14 +131,16 @@ impl Check {
     }
 
     fn visit_map(&mut self, object: &Object, map: &serde_json::Map<String, Value>) {
+        let mut types = Keys::of(object);
         for (key, value) in map {
             let since = self.faults.len();
-            match object.key(key) {
-                Some(ty) => self.visit(ty, value),
+            let ty = types.next(key);
+            match ty {
+                Some((ty, _)) => self.visit(ty, value),
                 None => self.fault("field not declared in schema"),
             }
             self.under(since, &Element::Field(key));
-            if object.key(key).is_none() {
+            if ty.is_none() {
                 return; // upstream looks no further either
             }
         }
