@@ -94,10 +94,24 @@ const LICENCES: &[&str] = &[
 ];
 
 /// Crates that may occur in several versions, and why.
-const DUPLICATES: &[(&str, &str)] = &[(
-    "bitflags",
-    "1.x comes with defmt, an optional feature of jiff that is never built",
-)];
+const DUPLICATES: &[(&str, &str)] = &[
+    (
+        "base64",
+        "0.22 comes with k8s-openapi; rcgen and we are one version ahead",
+    ),
+    (
+        "bitflags",
+        "1.x comes with defmt, an optional feature of jiff that is never built",
+    ),
+    (
+        "getrandom",
+        "0.2 comes with ring, 0.4 with proptest, which is in tests only",
+    ),
+    (
+        "syn",
+        "2.x comes with derive macros of x509-parser and tracing, which run in the compiler only",
+    ),
+];
 
 /// The parts of `cargo metadata` that are looked at.
 pub(super) struct Metadata {

@@ -265,7 +265,7 @@ fn surrogates(text: &[u8]) -> (u32, usize) {
     }
 }
 
-/// The number in `\uXXXX`.
+/// The number in `\u` and four digits.
 fn code_unit(text: &[u8]) -> Option<u32> {
     let digits = text.strip_prefix(b"\\u")?.get(..4)?;
     u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()

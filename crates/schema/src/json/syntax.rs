@@ -15,7 +15,7 @@ enum State {
     EndTop,
     InString,
     Escape,
-    /// So many hexadecimal digits of `\uXXXX` were read.
+    /// So many of the four hexadecimal digits after `\u` were read.
     Unicode(u8),
     Minus,
     Zero,
