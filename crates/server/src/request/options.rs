@@ -177,18 +177,26 @@ impl DeleteOptions {
     /// From a decoded body.
     pub(crate) fn from_body(body: &Value) -> Result<Self, Status> {
         use stowplan_machinery::View;
+        let dry_run = body.list("dryRun").iter();
+        let dry_run: Vec<String> = dry_run
+            .filter_map(|v| v.as_str().map(str::to_owned))
+            .collect();
+        Self::unchecked(body).checked(&dry_run)
+    }
+
+    /// From a decoded body, whatever it says.
+    pub(crate) fn unchecked(body: &Value) -> Self {
+        use stowplan_machinery::View;
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let conditions = body.at("preconditions");
-        let options = Self {
+        Self {
             grace_period_seconds: body.int("gracePeriodSeconds"),
             uid: text(conditions.at("uid")),
             resource_version: text(conditions.at("resourceVersion")),
             orphan_dependents: body.at("orphanDependents").as_bool(),
             propagation_policy: text(body.at("propagationPolicy")),
-            dry_run: false,
-        };
-        let dry_run: Vec<String> = body.list("dryRun").iter().filter_map(text).collect();
-        options.checked(&dry_run)
+            dry_run: !body.list("dryRun").is_empty(),
+        }
     }
 
     fn checked(mut self, dry_run: &[String]) -> Result<Self, Status> {

@@ -11,7 +11,7 @@ use crate::verbs::Write;
 use crate::{clock, decode, negotiate, storage, transform};
 use serde_json::Value;
 use stowplan_machinery::meta::GroupResource;
-use stowplan_machinery::{Status, View, meta};
+use stowplan_machinery::{Status, View, go, meta, names};
 use stowplan_store::{CommitError, Expect, Txn};
 
 /// Answers a POST. Upstream: `BindingREST.Create` and `LegacyBindingREST.Create`.
@@ -57,6 +57,7 @@ pub(crate) async fn create(
 
 /// Binds the pod, unless somebody else has.
 async fn assign(api: &Api, target: &Target, binding: &Value, dry_run: bool) -> Result<(), Status> {
+    check_name(&target.name)?;
     let key = target.key();
     let missing = || Status::not_found(&target.group_resource(), &target.name);
     loop {
@@ -79,6 +80,22 @@ async fn assign(api: &Api, target: &Target, binding: &Value, dry_run: bool) -> R
             Err(CommitError::Conflict(_)) => {}
             Err(error) => return Err(storage::failure(&error)),
         }
+    }
+}
+
+/// Upstream: `NamespaceKeyFunc`.
+fn check_name(name: &str) -> Result<(), Status> {
+    if name.is_empty() {
+        return Err(Status::bad_request("Name parameter required."));
+    }
+    let faults = names::path_segment(name, false);
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(Status::bad_request(format!(
+            "Name parameter invalid: {}: {}",
+            go::quote(name),
+            faults.join(";")
+        ))),
     }
 }
 

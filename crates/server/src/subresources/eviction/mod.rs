@@ -15,8 +15,9 @@ use crate::{clock, decode, negotiate, storage, transform};
 use budget::Verdict;
 use serde_json::Value;
 use std::sync::Arc;
+use stowplan_machinery::field::{Error, Path};
 use stowplan_machinery::lookup::Lookup;
-use stowplan_machinery::meta::GroupResource;
+use stowplan_machinery::meta::{GroupKind, GroupResource};
 use stowplan_machinery::{Status, View, meta};
 use stowplan_store::{CommitError, Expect, Txn};
 
@@ -51,8 +52,7 @@ pub(super) async fn create(
         let why = "name in URL does not match name in Eviction object";
         return Err(Status::bad_request(why));
     }
-    let mut deletion = DeleteOptions::from_body(eviction.at("deleteOptions"))?;
-    deletion.dry_run |= options.dry_run;
+    let deletion = delete_options(eviction.at("deleteOptions"), options.dry_run, &target.name)?;
     write.validate_admission(&mut eviction, &Value::Null)?;
     let pod = Target {
         subresource: String::new(),
@@ -66,6 +66,32 @@ pub(super) async fn create(
     };
     eviction.run(&deletion).await?;
     transform::object(api, request, target, 201, &done(), output)
+}
+
+/// The options of the delete, which upstream does not check.
+fn delete_options(body: &Value, dry_run: bool, name: &str) -> Result<DeleteOptions, Status> {
+    let field = "ignoreStoreReadErrorWithClusterBreakingPotential";
+    if body.flag(field) {
+        let place = Path::new("deleteOptions");
+        let why = "can not be set for pod eviction, try after removing the option";
+        let errors = vec![Error::invalid(&place.child(field), true, why)];
+        let kind = GroupKind::new("policy", "Eviction");
+        return Err(Status::invalid(&kind, name, &errors));
+    }
+    let asked: Vec<&str> = body
+        .list("dryRun")
+        .iter()
+        .filter_map(Value::as_str)
+        .collect();
+    if dry_run && !asked.is_empty() && asked != ["All"] {
+        return Err(Status::plain_error(format!(
+            "Non-matching dry-run options in request and content: [All] and [{}]",
+            asked.join(" ")
+        )));
+    }
+    let mut options = DeleteOptions::unchecked(body);
+    options.dry_run |= dry_run;
+    Ok(options)
 }
 
 /// One pod that shall go.

@@ -1,0 +1,4 @@
+//! The server as its clients meet it, in process.
+
+mod client;
+mod contention;
