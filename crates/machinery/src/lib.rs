@@ -13,6 +13,7 @@ pub mod names;
 pub mod quantity;
 pub mod resources;
 mod status;
+pub mod versions;
 mod view;
 
 pub use serde_json::{Map, Value, json};

@@ -4,32 +4,40 @@ use crate::answer::{self, Answer};
 use crate::api::Api;
 use crate::request::options::ListOptions;
 use crate::request::{Request, Target};
-use crate::{negotiate, subresources, verbs};
+use crate::{discovery, health, negotiate, route, subresources, verbs};
 use std::sync::Arc;
 use stowplan_machinery::Status;
 
 /// Answers a request whose caller is known and allowed.
 pub(crate) async fn answer(api: &Arc<Api>, request: &Request) -> Result<Answer, Status> {
     let info = &request.info;
+    if info.path.starts_with("//") {
+        return Ok(no_such_page());
+    }
     if !info.is_resource {
-        return other(request);
+        return other(api, request);
     }
     let resource = api
         .resources()
-        .find(&info.group, &info.version, &info.resource)
-        .ok_or_else(no_such_path)?;
+        .find(&info.group, &info.version, &info.resource);
+    let Some(resource) = resource else {
+        return no_such_resource(api, request);
+    };
     let mut target = Target {
         resource,
         subresource: info.subresource.clone(),
         namespace: info.namespace.clone(),
-        name: if info.named {
-            info.name.clone()
-        } else {
-            String::new()
+        name: match info.named {
+            true => info.name.clone(),
+            false => String::new(),
         },
     };
     if !target.resource.namespaced() {
         target.namespace.clear();
+    }
+    route::check(request, &target)?;
+    if let Some(warning) = target.resource.deprecation() {
+        request.warn(warning);
     }
     if !target.subresource.is_empty() {
         return subresources::answer(api, request, &target).await;
@@ -48,7 +56,7 @@ pub(crate) async fn answer(api: &Arc<Api>, request: &Request) -> Result<Answer, 
         "patch" => verbs::patch::patch(api, request, &target).await,
         "delete" => verbs::delete::delete(api, request, &target).await,
         "deletecollection" => verbs::collection::delete(api, request, &target).await,
-        _ => Err(no_such_method()),
+        _ => Err(route::no_such_method()),
     }
 }
 
@@ -66,29 +74,29 @@ async fn list_or_watch(
     }
 }
 
-fn other(request: &Request) -> Result<Answer, Status> {
-    match request.info.path.as_str() {
-        "/healthz" | "/livez" | "/readyz" => {
-            Ok(answer::bytes(200, "text/plain; charset=utf-8", "ok"))
-        }
-        _ => Err(no_such_path()),
+/// Groups that exist answer in their own way; of others nothing is known.
+fn no_such_resource(api: &Api, request: &Request) -> Result<Answer, Status> {
+    let group = &request.info.group;
+    match api.resources().is_built_in(group) {
+        true => Err(route::no_such_path()),
+        false => Ok(no_such_page()),
     }
 }
 
-/// 404 for a path that nothing serves.
-pub(crate) fn no_such_path() -> Status {
-    Status::failure(
-        404,
-        "NotFound",
-        "the server could not find the requested resource",
-    )
+fn other(api: &Api, request: &Request) -> Result<Answer, Status> {
+    let path = request.info.path.trim_matches('/');
+    let parts: Vec<&str> = path.split('/').collect();
+    match parts.as_slice() {
+        ["healthz" | "livez" | "readyz", checks @ ..] => Ok(health::answer(request, checks)),
+        ["version"] => Ok(discovery::version()),
+        ["api" | "apis", ..] => discovery::answer(api, request, &parts),
+        [""] => Ok(discovery::paths(api)),
+        ["metrics"] => Ok(health::metrics(api)),
+        _ => Ok(no_such_page()),
+    }
 }
 
-/// 405.
-pub(crate) fn no_such_method() -> Status {
-    Status::failure(
-        405,
-        "MethodNotAllowed",
-        "the server does not allow this method on the requested resource",
-    )
+/// 404 of a path that leads nowhere: plain text, as Go's mux answers.
+pub(crate) fn no_such_page() -> Answer {
+    answer::bytes(404, "text/plain; charset=utf-8", "404 page not found\n")
 }

@@ -66,6 +66,16 @@ impl Resource {
         kind: &str = |k: &&'static Kind| k.kind;
         /// `deployments`
         plural: &str = |k: &&'static Kind| k.plural;
+        /// `deployment`
+        singular: &str = |k: &&'static Kind| k.singular;
+        /// `deploy`
+        short_names: Vec<&str> = |k: &&'static Kind| k.short_names.to_vec();
+        /// `all`
+        categories: Vec<&str> = |k: &&'static Kind| k.categories.to_vec();
+        /// What may be asked of the resource itself, in discovery's order.
+        verbs: Vec<&str> = |k: &&'static Kind| k.verbs.to_vec();
+        /// What hangs below an object.
+        subresources: &[Subresource] = |k: &&'static Kind| k.subresources;
         /// `apps/v1`
         api_version: String = |k: &&'static Kind| k.api_version();
         /// `deployments.apps`
@@ -84,6 +94,15 @@ impl Resource {
         columns: &Columns = |k: &&'static Kind| k.columns;
         /// Whether a CustomResourceDefinition made it.
         is_custom: bool = |_: &&'static Kind| false;
+    }
+
+    /// What clients are told because they should use something else. Upstream: the lifecycle of the
+    /// type (`zz_generated.prerelease-lifecycle.go`).
+    pub(crate) fn deprecation(&self) -> Option<&'static str> {
+        let endpoints = self.group().is_empty() && self.plural() == "endpoints";
+        endpoints.then_some(
+            "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+        )
     }
 
     /// The type of its objects.
@@ -204,6 +223,17 @@ impl Resources {
         }
         let found = |r: &&Resource| r.group() == group && r.plural() == plural;
         self.custom.iter().find(found).cloned()
+    }
+
+    /// All resources.
+    pub(crate) fn all(&self) -> impl Iterator<Item = Resource> {
+        let built_in = BUILT_IN.iter().map(|b| Resource(Definition::BuiltIn(b)));
+        built_in.chain(self.custom.iter().cloned())
+    }
+
+    /// Whether kinds of that group are built in.
+    pub(crate) fn is_built_in(&self, group: &str) -> bool {
+        table::KINDS.iter().any(|k| k.group == group)
     }
 
     /// Whether anything of that group, or of that group and version, is served.

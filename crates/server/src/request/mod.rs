@@ -11,6 +11,7 @@ use std::sync::Mutex;
 use stowplan_access::User;
 use stowplan_kinds::Strategy;
 use stowplan_machinery::meta::GroupResource;
+use stowplan_machinery::{Status, go, names};
 
 pub(crate) use info::Info;
 pub(crate) use query::Query;
@@ -94,6 +95,20 @@ impl Target {
         match self.subresource.as_str() {
             "" => own,
             name => own.subresource(name).unwrap_or(own),
+        }
+    }
+
+    /// A name that no object can have is refused before anything else. Upstream:
+    /// `NamespaceKeyFunc`.
+    pub(crate) fn check_name(&self) -> Result<(), Status> {
+        let faults = names::path_segment(&self.name, false);
+        match faults.is_empty() {
+            true => Ok(()),
+            false => Err(Status::bad_request(format!(
+                "Name parameter invalid: {}: {}",
+                go::quote(&self.name),
+                faults.join(";")
+            ))),
         }
     }
 

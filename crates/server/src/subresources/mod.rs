@@ -14,13 +14,13 @@ pub(crate) use scale::Scale;
 
 use crate::answer::Answer;
 use crate::api::Api;
-use crate::dispatch::{no_such_method, no_such_path};
 use crate::request::{Request, Target};
+use crate::route::no_such_method;
 use crate::verbs;
 use serde_json::{Value, json};
 use stowplan_machinery::Status;
 
-/// Answers a request for a subresource.
+/// Answers a request for a subresource that exists, with a method that it has.
 pub(crate) async fn answer(
     api: &Api,
     request: &Request,
@@ -28,10 +28,6 @@ pub(crate) async fn answer(
 ) -> Result<Answer, Status> {
     let name = target.subresource.as_str();
     let verb = request.info.verb.as_str();
-    let known = target.resource.subresource(name).ok_or_else(no_such_path)?;
-    if !known.verbs.contains(&verb) {
-        return Err(no_such_method());
-    }
     match (name, verb) {
         ("binding", _) => binding::create(api, request, target).await,
         ("eviction", _) => eviction::create(api, request, target).await,

@@ -76,6 +76,7 @@ enum Step {
 impl Deletion<'_> {
     /// Deletes, and says what to answer and whether the object is gone.
     pub(crate) async fn run(&self, mut options: DeleteOptions) -> Result<(Value, bool), Status> {
+        self.target.check_name()?;
         self.warn_of_orphans(&options);
         let entry = self.entry()?;
         if let Some(why) = self

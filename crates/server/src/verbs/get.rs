@@ -10,6 +10,7 @@ use stowplan_machinery::Status;
 /// Upstream: `endpoints/handlers/get.go`.
 pub(crate) fn get(api: &Api, request: &Request, target: &Target) -> Result<Answer, Status> {
     let output = negotiate::output(request)?;
+    target.check_name()?;
     let entry = api.store().get(target.key().as_bytes());
     let missing = || Status::not_found(&target.group_resource(), &target.name);
     let entry = entry.ok_or_else(missing)?;

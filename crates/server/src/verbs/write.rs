@@ -183,6 +183,7 @@ impl Write<'_> {
         uid: Option<&str>,
         creation: Creation,
     ) -> Result<Written, Status> {
+        self.target.check_name()?;
         let key = self.target.key();
         loop {
             let entry = self.api.store().get(key.as_bytes());
