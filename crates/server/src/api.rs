@@ -34,6 +34,8 @@ pub struct Api {
     config: Config,
     resources: Resources,
     provider: OnceLock<Box<dyn Provider>>,
+    /// Held while a service is given addresses and stored.
+    addresses: tokio::sync::Mutex<()>,
 }
 
 impl Api {
@@ -43,6 +45,7 @@ impl Api {
             config,
             resources: Resources::default(),
             provider: OnceLock::new(),
+            addresses: tokio::sync::Mutex::default(),
         });
         bootstrap::run(&api).await;
         api
@@ -67,6 +70,10 @@ impl Api {
 
     pub(crate) fn resources(&self) -> &Resources {
         &self.resources
+    }
+
+    pub(crate) fn addresses(&self) -> &tokio::sync::Mutex<()> {
+        &self.addresses
     }
 
     pub(crate) fn tokens(&self) -> &BTreeMap<String, User> {

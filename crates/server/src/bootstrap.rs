@@ -3,6 +3,7 @@
 use crate::api::Api;
 use crate::{clock, storage};
 use serde_json::{Value, json};
+use stowplan_kinds::service::allocate::Ranges;
 use stowplan_machinery::{Edit, View};
 use stowplan_store::{Expect, Txn};
 
@@ -31,7 +32,9 @@ pub(crate) async fn run(api: &Api) {
         let class = priority_class(name, value, description);
         ("scheduling.k8s.io", "priorityclasses", class)
     });
-    for (group, plural, object) in namespaces.into_iter().chain(roles).chain(classes) {
+    let service = [("", "services", kubernetes_service())];
+    let all = namespaces.into_iter().chain(roles).chain(classes);
+    for (group, plural, object) in all.chain(service) {
         add(api, group, plural, object).await;
     }
 }
@@ -70,5 +73,30 @@ fn priority_class(name: &str, value: i64, description: &str) -> Value {
         "value": value,
         "description": description,
         "preemptionPolicy": "PreemptLowerPriority",
+    })
+}
+
+/// The service that stands for the API server itself.
+fn kubernetes_service() -> Value {
+    let ip = Ranges::default().kubernetes_ip().to_string();
+    json!({
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {
+            "name": "kubernetes",
+            "namespace": "default",
+            "labels": {"component": "apiserver", "provider": "kubernetes"},
+        },
+        "spec": {
+            "clusterIP": ip,
+            "clusterIPs": [ip],
+            "internalTrafficPolicy": "Cluster",
+            "ipFamilies": ["IPv4"],
+            "ipFamilyPolicy": "SingleStack",
+            "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}],
+            "sessionAffinity": "None",
+            "type": "ClusterIP",
+        },
+        "status": {"loadBalancer": {}},
     })
 }

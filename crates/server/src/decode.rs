@@ -9,7 +9,8 @@ use std::borrow::Cow;
 use stowplan_kinds::table;
 use stowplan_machinery::go::quote;
 use stowplan_machinery::{Edit, Status};
-use stowplan_schema::{Decoded, TypeMeta};
+use stowplan_schema::protobuf::{self, Envelope};
+use stowplan_schema::{DecodeError, Decoded, TypeMeta};
 
 /// 415.
 pub(crate) fn unsupported_media_type(known: &str) -> Status {
@@ -55,8 +56,8 @@ pub(crate) fn object(
             "the object provided is unrecognized (must be of type {kind}): {why} ({summary})"
         ))
     };
-    let json = json(&request.body, encoding).map_err(unrecognized)?;
-    let given = stowplan_schema::type_meta(&json).map_err(|e| unrecognized(e.to_string()))?;
+    let body = open(&request.body, encoding).map_err(unrecognized)?;
+    let given = body.meta().map_err(|e| unrecognized(e.to_string()))?;
     let (group, version) = match given.api_version.split('/').collect::<Vec<_>>()[..] {
         [""] => (resource.group(), resource.version()),
         [version] => ("", version),
@@ -80,8 +81,8 @@ pub(crate) fn object(
         ))
     };
     check_kind(resource, group, version, kind).map_err(|why| mishandled(&why))?;
-    let decoded = resource
-        .decode(&json)
+    let decoded = body
+        .decode(resource)
         .map_err(|e| mishandled(&e.to_string()))?;
     let object = validated(request, decoded, validation).map_err(|why| mishandled(&why))?;
     check_version(resource, group, version)?;
@@ -161,12 +162,40 @@ pub(crate) fn strict_error(problems: &[String]) -> String {
     format!("strict decoding error: {}", problems.join(", "))
 }
 
-/// The body as JSON.
-fn json(body: &[u8], encoding: Encoding) -> Result<Cow<'_, [u8]>, String> {
+/// A body whose encoding has been undone as far as its kind can be read.
+enum Opened<'a> {
+    Json(Cow<'a, [u8]>),
+    Protobuf(Envelope<'a>),
+}
+
+fn open(body: &[u8], encoding: Encoding) -> Result<Opened<'_>, String> {
     match encoding {
-        Encoding::Json => Ok(Cow::Borrowed(body)),
-        Encoding::Yaml => crate::yaml::to_json(body).map(Cow::Owned),
-        Encoding::Protobuf => Err("protobuf bodies are not served yet".to_owned()),
+        Encoding::Json => Ok(Opened::Json(Cow::Borrowed(body))),
+        Encoding::Yaml => crate::yaml::to_json(body).map(|json| Opened::Json(Cow::Owned(json))),
+        Encoding::Protobuf => {
+            let envelope = protobuf::envelope(body).map_err(|e| e.to_string())?;
+            Ok(Opened::Protobuf(envelope))
+        }
+    }
+}
+
+impl Opened<'_> {
+    /// The kind that the object says it is.
+    fn meta(&self) -> Result<TypeMeta, DecodeError> {
+        match self {
+            Self::Json(json) => stowplan_schema::type_meta(json),
+            Self::Protobuf(envelope) => Ok(envelope.meta.clone()),
+        }
+    }
+
+    fn decode(&self, resource: &Resource) -> Result<Decoded, DecodeError> {
+        match self {
+            Self::Json(json) => resource.decode(json),
+            Self::Protobuf(envelope) => Ok(Decoded {
+                object: resource.decode_protobuf(envelope.raw)?,
+                problems: Vec::new(),
+            }),
+        }
     }
 }
 
@@ -190,9 +219,8 @@ fn summary(body: &[u8]) -> String {
 /// `DeleteOptions` in a body, of whatever version.
 pub(crate) fn delete_options(request: &Request) -> Result<Value, Status> {
     let bad = Status::bad_request;
-    let json = json(&request.body, encoding(request)?).map_err(bad)?;
-    let TypeMeta { api_version, kind } =
-        stowplan_schema::type_meta(&json).map_err(|e| bad(e.to_string()))?;
+    let body = open(&request.body, encoding(request)?).map_err(bad)?;
+    let TypeMeta { api_version, kind } = body.meta().map_err(|e| bad(e.to_string()))?;
     if !matches!(kind.as_str(), "" | "DeleteOptions") {
         return Err(bad(format!(
             "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",
@@ -201,9 +229,10 @@ pub(crate) fn delete_options(request: &Request) -> Result<Value, Status> {
         )));
     }
     let ty = stowplan_schema::type_of("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions");
-    let decoded = match ty {
-        Some(ty) => stowplan_schema::decode_json(ty, &json),
-        None => stowplan_schema::parse_json(&json),
+    let ty = ty.unwrap_or(&stowplan_schema::DEDUCED);
+    let object = match body {
+        Opened::Json(json) => stowplan_schema::decode_json(ty, &json).map(|d| d.object),
+        Opened::Protobuf(envelope) => protobuf::decode(ty, envelope.raw),
     };
-    Ok(decoded.map_err(|e| bad(e.to_string()))?.object)
+    object.map_err(|e| bad(e.to_string()))
 }

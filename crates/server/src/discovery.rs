@@ -44,25 +44,23 @@ const ORDER: [&str; 22] = [
 
 /// Answers `/api`, `/apis` and what is directly below.
 pub(crate) fn answer(api: &Api, request: &Request, parts: &[&str]) -> Result<Answer, Status> {
-    if let [_] = parts {
-        if let Some((format, version)) = aggregated(request) {
-            let body = all(api, parts, version);
-            let mut answer = answer::object(200, &body, plain(format));
-            let kind = format!(
-                "application/{};g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList",
-                if format == Format::Yaml {
-                    "yaml"
-                } else {
-                    "json"
-                }
-            );
-            if let Ok(kind) = http::HeaderValue::from_str(&kind) {
-                answer
-                    .headers_mut()
-                    .insert(http::header::CONTENT_TYPE, kind);
+    if let ([_], Some((format, version))) = (parts, aggregated(request)) {
+        let body = all(api, parts, version);
+        let mut answer = answer::object(200, &body, plain(format));
+        let kind = format!(
+            "application/{};g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList",
+            if format == Format::Yaml {
+                "yaml"
+            } else {
+                "json"
             }
-            return Ok(answer);
+        );
+        if let Ok(kind) = http::HeaderValue::from_str(&kind) {
+            answer
+                .headers_mut()
+                .insert(http::header::CONTENT_TYPE, kind);
         }
+        return Ok(answer);
     }
     let body = match *parts {
         ["api"] => json!({

@@ -1,9 +1,10 @@
 //! What is served: built-in kinds and those that CustomResourceDefinitions add.
 
 use serde_json::Value;
+use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 use stowplan_kinds::columns::Columns;
-use stowplan_kinds::{Fields, Kind, Strategy, Subresource, table};
+use stowplan_kinds::{Fields, Kind, Strategy, Subresource, event, table};
 use stowplan_machinery::Edit;
 use stowplan_machinery::meta::{GroupKind, GroupResource};
 use stowplan_schema::{DEDUCED, DecodeError, Decoded, Type};
@@ -119,6 +120,49 @@ impl Resource {
         }
     }
 
+    /// Whether objects are kept in another form than clients see.
+    pub(crate) fn converts(&self) -> bool {
+        self.group() == "events.k8s.io"
+    }
+
+    /// A stored object as clients of this resource see it.
+    pub(crate) fn view(&self, object: Arc<Value>) -> Arc<Value> {
+        match self.converts() {
+            true => Arc::new(event::from_core(&object)),
+            false => object,
+        }
+    }
+
+    /// An object as it is stored.
+    pub(crate) fn stored<'a>(&self, object: &'a Value) -> Cow<'a, Value> {
+        match self.converts() {
+            true => Cow::Owned(event::to_core(object)),
+            false => Cow::Borrowed(object),
+        }
+    }
+
+    /// Gives an object the form that it has after upstream stored it.
+    pub(crate) fn settle(&self, object: &mut Value) {
+        match &self.0 {
+            Definition::BuiltIn(built_in) => {
+                let kind = [object.unset("apiVersion"), object.unset("kind")];
+                stowplan_schema::to_stored_form(built_in.ty, object);
+                for (field, value) in ["apiVersion", "kind"].into_iter().zip(kind) {
+                    object.set(field, value.unwrap_or_default());
+                }
+            }
+        }
+    }
+
+    /// Reads an object of the kind from protobuf; custom resources have none.
+    pub(crate) fn decode_protobuf(&self, message: &[u8]) -> Result<Value, DecodeError> {
+        match &self.0 {
+            Definition::BuiltIn(built_in) => {
+                stowplan_schema::protobuf::decode(built_in.ty, message)
+            }
+        }
+    }
+
     /// Reads an object of the kind.
     pub(crate) fn decode(&self, json: &[u8]) -> Result<Decoded, DecodeError> {
         match &self.0 {
@@ -135,9 +179,14 @@ impl Resource {
         }
     }
 
+    /// Whether it is this one.
+    pub(crate) fn is(&self, group: &str, plural: &str) -> bool {
+        self.group() == group && self.plural() == plural
+    }
+
     /// Whether its objects are namespaces.
     pub(crate) fn is_namespace(&self) -> bool {
-        self.group().is_empty() && self.plural() == "namespaces"
+        self.is("", "namespaces")
     }
 
     /// What is said of a field that cannot be selected by.

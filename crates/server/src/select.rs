@@ -3,9 +3,10 @@
 use crate::request::options::ListOptions;
 use crate::request::{Request, Target};
 use crate::resource::Resource;
-use serde_json::Value;
+use crate::storage;
 use stowplan_machinery::fields::Term;
 use stowplan_machinery::{Status, fields, labels, names};
+use stowplan_store::Entry;
 
 /// Conditions on labels and fields. Upstream: `storage.SelectionPredicate`.
 pub(crate) struct Selection {
@@ -56,9 +57,13 @@ impl Selection {
     }
 
     /// Whether an object fulfils the conditions.
-    pub(crate) fn matches(&self, object: &Value) -> bool {
+    pub(crate) fn matches(&self, entry: &Entry) -> bool {
+        if self.is_everything() {
+            return true;
+        }
+        let object = self.resource.view(storage::object(entry));
         let value = self.resource.selectable().value;
-        self.labels.selects(object) && self.fields.matches(|label| value(object, label))
+        self.labels.selects(&object) && self.fields.matches(|label| value(&object, label))
     }
 
     /// The only name that can match, if the fields say so.

@@ -5,13 +5,16 @@ pub(crate) mod options;
 mod query;
 
 use crate::resource::Resource;
+use crate::storage;
 use bytes::Bytes;
 use http::{HeaderMap, Method};
-use std::sync::Mutex;
+use serde_json::Value;
+use std::sync::{Arc, Mutex};
 use stowplan_access::User;
 use stowplan_kinds::Strategy;
 use stowplan_machinery::meta::GroupResource;
 use stowplan_machinery::{Status, go, names};
+use stowplan_store::Entry;
 
 pub(crate) use info::Info;
 pub(crate) use query::Query;
@@ -112,8 +115,13 @@ impl Target {
         }
     }
 
+    /// A stored object as this request sees it.
+    pub(crate) fn object(&self, entry: &Entry) -> Arc<Value> {
+        self.resource.view(storage::object(entry))
+    }
+
     /// Where the object is kept.
     pub(crate) fn key(&self) -> String {
-        crate::storage::key(&self.resource, &self.namespace, &self.name)
+        storage::key(&self.resource, &self.namespace, &self.name)
     }
 }

@@ -7,7 +7,7 @@ use crate::api::Api;
 use crate::request::options::ListOptions;
 use crate::request::{Request, Target};
 use crate::select::Selection;
-use crate::{negotiate, storage, transform};
+use crate::{negotiate, transform};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use stowplan_machinery::{Edit, Status, meta};
@@ -23,7 +23,7 @@ pub(crate) async fn delete(
     let selection = Selection::new(request, target, &list)?;
     let options = delete::options(request)?;
     let found = find(api, target, &selection, &list).await?;
-    let objects: Vec<Arc<Value>> = found.entries.iter().map(|e| storage::object(e)).collect();
+    let objects: Vec<Arc<Value>> = found.entries.iter().map(|e| target.object(e)).collect();
     for object in &objects {
         let one = Target {
             namespace: meta::namespace(object).to_owned(),

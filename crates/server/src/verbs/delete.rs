@@ -88,7 +88,7 @@ impl Deletion<'_> {
             let resource = self.target.group_resource();
             return Err(Status::forbidden(&resource, &self.target.name, why));
         }
-        let mut object = Value::clone(&storage::object(&entry));
+        let mut object = Value::clone(&self.target.object(&entry));
         if self.target.resource.is_namespace() {
             let done = self.namespace(&object, &mut options).await?;
             if let Some(namespace) = done {
@@ -267,7 +267,7 @@ impl Deletion<'_> {
     async fn update(&self, options: &mut DeleteOptions) -> Result<Step, Status> {
         loop {
             let entry = self.entry()?;
-            let existing = storage::object(&entry);
+            let existing = self.target.object(&entry);
             self.check_stored(&existing, options)?;
             self.admit(&existing, options)?;
             let mut object = Value::clone(&existing);
@@ -325,7 +325,8 @@ impl Deletion<'_> {
             return Ok(true);
         }
         let expect = Expect::Revision(entry.mod_revision);
-        let txn = Txn::new().put(self.target.key(), storage::encode(object), expect);
+        let stored = storage::encode(&self.target.resource.stored(object));
+        let txn = Txn::new().put(self.target.key(), stored, expect);
         match self.api.store().commit(txn).await {
             Ok(committed) => {
                 storage::set_revision(object, committed.revision);
@@ -340,7 +341,7 @@ impl Deletion<'_> {
     async fn remove(&self, options: &DeleteOptions) -> Result<Value, Status> {
         loop {
             let entry = self.entry()?;
-            let existing = storage::object(&entry);
+            let existing = self.target.object(&entry);
             self.check_stored(&existing, options)?;
             self.admit(&existing, options)?;
             let mut object = Value::clone(&existing);
@@ -439,7 +440,7 @@ impl Deletion<'_> {
         }
         loop {
             let entry = self.entry()?;
-            let existing = storage::object(&entry);
+            let existing = self.target.object(&entry);
             self.check_stored(&existing, options)?;
             self.admit(&existing, options)?;
             let mut object = Value::clone(&existing);

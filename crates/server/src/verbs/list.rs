@@ -28,8 +28,8 @@ pub(crate) async fn list(
     let selection = Selection::new(request, target, options)?;
     let found = find(api, target, &selection, options).await?;
     let metadata = found.metadata();
-    if output.convert != Convert::Nothing {
-        let objects: Vec<Arc<Value>> = found.entries.iter().map(|e| storage::object(e)).collect();
+    if output.convert != Convert::Nothing || target.resource.converts() {
+        let objects: Vec<Arc<Value>> = found.entries.iter().map(|e| target.object(e)).collect();
         let objects = objects.iter().map(|object| &**object);
         return transform::list(api, request, target, objects, metadata, output);
     }
@@ -199,8 +199,7 @@ async fn plan(
 fn one(api: &Api, key: &str, at: Option<Revision>, selection: &Selection) -> Result<Found, Status> {
     let page = api.store().range(key.as_bytes(), at, None, Some(1));
     let page = page.map_err(|error| expired(&error))?;
-    let matches =
-        |entry: &Arc<Entry>| entry.key == key && selection.matches(&storage::object(entry));
+    let matches = |entry: &Arc<Entry>| entry.key == key && selection.matches(entry);
     Ok(Found {
         entries: page.entries.into_iter().filter(matches).collect(),
         revision: page.revision,
@@ -230,7 +229,7 @@ fn page(api: &Api, selection: &Selection, plan: &Plan) -> Result<Found, Status> 
         let mut more = page.more;
         for (i, entry) in page.entries.iter().enumerate() {
             after = Some(String::from_utf8_lossy(&entry.key).into_owned());
-            if everything || selection.matches(&storage::object(entry)) {
+            if everything || selection.matches(entry) {
                 found.push(Arc::clone(entry));
             }
             if plan.limit.is_some_and(|limit| found.len() >= limit) {

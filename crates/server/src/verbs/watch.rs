@@ -233,11 +233,8 @@ impl Stream {
         if event.revision <= self.after {
             return;
         }
-        let matches = |entry: Option<&Arc<Entry>>| {
-            entry.is_some_and(|entry| {
-                self.selection.is_everything() || self.selection.matches(&storage::object(entry))
-            })
-        };
+        let matches =
+            |entry: Option<&Arc<Entry>>| entry.is_some_and(|entry| self.selection.matches(entry));
         let (now, before) = (matches(event.current()), matches(event.previous.as_ref()));
         match (now, before, &event.previous) {
             (true, false, _) => self.tell("ADDED", &event.entry, event.revision),
@@ -248,13 +245,13 @@ impl Stream {
     }
 
     fn tell(&mut self, kind: &str, entry: &Entry, revision: Revision) {
-        if self.output.convert == Convert::Nothing {
+        if self.output.convert == Convert::Nothing && !self.target.resource.converts() {
             self.open(kind);
             storage::write_object_at(&mut self.buffer, entry, revision);
             self.buffer.extend_from_slice(b"}\n");
             return;
         }
-        let mut object = storage::object(entry);
+        let mut object = self.target.object(entry);
         if revision != entry.mod_revision {
             storage::set_revision(Arc::make_mut(&mut object), revision);
         }

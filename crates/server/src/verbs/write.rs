@@ -8,11 +8,14 @@ use crate::request::options::WriteOptions;
 use crate::request::{Request, Target};
 use crate::storage::{self, Cluster};
 use crate::subresources::Scale;
+use bytes::Bytes;
 use serde_json::{Map, Value};
 use stowplan_admission::{Attributes, Operation, QuotaWrite};
 use stowplan_kinds::common::metadata;
+use stowplan_kinds::service::allocate::{self, Allocation, InUse, Ranges};
 use stowplan_kinds::{Context, Strategy};
 use stowplan_machinery::field::{Error, ErrorList, Path};
+use stowplan_machinery::lookup::Lookup;
 use stowplan_machinery::meta::{self, GroupKind};
 use stowplan_machinery::{Edit, Status, View, names};
 use stowplan_merge::managed;
@@ -79,7 +82,9 @@ impl Write<'_> {
     }
 
     async fn create_once(&self, mut object: Value) -> Result<Value, Refusal> {
+        let _addresses = self.addresses().await;
         self.begin(&mut object);
+        self.allocate(&mut object, None)?;
         self.before_create(&mut object)?;
         let charged = self.validate_admission(&mut object, &Value::Null)?;
         if !object.at("metadata").text("resourceVersion").is_empty() {
@@ -91,6 +96,7 @@ impl Write<'_> {
 
     /// Stores an object that must not be there yet.
     async fn store_new(&self, mut object: Value, charged: Txn) -> Result<Value, Refusal> {
+        self.target.resource.settle(&mut object);
         let name = object.at("metadata").text("name").to_owned();
         let key = storage::key(&self.target.resource, &self.target.namespace, &name);
         let exists = |entry: &Entry| {
@@ -110,7 +116,7 @@ impl Write<'_> {
         if self.options.dry_run {
             return Ok(object);
         }
-        let txn = charged.put(key.clone(), storage::encode(&object), Expect::Absent);
+        let txn = charged.put(key.clone(), self.encoded(&object), Expect::Absent);
         match self.api.store().commit(txn).await {
             Ok(committed) => {
                 storage::set_revision(&mut object, committed.revision);
@@ -136,6 +142,39 @@ impl Write<'_> {
             let prefix: String = prefix.chars().take(PREFIX_MAX).collect();
             metadata.set("name", prefix + &self.api.env().suffix());
         }
+    }
+
+    /// While services are given addresses, nobody else gives any.
+    async fn addresses(&self) -> Option<tokio::sync::MutexGuard<'_, ()>> {
+        match self.is_service() {
+            true => Some(self.api.addresses().lock().await),
+            false => None,
+        }
+    }
+
+    fn is_service(&self) -> bool {
+        self.target.resource.is("", "services") && self.target.subresource.is_empty()
+    }
+
+    /// Gives a service its addresses and ports. Upstream: the `BeginCreate` and `BeginUpdate` hooks
+    /// of `pkg/registry/core/service/storage`.
+    fn allocate(&self, object: &mut Value, existing: Option<&Value>) -> Result<(), Status> {
+        if !self.is_service() {
+            return Ok(());
+        }
+        let services = Cluster(self.api).list("", "services", "");
+        let in_use: InUse = services.iter().map(|service| &**service).collect();
+        let with = Allocation {
+            ranges: &Ranges::default(),
+            in_use: &in_use,
+            seed: self.api.env().random(),
+            dry_run: self.options.dry_run,
+        };
+        let outcome = match existing {
+            None => allocate::begin_create(object, &with),
+            Some(existing) => allocate::begin_update(object, existing, &with),
+        };
+        outcome.map_err(|status| *status)
     }
 
     /// Upstream: `rest.BeforeCreate`.
@@ -197,7 +236,7 @@ impl Write<'_> {
                     (self.create_by_update(make).await, true)
                 }
                 Some(entry) => {
-                    let existing = storage::object(&entry);
+                    let existing = self.target.object(&entry);
                     self.check_uid(uid, existing.at("metadata").text("uid"))?;
                     (self.change(make, &entry, &existing).await, false)
                 }
@@ -241,7 +280,9 @@ impl Write<'_> {
         self.check_grant(&object, None)?;
         self.dedup_owners(&mut object, true);
         storage::revision_of(&object).map_err(Status::plain_error)?;
+        let _addresses = self.addresses().await;
         self.begin(&mut object);
+        self.allocate(&mut object, None)?;
         self.before_create(&mut object)?;
         let charged = self.validate_admission(&mut object, &Value::Null)?;
         object.at_mut("metadata").unset("resourceVersion");
@@ -263,6 +304,8 @@ impl Write<'_> {
             }
         };
         self.check_revision(&mut object, entry.mod_revision)?;
+        let _addresses = self.addresses().await;
+        self.allocate(&mut object, Some(existing))?;
         self.before_update(&mut object, existing)?;
         managed::keep_times(&mut object, existing);
         let charged = self.validate_admission(&mut object, existing)?;
@@ -347,6 +390,7 @@ impl Write<'_> {
         mut object: Value,
         charged: Txn,
     ) -> Result<Value, Refusal> {
+        self.target.resource.settle(&mut object);
         let old = existing.at("metadata");
         let gone = old.has("deletionTimestamp")
             && object.at("metadata").list("finalizers").is_empty()
@@ -358,7 +402,7 @@ impl Write<'_> {
         let expect = Expect::Revision(entry.mod_revision);
         let txn = match gone {
             true => charged.delete(self.target.key(), expect),
-            false => charged.put(self.target.key(), storage::encode(&object), expect),
+            false => charged.put(self.target.key(), self.encoded(&object), expect),
         };
         match self.api.store().commit(txn).await {
             Ok(committed) => {
@@ -370,6 +414,10 @@ impl Write<'_> {
             Err(CommitError::Conflict(_)) => Err(Refusal::Raced),
             Err(error) => Err(storage::failure(&error).into()),
         }
+    }
+
+    fn encoded(&self, object: &Value) -> Bytes {
+        storage::encode(&self.target.resource.stored(object))
     }
 
     /// Upstream: `rest.EnsureObjectNamespaceMatchesRequestNamespace`.
