@@ -49,6 +49,7 @@ pub(crate) static CRON_JOB: Workload = Workload {
     name_rule: name_rules::dns_subdomain,
     status: Some(&CRON_JOB_STATUS),
     orphans_by_default: false,
+    returns_deleted_object: false,
 };
 
 static CRON_JOB_STATUS: StatusStrategy = StatusStrategy {

@@ -29,8 +29,15 @@ pub(crate) static JOB: Workload = Workload {
     set_defaults,
     empty_status: || json!({}),
     prepare_for_create: |object| {
+        let taken_over = labels_of(object) == template_labels(object);
         if !object.at("spec").flag("manualSelector") {
             generate_selector(object);
+        }
+        // Labels that the job took over from its template are one map with them in Go; and a job
+        // without labels takes them over when it is read back.
+        let labels = template_labels(object).clone();
+        if (taken_over || labels_of(object).is_null()) && !labels.is_null() {
+            object.at_mut("metadata").set("labels", labels);
         }
     },
     prepare_for_update: nothing_changed,
@@ -58,6 +65,7 @@ pub(crate) static JOB: Workload = Workload {
     name_rule: name_rules::dns_subdomain,
     status: Some(&JOB_STATUS),
     orphans_by_default: true,
+    returns_deleted_object: false,
 };
 
 static JOB_STATUS: StatusStrategy = StatusStrategy {
@@ -72,13 +80,18 @@ static JOB_STATUS: StatusStrategy = StatusStrategy {
     },
 };
 
+fn labels_of(object: &Value) -> &Value {
+    object.path(&["metadata", "labels"])
+}
+
+fn template_labels(object: &Value) -> &Value {
+    object.path(&["spec", "template", "metadata", "labels"])
+}
+
 fn set_defaults(object: &mut Value) {
-    let labels = object.path(&["spec", "template", "metadata", "labels"]);
+    let labels = template_labels(object);
     let labels = labels.as_object().filter(|l| !l.is_empty()).cloned();
-    let unlabelled = object
-        .path(&["metadata", "labels"])
-        .as_object()
-        .is_none_or(Map::is_empty);
+    let unlabelled = labels_of(object).as_object().is_none_or(Map::is_empty);
     if let (Some(labels), true) = (labels, unlabelled) {
         object.at_mut("metadata").set("labels", labels);
     }

@@ -70,6 +70,7 @@ pub(crate) static DAEMON_SET: Workload = Workload {
     name_rule: name_rules::dns_subdomain,
     status: Some(&DAEMON_SET_STATUS),
     orphans_by_default: false,
+    returns_deleted_object: false,
 };
 
 static DAEMON_SET_STATUS: StatusStrategy = StatusStrategy {

@@ -48,6 +48,7 @@ pub(crate) static DEPLOYMENT: Workload = Workload {
     name_rule: name_rules::dns_subdomain,
     status: Some(&DEPLOYMENT_STATUS),
     orphans_by_default: false,
+    returns_deleted_object: false,
 };
 
 static DEPLOYMENT_STATUS: StatusStrategy = StatusStrategy {

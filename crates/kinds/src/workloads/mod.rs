@@ -56,6 +56,8 @@ pub(crate) struct Workload {
     pub status: Option<&'static dyn Strategy>,
     /// Whether pods outlive it unless the request says otherwise.
     pub orphans_by_default: bool,
+    /// Whether a delete answers with the object.
+    pub returns_deleted_object: bool,
 }
 
 /// For kinds that prepare nothing of their own for a new object.
@@ -163,6 +165,10 @@ impl Strategy for Workload {
 
     fn orphans_by_default(&self) -> bool {
         self.orphans_by_default
+    }
+
+    fn returns_deleted_object(&self) -> bool {
+        self.returns_deleted_object
     }
 }
 

@@ -37,4 +37,5 @@ pub(crate) static POD_TEMPLATE: Workload = Workload {
     name_rule: name_rules::dns_subdomain,
     status: None,
     orphans_by_default: false,
+    returns_deleted_object: true,
 };

@@ -41,6 +41,7 @@ pub(crate) static REPLICA_SET: Workload = Workload {
     name_rule: name_rules::dns_subdomain,
     status: Some(&REPLICA_SET_STATUS),
     orphans_by_default: false,
+    returns_deleted_object: false,
 };
 
 static REPLICA_SET_STATUS: StatusStrategy = StatusStrategy {

@@ -48,6 +48,7 @@ pub(crate) static REPLICATION_CONTROLLER: Workload = Workload {
     name_rule: name_rules::dns_subdomain,
     status: Some(&REPLICATION_CONTROLLER_STATUS),
     orphans_by_default: true,
+    returns_deleted_object: false,
 };
 
 static REPLICATION_CONTROLLER_STATUS: StatusStrategy = StatusStrategy {

@@ -39,6 +39,7 @@ pub(crate) static STATEFUL_SET: Workload = Workload {
     name_rule: name_rules::dns_label,
     status: Some(&STATEFUL_SET_STATUS),
     orphans_by_default: false,
+    returns_deleted_object: false,
 };
 
 static STATEFUL_SET_STATUS: StatusStrategy = StatusStrategy {
