@@ -35,3 +35,4 @@ mod workloads;
 pub use fields::{Fields, Refusal};
 pub use kind::{Kind, Scope, Subresource};
 pub use strategy::{Context, Strategy};
+pub use workloads::metadata_alone;

@@ -54,6 +54,12 @@ pub trait Strategy: Sync {
     /// A last touch to an object that is accepted, before it is stored.
     fn canonicalize(&self, _object: &mut Value) {}
 
+    /// What an accepted object gets when it is read back from the store, where upstream applies the
+    /// defaults once more. Says whether it got anything.
+    fn read_back(&self, _object: &mut Value) -> bool {
+        false
+    }
+
     /// The strategy of `/status`, for kinds that have it.
     fn status(&self) -> Option<&'static dyn Strategy> {
         None

@@ -100,6 +100,6 @@ pub(crate) fn partial(object: &Value, version: &str) -> Value {
     json!({
         "kind": "PartialObjectMetadata",
         "apiVersion": format!("meta.k8s.io/{version}"),
-        "metadata": object.at("metadata"),
+        "metadata": stowplan_kinds::metadata_alone(object),
     })
 }

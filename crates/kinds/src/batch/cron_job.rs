@@ -8,7 +8,7 @@ use crate::common::status::{StatusStrategy, nothing_else};
 use crate::common::{generation, kube_metadata, name_rules};
 use crate::pod::Options;
 use crate::workloads::{
-    Workload, nothing_changed, nothing_new, path_mut, pod_name_warning, spec_changed,
+    Workload, nothing_added, nothing_changed, nothing_new, path_mut, pod_name_warning, spec_changed,
 };
 use serde_json::{Value, json};
 use stowplan_machinery::field::{ErrorList, Path, Raw};
@@ -50,6 +50,7 @@ pub(crate) static CRON_JOB: Workload = Workload {
     status: Some(&CRON_JOB_STATUS),
     orphans_by_default: false,
     returns_deleted_object: false,
+    read_back: nothing_added,
 };
 
 static CRON_JOB_STATUS: StatusStrategy = StatusStrategy {

@@ -33,10 +33,11 @@ pub(crate) static JOB: Workload = Workload {
         if !object.at("spec").flag("manualSelector") {
             generate_selector(object);
         }
-        // Labels that the job took over from its template are one map with them in Go; and a job
-        // without labels takes them over when it is read back.
-        let labels = template_labels(object).clone();
-        if (taken_over || labels_of(object).is_null()) && !labels.is_null() {
+        // Labels that the job took over from its template are one map with them in Go. (So would
+        // be seen labels that were given to both and are equal: the object does not tell.)
+        let labels = template_labels(object);
+        if taken_over && !labels_of(object).is_null() && !labels.is_null() {
+            let labels = labels.clone();
             object.at_mut("metadata").set("labels", labels);
         }
     },
@@ -66,6 +67,8 @@ pub(crate) static JOB: Workload = Workload {
     status: Some(&JOB_STATUS),
     orphans_by_default: true,
     returns_deleted_object: false,
+    // The labels of the template may have been generated since.
+    read_back: take_over_labels,
 };
 
 static JOB_STATUS: StatusStrategy = StatusStrategy {
@@ -88,13 +91,22 @@ fn template_labels(object: &Value) -> &Value {
     object.path(&["spec", "template", "metadata", "labels"])
 }
 
-fn set_defaults(object: &mut Value) {
+/// A job without labels takes over those of its template. Says whether it did.
+fn take_over_labels(object: &mut Value) -> bool {
     let labels = template_labels(object);
     let labels = labels.as_object().filter(|l| !l.is_empty()).cloned();
     let unlabelled = labels_of(object).as_object().is_none_or(Map::is_empty);
-    if let (Some(labels), true) = (labels, unlabelled) {
-        object.at_mut("metadata").set("labels", labels);
+    match (labels, unlabelled) {
+        (Some(labels), true) => {
+            object.at_mut("metadata").set("labels", labels);
+            true
+        }
+        _ => false,
     }
+}
+
+fn set_defaults(object: &mut Value) {
+    take_over_labels(object);
     let spec = object.at_mut("spec");
     if !spec.has("completions") && !spec.has("parallelism") {
         spec.set("completions", 1);

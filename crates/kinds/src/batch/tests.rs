@@ -75,6 +75,35 @@ fn jobs_are_filled_in_and_select_their_own_pods() {
 }
 
 #[test]
+fn jobs_without_labels_take_over_those_of_their_template() {
+    let generated = json!({
+        "batch.kubernetes.io/controller-uid": "u", "batch.kubernetes.io/job-name": "j",
+        "controller-uid": "u", "job-name": "j",
+    });
+    // Generated labels come too late for a job that had none, until it is read back.
+    let mut plain = job(json!({}));
+    assert!(plain["metadata"].get("labels").is_none());
+    assert!(JOB.read_back(&mut plain));
+    assert_eq!(plain["metadata"]["labels"], generated);
+    assert!(!JOB.read_back(&mut plain));
+    // Labels taken over before are those of the template, whatever is added to them.
+    let mut labelled = template();
+    labelled["metadata"]["labels"] = json!({"a": "b"});
+    let mut taken = job(json!({"template": labelled}));
+    assert_eq!(
+        taken["metadata"]["labels"],
+        taken["spec"]["template"]["metadata"]["labels"]
+    );
+    assert_eq!(taken["metadata"]["labels"]["job-name"], "j");
+    assert!(!JOB.read_back(&mut taken));
+    // The job's own stay its own; and a change of status reads back like any other.
+    taken["metadata"]["labels"] = json!({"mine": "x"});
+    assert!(!JOB.read_back(&mut taken));
+    taken["metadata"]["labels"] = Value::Null;
+    assert!(JOB.status().is_some_and(|s| s.read_back(&mut taken)));
+}
+
+#[test]
 fn selectors_of_jobs() {
     check(
         json!({"selector": {"matchLabels": {"a": "b"}}}),

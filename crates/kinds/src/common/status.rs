@@ -45,6 +45,10 @@ impl Strategy for StatusStrategy {
         (self.validate_update)(new, old)
     }
 
+    fn read_back(&self, object: &mut Value) -> bool {
+        self.whole.read_back(object)
+    }
+
     fn reset_fields(&self) -> &'static [&'static [&'static str]] {
         self.reset_fields
     }

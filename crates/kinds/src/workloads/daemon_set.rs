@@ -6,7 +6,7 @@ use super::checks::{
 };
 use super::deployment::keep_annotation;
 use super::int_or_percent::{amount, validate_at_most_all, validate_positive};
-use super::{Counts, Workload, path_mut, spec_changed, template_warnings};
+use super::{Counts, Workload, nothing_added, path_mut, spec_changed, template_warnings};
 use crate::common::equality::same;
 use crate::common::faults::Faults;
 use crate::common::internal::Internal;
@@ -21,7 +21,7 @@ use stowplan_machinery::{Edit, View};
 const SPEC: Path<'static> = Path::new("spec");
 
 /// How often the template has changed: a field in upstream's internal version, an annotation here.
-const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
+pub(super) const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
 /// How daemon sets behave.
 pub(crate) static DAEMON_SET: Workload = Workload {
@@ -71,6 +71,7 @@ pub(crate) static DAEMON_SET: Workload = Workload {
     status: Some(&DAEMON_SET_STATUS),
     orphans_by_default: false,
     returns_deleted_object: false,
+    read_back: nothing_added,
 };
 
 static DAEMON_SET_STATUS: StatusStrategy = StatusStrategy {

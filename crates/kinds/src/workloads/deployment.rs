@@ -5,7 +5,9 @@ use super::checks::{
     validate_same_selector,
 };
 use super::int_or_percent::{amount, validate_at_most_all, validate_positive};
-use super::{Counts, Workload, nothing_changed, nothing_new, path_mut, spec_template_warnings};
+use super::{
+    Counts, Workload, nothing_added, nothing_changed, nothing_new, path_mut, spec_template_warnings,
+};
 use crate::common::equality::same;
 use crate::common::faults::Faults;
 use crate::common::internal::Internal;
@@ -19,7 +21,7 @@ use stowplan_machinery::{Edit, View};
 const SPEC: Path<'static> = Path::new("spec");
 
 /// The revision to go back to, from the days when that was a field.
-const ROLLBACK_TO: &str = "deprecated.deployment.rollback.to";
+pub(super) const ROLLBACK_TO: &str = "deprecated.deployment.rollback.to";
 
 /// How deployments behave.
 pub(crate) static DEPLOYMENT: Workload = Workload {
@@ -49,6 +51,7 @@ pub(crate) static DEPLOYMENT: Workload = Workload {
     status: Some(&DEPLOYMENT_STATUS),
     orphans_by_default: false,
     returns_deleted_object: false,
+    read_back: nothing_added,
 };
 
 static DEPLOYMENT_STATUS: StatusStrategy = StatusStrategy {

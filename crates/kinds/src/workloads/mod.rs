@@ -26,7 +26,7 @@ use crate::common::generation;
 use crate::pod;
 use crate::subresource::keep;
 use crate::{Context, Strategy};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use stowplan_machinery::field::{ErrorList, Path};
 use stowplan_machinery::{Edit, View};
 
@@ -58,6 +58,8 @@ pub(crate) struct Workload {
     pub orphans_by_default: bool,
     /// Whether a delete answers with the object.
     pub returns_deleted_object: bool,
+    /// What an accepted object gets when it is read back, and whether it got anything.
+    pub read_back: fn(&mut Value) -> bool,
 }
 
 /// For kinds that prepare nothing of their own for a new object.
@@ -65,6 +67,11 @@ pub(crate) fn nothing_new(_object: &mut Value) {}
 
 /// For kinds that prepare nothing of their own for a change.
 pub(crate) fn nothing_changed(_new: &mut Value, _old: &Value) {}
+
+/// For kinds that get nothing when they are read back.
+pub(crate) fn nothing_added(_object: &mut Value) -> bool {
+    false
+}
 
 /// What is at the path, made on the way.
 pub(crate) fn path_mut<'a>(object: &'a mut Value, keys: &[&str]) -> &'a mut Value {
@@ -95,6 +102,24 @@ pub(crate) fn spec_template_warnings(new: &Value, old: Option<&Value>) -> Vec<St
         Some(old) if generation::raised(new, old) => of_template(),
         Some(_) => Vec::new(),
     }
+}
+
+/// An object's metadata as it is shown alone: as upstream's internal version has it, which keeps in
+/// fields what `apps/v1` keeps in annotations.
+pub fn metadata_alone(object: &Value) -> Value {
+    let mut metadata = object.at("metadata").clone();
+    let moved = match (object.text("apiVersion"), object.text("kind")) {
+        ("apps/v1", "DaemonSet") => daemon_set::TEMPLATE_GENERATION,
+        ("apps/v1", "Deployment") => deployment::ROLLBACK_TO,
+        _ => return metadata,
+    };
+    if let Some(annotations) = metadata.child_mut("annotations") {
+        annotations.unset(moved);
+        if annotations.as_object().is_some_and(Map::is_empty) {
+            metadata.unset("annotations");
+        }
+    }
+    metadata
 }
 
 impl Workload {
@@ -165,6 +190,10 @@ impl Strategy for Workload {
 
     fn orphans_by_default(&self) -> bool {
         self.orphans_by_default
+    }
+
+    fn read_back(&self, object: &mut Value) -> bool {
+        (self.read_back)(object)
     }
 
     fn returns_deleted_object(&self) -> bool {

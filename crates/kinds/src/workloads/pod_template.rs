@@ -1,6 +1,6 @@
 //! PodTemplates.
 
-use super::{Workload, nothing_changed, nothing_new, template_warnings};
+use super::{Workload, nothing_added, nothing_changed, nothing_new, template_warnings};
 use crate::common::equality::same;
 use crate::common::{generation, kube_metadata, name_rules};
 use crate::pod::{self, Options};
@@ -38,4 +38,5 @@ pub(crate) static POD_TEMPLATE: Workload = Workload {
     status: None,
     orphans_by_default: false,
     returns_deleted_object: true,
+    read_back: nothing_added,
 };

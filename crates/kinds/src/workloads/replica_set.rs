@@ -3,7 +3,10 @@
 use super::checks::{
     self, validate_non_negative, validate_replica_template, validate_same_selector,
 };
-use super::{Counts, Workload, nothing_changed, nothing_new, spec_changed, spec_template_warnings};
+use super::{
+    Counts, Workload, nothing_added, nothing_changed, nothing_new, spec_changed,
+    spec_template_warnings,
+};
 use crate::common::status::{StatusStrategy, nothing_else};
 use crate::common::{kube_metadata, name_rules};
 use crate::pod::{self, Options};
@@ -42,6 +45,7 @@ pub(crate) static REPLICA_SET: Workload = Workload {
     status: Some(&REPLICA_SET_STATUS),
     orphans_by_default: false,
     returns_deleted_object: false,
+    read_back: nothing_added,
 };
 
 static REPLICA_SET_STATUS: StatusStrategy = StatusStrategy {

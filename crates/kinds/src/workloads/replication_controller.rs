@@ -2,7 +2,7 @@
 
 use super::checks::{self, NO_MATCH, validate_non_negative, validate_runs_on};
 use super::{
-    Counts, Workload, nothing_changed, nothing_new, pod_name_warning, spec_changed,
+    Counts, Workload, nothing_added, nothing_changed, nothing_new, pod_name_warning, spec_changed,
     template_warnings,
 };
 use crate::common::faults::Faults;
@@ -49,6 +49,7 @@ pub(crate) static REPLICATION_CONTROLLER: Workload = Workload {
     status: Some(&REPLICATION_CONTROLLER_STATUS),
     orphans_by_default: true,
     returns_deleted_object: false,
+    read_back: nothing_added,
 };
 
 static REPLICATION_CONTROLLER_STATUS: StatusStrategy = StatusStrategy {

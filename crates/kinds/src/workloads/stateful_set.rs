@@ -4,7 +4,7 @@ use super::checks::{
     self, validate_collisions, validate_match, validate_non_negative, validate_selector,
 };
 use super::int_or_percent::{amount, validate_at_most_all, validate_positive};
-use super::{Counts, Workload, spec_changed, template_warnings};
+use super::{Counts, Workload, nothing_added, spec_changed, template_warnings};
 use crate::common::claim_spec::{self, ClaimOptions};
 use crate::common::equality::same;
 use crate::common::faults::Faults;
@@ -40,6 +40,7 @@ pub(crate) static STATEFUL_SET: Workload = Workload {
     status: Some(&STATEFUL_SET_STATUS),
     orphans_by_default: false,
     returns_deleted_object: false,
+    read_back: nothing_added,
 };
 
 static STATEFUL_SET_STATUS: StatusStrategy = StatusStrategy {

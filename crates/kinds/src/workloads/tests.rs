@@ -189,6 +189,14 @@ fn daemon_sets_count_changes_of_their_template() {
     changed["spec"]["containers"][0]["image"] = "j".into();
     let new = updated(&DAEMON_SET, &old, json!({"template": changed}));
     assert_eq!(count(&new), "2");
+    let mut shown = new.clone();
+    shown["apiVersion"] = "apps/v1".into();
+    shown["kind"] = "DaemonSet".into();
+    assert!(metadata_alone(&shown).get("annotations").is_none());
+    shown["metadata"]["annotations"]["a"] = "b".into();
+    assert_eq!(metadata_alone(&shown)["annotations"], json!({"a": "b"}));
+    shown["kind"] = "ReplicaSet".into();
+    assert_eq!(metadata_alone(&shown), shown["metadata"]);
     check(
         &DAEMON_SET,
         json!({"selector": null}),

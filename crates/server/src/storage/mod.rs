@@ -45,6 +45,13 @@ fn prefix(resource: &Resource) -> String {
 
 /// The bytes to keep of an object.
 pub(crate) fn encode(object: &Value) -> Bytes {
+    encode_as(object, false)
+}
+
+/// The bytes to keep of an object. `completed`: some of it was added only after it was accepted.
+/// Upstream adds that whenever it reads the object, and keeps it only with the next write, which is a
+/// change even if it changes nothing else. So the bytes remember it.
+pub(crate) fn encode_as(object: &Value, completed: bool) -> Bytes {
     static EMPTY: Value = Value::Null;
     let mut out = Vec::with_capacity(1024);
     let field = |out: &mut Vec<u8>, separator: &str, name: &str, value: &Value| {
@@ -73,7 +80,18 @@ pub(crate) fn encode(object: &Value) -> Bytes {
         }
     }
     out.push(b'}');
+    if completed {
+        out.push(COMPLETED);
+    }
     Bytes::from(out)
+}
+
+/// What follows a completed object in the store: nothing that a reader of JSON looks at.
+const COMPLETED: u8 = b' ';
+
+/// Whether the object was completed when it was stored.
+pub(crate) fn is_completed(entry: &Entry) -> bool {
+    entry.value.last() == Some(&COMPLETED)
 }
 
 const METADATA: &[u8] = b",\"metadata\":{";
@@ -208,6 +226,19 @@ mod tests {
         let item: Value = serde_json::from_slice(&item).expect("JSON");
         assert_eq!(item.at("kind"), &Value::Null);
         assert_eq!(item.at("metadata").text("name"), "a");
+    }
+
+    #[test]
+    fn a_completed_object_is_known_by_its_bytes() {
+        let store = Store::in_memory(Options::default());
+        let kept = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}});
+        for (key, completed) in [("/a", true), ("/b", false)] {
+            let put = Txn::new().put(key, encode_as(&kept, completed), Expect::Absent);
+            store.commit_blocking(put).expect("is new");
+            let entry = store.get(key.as_bytes()).expect("was put");
+            assert_eq!(is_completed(&entry), completed);
+            assert_eq!(object(&entry).at("metadata").text("name"), "a");
+        }
     }
 
     #[test]

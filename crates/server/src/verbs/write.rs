@@ -113,10 +113,15 @@ impl Write<'_> {
         if let Some(entry) = self.api.store().get(key.as_bytes()) {
             return Err(exists(&entry));
         }
+        let completed = self.strategy.read_back(&mut object);
         if self.options.dry_run {
             return Ok(object);
         }
-        let txn = charged.put(key.clone(), self.encoded(&object), Expect::Absent);
+        let txn = charged.put(
+            key.clone(),
+            self.encoded(&object, completed),
+            Expect::Absent,
+        );
         match self.api.store().commit(txn).await {
             Ok(committed) => {
                 storage::set_revision(&mut object, committed.revision);
@@ -396,13 +401,15 @@ impl Write<'_> {
             && object.at("metadata").list("finalizers").is_empty()
             && old.int("deletionGracePeriodSeconds").unwrap_or_default() == 0
             && self.target.resource.deletes_when_finalized(&object);
-        if self.options.dry_run || (!gone && object == *existing) {
+        let completed = self.strategy.read_back(&mut object);
+        let same = completed == storage::is_completed(entry) && object == *existing;
+        if self.options.dry_run || (!gone && same) {
             return Ok(object);
         }
         let expect = Expect::Revision(entry.mod_revision);
         let txn = match gone {
             true => charged.delete(self.target.key(), expect),
-            false => charged.put(self.target.key(), self.encoded(&object), expect),
+            false => charged.put(self.target.key(), self.encoded(&object, completed), expect),
         };
         match self.api.store().commit(txn).await {
             Ok(committed) => {
@@ -416,8 +423,8 @@ impl Write<'_> {
         }
     }
 
-    fn encoded(&self, object: &Value) -> Bytes {
-        storage::encode(&self.target.resource.stored(object))
+    fn encoded(&self, object: &Value, completed: bool) -> Bytes {
+        storage::encode_as(&self.target.resource.stored(object), completed)
     }
 
     /// Upstream: `rest.EnsureObjectNamespaceMatchesRequestNamespace`.
