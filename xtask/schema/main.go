@@ -25,6 +25,7 @@ func main() {
 	writeCompressed(filepath.Join(crate, "src/generated/openapi.json.zst"), definitions.json(published))
 	writeCompressed(filepath.Join(crate, "tests/generated/merge-types.txt.zst"), definitions.mergeTypes())
 	writeCompressed(filepath.Join(crate, "tests/generated/objects.jsonl.zst"), fixtures())
+	writeCompressed(filepath.Join(crate, "tests/generated/yaml.jsonl.zst"), yamlFixtures())
 }
 
 func write(path string, data []byte) {

@@ -15,6 +15,7 @@ mod stored;
 mod table;
 mod time;
 mod types;
+pub mod yaml;
 mod zero;
 
 pub use decode::{

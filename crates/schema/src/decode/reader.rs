@@ -480,11 +480,14 @@ fn unsigned(text: &str, bits: u8) -> Option<u64> {
     fits.then_some(number)
 }
 
-/// A number as Go writes a `float64`: whole ones without a point.
+/// A number as Go writes a `float64`: whole ones without a point, with the fewest digits that tell
+/// it from others.
 pub(crate) fn float(number: f64) -> Option<Number> {
-    const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
-    if number.fract() == 0.0 && number.abs() <= WHOLE_MAX {
-        return Some(Number::from(number as i64));
+    if number.fract() == 0.0
+        && number.abs() < 1e19
+        && let Ok(whole) = format!("{number}").parse::<i64>()
+    {
+        return Some(Number::from(whole));
     }
     Number::from_f64(number)
 }

@@ -1,0 +1,51 @@
+//! YAML as `sigs.k8s.io/yaml` reads and writes it, which is YAML 1.1 as Go's `yaml.v2` knows it:
+//! `yes` is true, `010` is eight, lists are not indented, long lines are folded.
+
+mod emitter;
+mod error;
+mod reader;
+mod resolve;
+mod scalar;
+
+use crate::decode::parse_json;
+use serde_json::Value;
+
+/// A YAML document as JSON.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Converted {
+    /// With keys in order, as Go writes maps.
+    pub json: Vec<u8>,
+    /// Duplicate keys, in upstream's words; at most one text, with a line per key.
+    pub problems: Vec<String>,
+}
+
+/// Converts the first document of a text. The error is upstream's.
+pub fn to_json(yaml: &[u8]) -> Result<Converted, String> {
+    // JSON is YAML, and most of what is sent as YAML is JSON.
+    if yaml.trim_ascii_start().starts_with(b"{")
+        && let Ok(decoded) = parse_json(yaml)
+        && decoded.problems.is_empty()
+    {
+        return Ok(Converted {
+            json: decoded.object.to_string().into_bytes(),
+            problems: Vec::new(),
+        });
+    }
+    let (value, duplicates) = reader::read(yaml)?;
+    let problems = match duplicates.is_empty() {
+        true => Vec::new(),
+        false => vec![format!(
+            "yaml: unmarshal errors:\n  {}",
+            duplicates.join("\n  ")
+        )],
+    };
+    Ok(Converted {
+        json: value.to_string().into_bytes(),
+        problems,
+    })
+}
+
+/// Writes a value as YAML, line end included.
+pub fn from_json(value: &Value) -> String {
+    emitter::Emitter::default().document(value)
+}
