@@ -68,6 +68,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "stowplan-store",
         ],
     ),
+    ("stowplan-embedded", &["stowplan-server"]),
     ("stowplan-transport", &["stowplan-access"]),
     (
         "stowplan-apicases",
