@@ -109,6 +109,10 @@ const DUPLICATES: &[(&str, &str)] = &[
         "0.2 comes with ring, 0.4 with proptest, which is in tests only",
     ),
     (
+        "hashbrown",
+        "0.16 comes with kube's runtime, which is in tests only",
+    ),
+    (
         "syn",
         "2.x comes with derive macros of x509-parser and tracing, which run in the compiler only",
     ),
