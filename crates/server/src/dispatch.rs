@@ -4,7 +4,7 @@ use crate::answer::{self, Answer};
 use crate::api::Api;
 use crate::request::options::ListOptions;
 use crate::request::{Request, Target};
-use crate::{discovery, health, negotiate, route, subresources, verbs};
+use crate::{discovery, health, negotiate, openapi, route, subresources, verbs};
 use std::sync::Arc;
 use stowplan_machinery::Status;
 
@@ -92,6 +92,9 @@ fn other(api: &Api, request: &Request) -> Result<Answer, Status> {
         ["api" | "apis", ..] => discovery::answer(api, request, &parts),
         [""] => Ok(discovery::paths(api)),
         ["metrics"] => Ok(health::metrics(api)),
+        ["openapi", document @ ..] => {
+            Ok(openapi::answer(request, document).unwrap_or_else(no_such_page))
+        }
         _ => Ok(no_such_page()),
     }
 }

@@ -18,6 +18,7 @@ pub mod env;
 mod gate;
 mod health;
 mod negotiate;
+mod openapi;
 mod pages;
 mod provider;
 mod request;

@@ -151,3 +151,25 @@ async fn a_reflector_follows_a_streaming_list() {
         .await
         .unwrap();
 }
+
+#[tokio::test]
+async fn the_api_is_described() {
+    let client = client().await;
+    let get = |path: &str| {
+        let request = http::Request::get(path).body(Vec::new()).unwrap();
+        client.request::<serde_json::Value>(request)
+    };
+    let index = get("/openapi/v3").await.unwrap();
+    let url = index["paths"]["api/v1"]["serverRelativeURL"]
+        .as_str()
+        .unwrap();
+    let document = get(url).await.unwrap();
+    let pod = &document["components"]["schemas"]["io.k8s.api.core.v1.Pod"];
+    assert!(
+        pod["description"]
+            .as_str()
+            .unwrap()
+            .starts_with("Pod is a collection")
+    );
+    assert!(get("/openapi/v3/apis/nothing/v1").await.is_err());
+}

@@ -1,0 +1,77 @@
+//! `/openapi/v3` and `/openapi/v2`: made once, when somebody asks.
+
+use crate::answer::{self, Answer};
+use crate::request::Request;
+use bytes::Bytes;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use stowplan_kinds::{Kind, table};
+use stowplan_schema::openapi;
+
+/// Documents by path, encoded.
+static DOCUMENTS: Mutex<BTreeMap<String, Bytes>> = Mutex::new(BTreeMap::new());
+
+fn resource(kind: &'static Kind) -> openapi::Resource<'static> {
+    let own = (kind.group, kind.version);
+    let subresources = kind.subresources.iter().map(|sub| {
+        let (group, version) = sub.group_version.unwrap_or(own);
+        openapi::Subresource {
+            name: sub.name,
+            group,
+            version,
+            kind: sub.kind,
+            verbs: sub.verbs.to_vec(),
+        }
+    });
+    openapi::Resource {
+        group: kind.group,
+        version: kind.version,
+        kind: kind.kind,
+        plural: kind.plural,
+        namespaced: kind.namespaced(),
+        verbs: kind.verbs.to_vec(),
+        schema: kind.schema,
+        custom: false,
+        subresources: subresources.collect(),
+    }
+}
+
+fn resources() -> &'static [openapi::Resource<'static>] {
+    static RESOURCES: OnceLock<Vec<openapi::Resource<'static>>> = OnceLock::new();
+    RESOURCES.get_or_init(|| table::KINDS.iter().map(|kind| resource(kind)).collect())
+}
+
+/// The document at a path below `/openapi`, if there is one.
+pub(crate) fn answer(request: &Request, parts: &[&str]) -> Option<Answer> {
+    let path = parts.join("/");
+    // kubectl asks for the second version in protobuf, and does without it if it is refused.
+    if path == "v2" && request.header("accept").contains("protobuf") {
+        return Some(answer::bytes(
+            406,
+            "text/plain; charset=utf-8",
+            "only JSON is served\n",
+        ));
+    }
+    let kept = || DOCUMENTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(document) = kept().get(&path) {
+        return Some(answer::bytes(200, "application/json", document.clone()));
+    }
+    let none = openapi::Schemas::default();
+    let document = match parts {
+        ["v3"] => openapi::v3_index(resources(), &none),
+        ["v2"] => openapi::v2(&none),
+        ["v3", group_version @ ..] => {
+            let wanted = group_version.join("/");
+            let here = |r: &&openapi::Resource<'_>| openapi::path(r.group, r.version) == wanted;
+            let some: Vec<_> = resources().iter().filter(here).cloned().collect();
+            if some.is_empty() {
+                return None;
+            }
+            openapi::v3(&some, &none)
+        }
+        _ => return None,
+    };
+    let document = Bytes::from(document.to_string());
+    kept().insert(path, document.clone());
+    Some(answer::bytes(200, "application/json", document))
+}
