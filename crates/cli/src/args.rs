@@ -276,6 +276,10 @@ pub(crate) struct Bench {
     #[arg(long, default_value_t = 1.0, value_name = "SHARE", value_parser = share)]
     pub(crate) scale: f64,
 
+    /// Leave out the sample of the plain path, and with it the ratio.
+    #[arg(long)]
+    pub(crate) no_plain: bool,
+
     /// Run workloads in this process, for profilers, rather than in one of their own each.
     #[arg(long)]
     pub(crate) in_process: bool,

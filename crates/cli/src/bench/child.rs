@@ -4,7 +4,8 @@
 //! and at last its report as JSON.
 
 use super::report::Report;
-use super::workloads::{Scale, Workload};
+use super::workloads::Workload;
+use crate::args::Bench;
 use anyhow::{Context, Result, bail};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -12,12 +13,13 @@ use std::process::{Command, Stdio};
 /// Runs a workload, telling how far it is.
 pub(super) fn run(
     workload: &Workload,
-    scale: Scale,
+    args: &Bench,
     progress: &mut dyn FnMut(f64),
 ) -> Result<Report> {
     let binary = std::env::current_exe().context("this binary cannot be found")?;
     let mut child = Command::new(binary)
-        .args(["bench", "--child", "--scale", &scale.0.to_string()])
+        .args(["bench", "--child", "--scale", &args.scale.to_string()])
+        .args(args.no_plain.then_some("--no-plain"))
         .arg(workload.name)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

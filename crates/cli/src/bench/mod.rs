@@ -72,8 +72,8 @@ fn run_all(selected: &[&Workload], args: &Bench) -> Result<(Vec<Report>, usize)>
         let scale = Scale(args.scale);
         let mut done = |share| progress.done(share);
         let result = match args.in_process {
-            true => run::run(workload, scale, SEED, &mut done),
-            false => child::run(workload, scale, &mut done),
+            true => run::run(workload, scale, SEED, !args.no_plain, &mut done),
+            false => child::run(workload, args, &mut done),
         };
         match result {
             Ok(report) => {
@@ -100,7 +100,8 @@ fn child_main(selected: &[&Workload], args: &Bench) -> Result<Verdict> {
             // If nobody listens any more there is nothing to be done about it.
             let _ = output::print(&format!("{share:.3}\n"));
         };
-        let report = run::run(workload, Scale(args.scale), SEED, &mut told)?;
+        let scale = Scale(args.scale);
+        let report = run::run(workload, scale, SEED, !args.no_plain, &mut told)?;
         output::print(&(serde_json::to_string(&report)? + "\n"))?;
     }
     Ok(Verdict::AllPlaced)
@@ -118,6 +119,9 @@ fn command(args: &Bench) -> String {
     let mut command = "stowplan bench --markdown".to_owned();
     if args.scale != 1.0 {
         command += &format!(" --scale {}", args.scale);
+    }
+    if args.no_plain {
+        command += " --no-plain";
     }
     for name in &args.names {
         command += &match name.contains(['*', '?']) {
