@@ -26,6 +26,13 @@ impl<K: Eq + Hash, V> Lookup<K, V> {
         Self::default()
     }
 
+    /// An empty map with room for so many keys.
+    pub fn with_capacity(keys: usize) -> Self {
+        Self {
+            map: HashMap::with_capacity_and_hasher(keys, BuildHasherDefault::default()),
+        }
+    }
+
     /// The value of `key`.
     pub fn get<Q: Eq + Hash + ?Sized>(&self, key: &Q) -> Option<&V>
     where

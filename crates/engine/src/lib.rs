@@ -29,5 +29,5 @@ mod testing;
 
 pub use snapshot::{
     Attached, Capacities, ChangeLog, Delta, Fact, FreeVolumes, ImageState, NodeInfo, NodeUpdate,
-    Objects, ReadKeys, Snapshot,
+    Objects, ReadKeys, Services, Snapshot,
 };

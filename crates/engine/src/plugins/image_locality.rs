@@ -1,7 +1,7 @@
 //! ImageLocality. Upstream's `pkg/scheduler/framework/plugins/imagelocality`.
 
 use crate::framework::{Cx, MAX_NODE_SCORE, Plugin, Point, Sight};
-use crate::model::{Node, Pod};
+use crate::model::Pod;
 use crate::{ImageState, NodeInfo};
 use stowplan_base::Sym;
 
@@ -14,10 +14,6 @@ const MAX_CONTAINER_THRESHOLD: i64 = 1000 * MIB;
 /// The plugin: prefers nodes that hold the pod's images already, the more so the larger they are.
 #[derive(Clone, Debug, Default)]
 pub struct ImageLocality;
-
-fn holds(node: &Node, image: Sym) -> bool {
-    node.images.iter().any(|held| held.names.contains(&image))
-}
 
 /// The size of an image, less the fewer nodes hold it: otherwise pods would heap up on the one
 /// node that has it.
@@ -60,7 +56,7 @@ impl Plugin for ImageLocality {
     type Score = ();
 
     fn score(&self, cx: Cx<'_>, _state: &(), pod: &Pod, node: &NodeInfo) -> Option<i64> {
-        Some(Self::score_of(cx, pod, |_, image| holds(&node.node, image)))
+        Some(Self::score_of(cx, pod, |_, image| node.holds_image(image)))
     }
 
     fn score_looks_for(&self, _state: &()) -> u64 {
@@ -73,10 +69,9 @@ impl Plugin for ImageLocality {
 
     /// Which of the pod's images the node holds, one bit each.
     fn see_score(&self, _state: &(), pod: &Pod, node: &NodeInfo, seen: &mut Vec<u64>) {
-        let holds_any = !node.node.images.is_empty();
         for images in pod.images.chunks(64) {
             let held = images.iter().enumerate();
-            let held = held.filter(|(_, image)| holds_any && holds(&node.node, **image));
+            let held = held.filter(|(_, image)| node.holds_image(**image));
             seen.push(held.fold(0, |bits, (i, _)| bits | 1 << i));
         }
     }
@@ -90,7 +85,7 @@ impl Plugin for ImageLocality {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::NodeImage;
+    use crate::model::{Node, NodeImage};
     use crate::testing::World;
 
     fn add_node(world: &mut World, name: &str, images: &[(&str, i64)]) {

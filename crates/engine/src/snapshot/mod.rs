@@ -1,5 +1,6 @@
 //! The cluster's present state.
 
+mod bearers;
 mod change_log;
 mod device_classes;
 mod kin;
@@ -8,12 +9,14 @@ mod objects;
 mod pods;
 mod priorities;
 mod read_keys;
+mod services;
 mod storage;
 
 pub use change_log::{ChangeLog, Delta, Fact, NodeUpdate};
 pub use node_info::NodeInfo;
 pub use objects::Objects;
 pub use read_keys::ReadKeys;
+pub use services::Services;
 pub use storage::{Attached, Capacities, FreeVolumes};
 pub(crate) use storage::{AttachedVolume, Uncounted, attachable_volumes, volume_limit};
 
@@ -22,6 +25,7 @@ use crate::model::{
     PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget, PodSelectorOwner,
     ResourceClaim, ResourceNames, ResourceSlice, StorageClass, VolumeAttachment,
 };
+use bearers::Bearers;
 use kin::KinTable;
 use pods::Placed;
 use priorities::Priorities;
@@ -50,6 +54,7 @@ pub struct Snapshot {
     pub resource_names: ResourceNames,
     nodes: Vec<NodeInfo>,
     node_index: Lookup<Sym, usize>,
+    bearers: Bearers,
     /// Pods on nodes that do not exist (yet): they count once their node appears.
     orphans: BTreeMap<Sym, Vec<Arc<Pod>>>,
     /// The pods on nodes, by uid.
@@ -83,7 +88,7 @@ pub struct Snapshot {
     /// VolumeAttachments.
     pub volume_attachments: Objects<VolumeAttachment>,
     /// Services.
-    pub services: Objects<PodSelectorOwner>,
+    pub services: Services,
     /// ReplicationControllers.
     pub replication_controllers: Objects<PodSelectorOwner>,
     /// ReplicaSets.
@@ -117,6 +122,30 @@ impl Snapshot {
     /// Where in [`nodes`](Self::nodes) the node of this name stands.
     pub fn node_position(&self, name: Sym) -> Option<usize> {
         self.node_index.get(&name).copied()
+    }
+
+    /// How many nodes bear the label.
+    pub(crate) fn bearers(&self, key: Sym, value: Sym) -> usize {
+        self.bearers.nodes(key, value)
+    }
+
+    /// Whether a node other than this one, which may have changed or gone meanwhile, bears the same
+    /// value of a label.
+    pub(crate) fn shares_label(&self, node: &Node, key: Sym) -> bool {
+        let Some(value) = node.labels.get(key) else {
+            return false;
+        };
+        let bears = |now: &NodeInfo| now.node.labels.get(key) == Some(value);
+        match self.bearers(key, value) {
+            0 => false,
+            1 => !self.node(node.name).is_some_and(bears),
+            _ => true,
+        }
+    }
+
+    /// How many different values of a label nodes bear.
+    pub(crate) fn label_values(&self, key: Sym) -> usize {
+        self.bearers.values(key)
     }
 
     /// What changed lately.
@@ -217,10 +246,7 @@ impl Snapshot {
                 self.note_attachment(old.as_ref(), Some(&o));
                 old.map(Object::VolumeAttachment)
             }
-            Object::Service(o) => self
-                .services
-                .insert(o.namespace, o.name, o)
-                .map(Object::Service),
+            Object::Service(o) => self.services.insert(o).map(Object::Service),
             Object::ReplicationController(o) => self
                 .replication_controllers
                 .insert(o.namespace, o.name, o)
@@ -344,10 +370,15 @@ impl Snapshot {
             let old = self.nodes[at].set_node(node.clone());
             self.remove_images(&old);
             self.add_images(&node);
+            if old.labels != node.labels {
+                self.bearers.remove(&old.labels);
+                self.bearers.add(&node.labels);
+            }
             self.note_node_update(at, &old);
             return Some(old);
         }
         self.add_images(&node);
+        self.bearers.add(&node.labels);
         self.node_index.insert(node.name, self.nodes.len());
         let mut info = NodeInfo::new(node.clone());
         for pod in self.orphans.remove(&node.name).unwrap_or_default() {
@@ -370,6 +401,7 @@ impl Snapshot {
             self.node_index.insert(moved.node.name, at);
         }
         self.remove_images(&info.node);
+        self.bearers.remove(&info.node.labels);
         self.note_gone_node(at, &info);
         let removed = Delta::NodeRemoved {
             at: at as u32,

@@ -4,6 +4,7 @@ use super::pods::swap;
 use super::storage::Attached;
 use crate::model::{CsiNode, Node, Pod, Resources, UsedPorts};
 use std::sync::Arc;
+use stowplan_base::Sym;
 
 /// How many pods a node has room for from the start, so that placing the first few need not
 /// allocate. Small: there may be a million nodes.
@@ -18,6 +19,8 @@ pub struct NodeInfo {
     pub node: Arc<Node>,
     /// The node's `allocatable`, again: it is read with the sums below.
     allocatable: Resources,
+    /// Bits of the names of its images.
+    image_marks: ImageMarks,
     /// The pods on it, assumed ones included.
     pub pods: Vec<Arc<Pod>>,
     /// Those with an affinity or anti-affinity stanza.
@@ -38,6 +41,32 @@ pub struct NodeInfo {
     pub csi_node: Option<Arc<CsiNode>>,
     /// What is attached to the node, if it is known.
     attached: Option<Arc<Attached>>,
+}
+
+/// One bit of 256 for every image name. Most nodes do not hold the image that is asked for: that
+/// can most often be told without looking at their images.
+#[derive(Clone, Copy, Debug, Default)]
+struct ImageMarks([u64; 4]);
+
+impl ImageMarks {
+    fn of(node: &Node) -> Self {
+        let mut marks = Self::default();
+        for name in node.images.iter().flat_map(|image| &image.names) {
+            let (word, bit) = Self::place(*name);
+            marks.0[word] |= bit;
+        }
+        marks
+    }
+
+    fn may_have(&self, name: Sym) -> bool {
+        let (word, bit) = Self::place(name);
+        self.0[word] & bit != 0
+    }
+
+    fn place(name: Sym) -> (usize, u64) {
+        let place = name.number().wrapping_mul(0x9e37_79b1) >> 24;
+        (place as usize / 64, 1 << (place % 64))
+    }
 }
 
 impl Clone for NodeInfo {
@@ -62,6 +91,7 @@ impl Clone for NodeInfo {
             csi_node,
             attached,
             allocatable,
+            image_marks,
         } = other;
         self.node.clone_from(node);
         self.pods.clone_from(pods);
@@ -76,6 +106,7 @@ impl Clone for NodeInfo {
         self.csi_node.clone_from(csi_node);
         self.attached.clone_from(attached);
         self.allocatable.clone_from(allocatable);
+        self.image_marks = *image_marks;
     }
 }
 
@@ -88,6 +119,7 @@ impl NodeInfo {
             pods_with_required_anti_affinity: Vec::new(),
             requested: Resources::zeros(&node.allocatable),
             allocatable: node.allocatable.clone(),
+            image_marks: ImageMarks::of(&node),
             non_zero_cpu_milli: 0,
             non_zero_memory: 0,
             used_ports: UsedPorts::default(),
@@ -103,9 +135,16 @@ impl NodeInfo {
         &self.allocatable
     }
 
+    /// Whether the node holds an image of this name.
+    pub fn holds_image(&self, name: Sym) -> bool {
+        let images = || self.node.images.iter();
+        self.image_marks.may_have(name) && images().any(|image| image.names.contains(&name))
+    }
+
     /// Replaces the node object; returns what it was.
     pub(super) fn set_node(&mut self, node: Arc<Node>) -> Arc<Node> {
         self.allocatable.clone_from(&node.allocatable);
+        self.image_marks = ImageMarks::of(&node);
         std::mem::replace(&mut self.node, node)
     }
 

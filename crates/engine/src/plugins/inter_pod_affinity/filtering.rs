@@ -178,13 +178,10 @@ impl RequiredTerms {
         holds: bool,
     ) -> Kept {
         match fact {
-            Fact::Node(node) => {
-                self.topologies.observe(node, holds);
-                Kept::Changed
-            }
+            Fact::Node(_) => Kept::Changed,
             Fact::Pod(other, node) => {
                 let kept = self.update_with_pod(cluster, pod, other, node, holds);
-                if kept == Kept::Changed && self.topologies.shares_a_fine_domain(node) {
+                if kept == Kept::Changed && self.topologies.shares_a_fine_domain(cluster, node) {
                     return Kept::Regroup;
                 }
                 kept

@@ -162,10 +162,7 @@ impl PreferredTerms {
         holds: bool,
     ) -> Kept {
         let (other, node) = match fact {
-            Fact::Node(node) => {
-                self.topologies.observe(node, holds);
-                return Kept::Changed;
-            }
+            Fact::Node(_) => return Kept::Changed,
             Fact::Pod(other, node) => (other, node),
         };
         let names = &cluster.names;
@@ -179,7 +176,7 @@ impl PreferredTerms {
             let more = self.add_existing(other, pod, namespace_labels, labels, holds, names);
             kept = kept.max(more);
         }
-        if kept == Kept::Changed && self.topologies.shares_a_fine_domain(node) {
+        if kept == Kept::Changed && self.topologies.shares_a_fine_domain(cluster, node) {
             return Kept::Regroup;
         }
         kept

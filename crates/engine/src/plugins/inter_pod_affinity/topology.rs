@@ -80,8 +80,6 @@ pub(super) struct Topologies(Vec<Topology>);
 struct Topology {
     key: Sym,
     fine: bool,
-    /// How many nodes bear a value; only of fine topologies.
-    bearers: Lookup<Sym, u32>,
 }
 
 impl Topologies {
@@ -92,19 +90,8 @@ impl Topologies {
             if topologies.iter().any(|topology| topology.key == key) {
                 continue;
             }
-            let mut topology = Topology {
-                key,
-                fine: true,
-                bearers: Lookup::new(),
-            };
-            for info in cluster.nodes() {
-                topology.observe(&info.node, true);
-            }
-            topology.fine = topology.bearers.len() * 2 > cluster.nodes().len();
-            if !topology.fine {
-                topology.bearers = Lookup::new();
-            }
-            topologies.push(topology);
+            let fine = cluster.label_values(key) * 2 > cluster.nodes().len();
+            topologies.push(Topology { key, fine });
         }
         Self(topologies)
     }
@@ -119,23 +106,11 @@ impl Topologies {
         self.0.iter().position(|topology| topology.key == key)
     }
 
-    /// A node came or went.
-    pub(super) fn observe(&mut self, node: &Node, comes: bool) {
-        for topology in &mut self.0 {
-            topology.observe(node, comes);
-        }
-    }
-
     /// Whether a change in the node's domain may be seen on other nodes than itself, in a topology
     /// of which only the sums are seen.
-    pub(super) fn shares_a_fine_domain(&self, node: &Node) -> bool {
-        self.0.iter().any(|topology| {
-            topology.fine
-                && node
-                    .labels
-                    .get(topology.key)
-                    .is_some_and(|value| topology.bearers.get(&value).is_some_and(|n| *n > 1))
-        })
+    pub(super) fn shares_a_fine_domain(&self, cluster: &Snapshot, node: &Node) -> bool {
+        let mut fine = self.0.iter().filter(|topology| topology.fine);
+        fine.any(|topology| cluster.shares_label(node, topology.key))
     }
 
     /// What is seen of a node, topology by topology: nothing, its value, or, in fine topologies,
@@ -150,20 +125,6 @@ impl Topologies {
             }
             .pack()
         }));
-    }
-}
-
-impl Topology {
-    fn observe(&mut self, node: &Node, comes: bool) {
-        let Some(value) = node.labels.get(self.key).filter(|_| self.fine) else {
-            return;
-        };
-        let bearers = self.bearers.or_insert_with(value, || 0);
-        *bearers = if comes {
-            *bearers + 1
-        } else {
-            bearers.saturating_sub(1)
-        };
     }
 }
 

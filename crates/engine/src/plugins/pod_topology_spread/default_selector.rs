@@ -11,7 +11,7 @@ use stowplan_base::Sym;
 /// nobody selects it.
 pub(super) fn default_selector(cluster: &Snapshot, pod: &Pod) -> Selector {
     let mut labels = BTreeMap::new();
-    for service in cluster.services.in_namespace(pod.namespace) {
+    for service in cluster.services.selecting(pod.namespace, &pod.labels) {
         if service.selector.matches(&pod.labels, &cluster.names) {
             merge(&mut labels, &service.selector);
         }

@@ -10,6 +10,8 @@ pub(super) type DomainId = u32;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Domains {
     ids: Lookup<Sym, DomainId>,
+    /// The values, by number.
+    values: Vec<Sym>,
     domains: Vec<Domain>,
     /// How many domains have a node that counts.
     counted: usize,
@@ -17,50 +19,52 @@ pub(super) struct Domains {
     tally: Vec<(i64, u32)>,
 }
 
+/// So many values are found sooner by looking at each than by hashing.
+const FEW: usize = 8;
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Domain {
     /// Matching pods.
     pods: i64,
-    /// Nodes that bear the value.
-    bearers: u32,
-    /// Those of them that count.
+    /// Nodes that bear the value and count.
     counted: u32,
 }
 
 impl Domains {
+    /// No domains, and room for so many.
+    pub(super) fn with_capacity(domains: usize) -> Self {
+        Self {
+            ids: Lookup::with_capacity(domains),
+            values: Vec::with_capacity(domains),
+            domains: Vec::with_capacity(domains),
+            ..Self::default()
+        }
+    }
+
     /// The domain of a value.
     pub(super) fn id(&self, value: Sym) -> Option<DomainId> {
+        if self.values.len() <= FEW {
+            let at = self.values.iter().position(|known| *known == value);
+            return at.map(|at| at as DomainId);
+        }
         self.ids.get(&value).copied()
     }
 
     /// The domain of a value, new if need be.
     pub(super) fn intern(&mut self, value: Sym) -> DomainId {
-        let next = self.domains.len() as DomainId;
-        let id = *self.ids.or_insert_with(value, || next);
-        if id == next {
-            self.domains.push(Domain::default());
+        if let Some(id) = self.id(value) {
+            return id;
         }
+        let id = self.domains.len() as DomainId;
+        self.ids.insert(value, id);
+        self.values.push(value);
+        self.domains.push(Domain::default());
         id
-    }
-
-    /// How many values are known.
-    pub(super) fn len(&self) -> usize {
-        self.domains.len()
     }
 
     /// The matching pods of a domain.
     pub(super) fn pods(&self, id: DomainId) -> i64 {
         self.domains[id as usize].pods
-    }
-
-    /// How many nodes bear the value.
-    pub(super) fn bearers(&self, id: DomainId) -> u32 {
-        self.domains[id as usize].bearers
-    }
-
-    /// A node that bears the value came or went.
-    pub(super) fn bear(&mut self, id: DomainId, comes: bool) {
-        step(&mut self.domains[id as usize].bearers, comes);
     }
 
     /// A node that counts came or went. A domain exists while it has one.

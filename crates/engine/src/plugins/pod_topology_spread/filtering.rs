@@ -64,18 +64,18 @@ impl HardConstraints {
     /// The domains, without any pods.
     fn uncounted(cluster: &Snapshot, pod: &Pod, constraints: Vec<Constraint>) -> Self {
         let names = &cluster.names;
-        let hard = |constraint: Constraint| HardConstraint {
-            self_match: constraint.selector.matches(&pod.labels, names),
-            constraint: Arc::new(constraint),
-            domains: Domains::default(),
-            fine: false,
+        let hard = |constraint: Constraint| {
+            let domains = cluster.label_values(constraint.topology_key);
+            HardConstraint {
+                self_match: constraint.selector.matches(&pod.labels, names),
+                constraint: Arc::new(constraint),
+                domains: Domains::with_capacity(domains),
+                fine: domains * 2 > cluster.nodes().len(),
+            }
         };
         let mut state = Self(constraints.into_iter().map(hard).collect());
         for info in cluster.nodes() {
             state.observe_node(pod, &info.node, true, names);
-        }
-        for hard in &mut state.0 {
-            hard.fine = hard.domains.len() * 2 > cluster.nodes().len();
         }
         state
     }
@@ -102,14 +102,14 @@ impl HardConstraints {
         pod: &Pod,
         fact: Fact<'_>,
         holds: bool,
-        names: &Names,
+        cluster: &Snapshot,
     ) -> Kept {
         match fact {
             Fact::Node(node) => {
-                self.observe_node(pod, node, holds, names);
+                self.observe_node(pod, node, holds, &cluster.names);
                 Kept::Changed
             }
-            Fact::Pod(other, node) => self.observe_pod(pod, other, node, holds, names),
+            Fact::Pod(other, node) => self.observe_pod(pod, other, node, holds, cluster),
         }
     }
 
@@ -120,7 +120,6 @@ impl HardConstraints {
                 continue;
             };
             let id = hard.domains.intern(value);
-            hard.domains.bear(id, holds);
             if all_keys && hard.constraint.includes(pod, node, names) {
                 hard.domains.count_node(id, holds);
             }
@@ -133,8 +132,9 @@ impl HardConstraints {
         other: &Pod,
         node: &Node,
         holds: bool,
-        names: &Names,
+        cluster: &Snapshot,
     ) -> Kept {
+        let names = &cluster.names;
         let counts = |hard: &HardConstraint| hard.constraint.counts(other, pod.namespace, names);
         if other.namespace != pod.namespace
             || !self.0.iter().any(counts)
@@ -149,7 +149,12 @@ impl HardConstraints {
                 (true, true) => 1,
                 (true, false) => -1,
             };
-            kept = kept.max(hard.count_pods(pod, node, names, delta));
+            let key = hard.constraint.topology_key;
+            kept = kept.max(match hard.count_pods(pod, node, names, delta) {
+                true if hard.fine && cluster.shares_label(node, key) => Kept::Regroup,
+                true => Kept::Changed,
+                false => Kept::Same,
+            });
         }
         kept
     }
@@ -206,19 +211,17 @@ impl HardConstraint {
         Place::of(node, self.constraint.topology_key, &self.domains, self.fine)
     }
 
-    /// Counts pods on a node that bears all keys in or out, if the node counts.
-    fn count_pods(&mut self, pod: &Pod, node: &Node, names: &Names, pods: i64) -> Kept {
+    /// Counts pods on a node that bears all keys in or out, if the node counts; returns whether it
+    /// does.
+    fn count_pods(&mut self, pod: &Pod, node: &Node, names: &Names, pods: i64) -> bool {
         let Some(value) = node.labels.get(self.constraint.topology_key) else {
-            return Kept::Same;
+            return false;
         };
         if !self.constraint.includes(pod, node, names) {
-            return Kept::Same;
+            return false;
         }
         let id = self.domains.intern(value);
         self.domains.add_pods(id, pods);
-        if self.fine && self.domains.bearers(id) > 1 {
-            return Kept::Regroup;
-        }
-        Kept::Changed
+        true
     }
 }

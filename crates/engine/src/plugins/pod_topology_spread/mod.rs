@@ -191,7 +191,7 @@ impl Plugin for PodTopologySpread {
         fact: Fact<'_>,
         holds: bool,
     ) -> Kept {
-        state.observe(pod, fact, holds, &cx.cluster.names)
+        state.observe(pod, fact, holds, cx.cluster)
     }
 
     fn see_filter(&self, state: &HardConstraints, node: &NodeInfo, seen: &mut Vec<u64>) {

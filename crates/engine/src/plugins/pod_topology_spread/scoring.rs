@@ -32,12 +32,11 @@ enum Counts {
     /// says. Only nodes with pods are here.
     Nodes(Lookup<Sym, i64>),
     /// By the label's value. Only under the system defaults can the label be missing, which counts
-    /// as one more domain.
+    /// as one more domain. Only domains with pods are here.
     Values {
-        ids: Lookup<Sym, u32>,
-        pods: Vec<i64>,
+        pods: Lookup<Sym, i64>,
         /// The domains that hold a feasible node were last marked with `round`.
-        marks: Vec<u32>,
+        marks: Lookup<Sym, u32>,
         round: u32,
     },
 }
@@ -51,9 +50,8 @@ impl SoftConstraint {
             Counts::Nodes(Lookup::new())
         } else {
             Counts::Values {
-                ids: Lookup::new(),
-                pods: Vec::new(),
-                marks: Vec::new(),
+                pods: Lookup::new(),
+                marks: Lookup::new(),
                 round: 0,
             }
         };
@@ -68,35 +66,13 @@ impl SoftConstraint {
     fn count_pods(&mut self, pod: &Pod, node: &Node, delta: i64, names: &Names) {
         match &mut self.counts {
             // The inclusion policies do not matter here: upstream counts these while scoring.
-            Counts::Nodes(counts) => {
-                let count = counts.or_insert_with(node.name, || 0);
-                *count += delta;
-                if *count == 0 {
-                    counts.remove(&node.name);
-                }
-            }
-            Counts::Values { ids, pods, .. } => {
+            Counts::Nodes(counts) => add(counts, node.name, delta),
+            Counts::Values { pods, .. } => {
                 if self.constraint.includes(pod, node, names) {
                     let value = node.labels.get(self.constraint.topology_key);
-                    let id = ids.get(&value.unwrap_or(Sym::EMPTY));
-                    pods[*id.expect("a node's domain is known") as usize] += delta;
+                    add(pods, value.unwrap_or(Sym::EMPTY), delta);
                 }
             }
-        }
-    }
-
-    /// Makes sure that the node's domain is known.
-    fn know(&mut self, node: &Node) {
-        if let Counts::Values {
-            ids, pods, marks, ..
-        } = &mut self.counts
-        {
-            let value = node.labels.get(self.constraint.topology_key);
-            ids.or_insert_with(value.unwrap_or(Sym::EMPTY), || {
-                pods.push(0);
-                marks.push(0);
-                pods.len() as u32 - 1
-            });
         }
     }
 
@@ -106,10 +82,7 @@ impl SoftConstraint {
         let tag = if value.is_some() { 1 } else { 2 };
         let what = match &self.counts {
             Counts::Nodes(counts) => counts.get(&node.name).copied().unwrap_or(0) as u64,
-            Counts::Values { ids, .. } => {
-                let id = ids.get(&value.unwrap_or(Sym::EMPTY));
-                id.map_or(u64::from(u32::MAX), |id| u64::from(*id))
-            }
+            Counts::Values { .. } => u64::from(value.unwrap_or(Sym::EMPTY).number()),
         };
         what << 2 | tag
     }
@@ -122,9 +95,23 @@ impl SoftConstraint {
         let what = seen >> 2;
         Some(match &self.counts {
             Counts::Nodes(_) => what as i64,
-            Counts::Values { pods, .. } => pods.get(what as usize).copied().unwrap_or(0),
+            Counts::Values { pods, .. } => pods.get(&domain(seen)).copied().unwrap_or(0),
         })
     }
+}
+
+/// Adds to a count, which is kept only while it is not 0.
+fn add(counts: &mut Lookup<Sym, i64>, key: Sym, delta: i64) {
+    let count = counts.or_insert_with(key, || 0);
+    *count += delta;
+    if *count == 0 {
+        counts.remove(&key);
+    }
+}
+
+/// The domain of nodes that look like this, if domains are values of a label.
+fn domain(seen: u64) -> Sym {
+    Sym::from_number((seen >> 2) as u32)
 }
 
 impl SoftConstraints {
@@ -136,7 +123,7 @@ impl SoftConstraints {
         require_all_keys: bool,
     ) -> Self {
         let names = &cluster.names;
-        let mut state = Self::uncounted(cluster, constraints, require_all_keys);
+        let mut state = Self::uncounted(constraints, require_all_keys);
         for info in cluster.nodes() {
             if state.ignores(&info.node) {
                 continue;
@@ -159,7 +146,7 @@ impl SoftConstraints {
         require_all_keys: bool,
     ) -> Self {
         let names = &cluster.names;
-        let mut state = Self::uncounted(cluster, constraints, require_all_keys);
+        let mut state = Self::uncounted(constraints, require_all_keys);
         for i in 0..state.constraints.len() {
             let constraint = state.constraints[i].constraint.clone();
             cluster.kin().selected(&constraint.selector, |kin| {
@@ -176,16 +163,12 @@ impl SoftConstraints {
         state
     }
 
-    /// The domains, without any pods.
-    fn uncounted(cluster: &Snapshot, constraints: Vec<Constraint>, require_all_keys: bool) -> Self {
-        let mut state = Self {
+    /// The constraints, without any pods.
+    fn uncounted(constraints: Vec<Constraint>, require_all_keys: bool) -> Self {
+        Self {
             constraints: constraints.into_iter().map(SoftConstraint::new).collect(),
             require_all_keys,
-        };
-        for info in cluster.nodes() {
-            state.know(&info.node);
         }
-        state
     }
 
     /// The marks of labels of which a pod must bear one to count.
@@ -205,12 +188,6 @@ impl SoftConstraints {
         self.require_all_keys && !has_all_keys(&node.labels, constraints)
     }
 
-    fn know(&mut self, node: &Node) {
-        for soft in &mut self.constraints {
-            soft.know(node);
-        }
-    }
-
     /// Keeps the counts as [`count`](Self::count) would make them.
     pub(super) fn observe(
         &mut self,
@@ -220,10 +197,7 @@ impl SoftConstraints {
         names: &Names,
     ) -> Kept {
         let (other, node) = match fact {
-            Fact::Node(node) => {
-                self.know(node);
-                return Kept::Changed;
-            }
+            Fact::Node(_) => return Kept::Changed,
             Fact::Pod(other, node) => (other, node),
         };
         let counts = |soft: &SoftConstraint| soft.constraint.counts(other, pod.namespace, names);
@@ -272,18 +246,20 @@ impl SoftConstraints {
                 match &mut soft.counts {
                     Counts::Nodes(_) => *domains += nodes,
                     Counts::Values { marks, round, .. } => {
-                        if let Some(mark) = marks.get_mut((seen >> 2) as usize)
-                            && *mark != *round
-                        {
-                            *mark = *round;
-                            *domains += 1;
-                        }
+                        let before = marks.insert(domain(*seen), *round);
+                        *domains += usize::from(before != Some(*round));
                     }
                 }
             }
         }
         for (soft, domains) in self.constraints.iter_mut().zip(domains) {
             soft.weight = ln((*domains + 2) as f64);
+            if let Counts::Values { marks, .. } = &mut soft.counts
+                && marks.len() > 2 * *domains + 64
+            {
+                // Most of these domains are gone, or have no feasible nodes any more.
+                *marks = Lookup::new();
+            }
         }
     }
 
