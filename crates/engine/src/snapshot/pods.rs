@@ -164,13 +164,14 @@ impl Snapshot {
     }
 }
 
-/// Puts `new` in the place of `old`, if it is there.
+/// Puts `new` in the place of `old`, if it is there. Most often it came lately: the last are looked
+/// at first.
 pub(super) fn swap<'a>(
-    pods: impl IntoIterator<Item = &'a mut Arc<Pod>>,
+    pods: impl IntoIterator<Item = &'a mut Arc<Pod>, IntoIter: DoubleEndedIterator>,
     old: &Arc<Pod>,
     new: &Arc<Pod>,
 ) {
-    if let Some(pod) = pods.into_iter().find(|pod| Arc::ptr_eq(pod, old)) {
+    if let Some(pod) = pods.into_iter().rfind(|pod| Arc::ptr_eq(pod, old)) {
         *pod = new.clone();
     }
 }
