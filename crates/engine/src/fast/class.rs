@@ -72,7 +72,13 @@ impl Scratch {
 
     /// Puts many marks in order: nodes lie in memory in the order of their positions.
     fn sort_marks(&mut self) {
-        if self.dirty.len() > 64 {
+        if self.dirty.len() * 16 > self.marks.len() {
+            // Of many, all are looked through in less time than they are sorted.
+            self.dirty.clear();
+            let marks = self.marks.iter().enumerate().rev();
+            let marked = marks.filter(|(_, mark)| **mark != Mark::Nothing);
+            self.dirty.extend(marked.map(|(at, _)| at as u32));
+        } else if self.dirty.len() > 64 {
             self.dirty.sort_unstable_by(|a, b| b.cmp(a));
         }
     }
