@@ -24,6 +24,8 @@ pub(super) struct Drive {
     now: Time,
     next_tick: Time,
     rng: Rng,
+    /// What the engine asks for; its room is used over and over.
+    effects: Vec<Effect>,
     /// Attempts to schedule pods in the background.
     pub(super) background_attempts: usize,
     /// How many pods in the background were bound.
@@ -45,6 +47,7 @@ impl Drive {
             now,
             next_tick: now + TICK,
             rng: Rng::new(seed),
+            effects: Vec::new(),
             background_attempts: 0,
             background_bound: 0,
             evicted: 0,
@@ -83,9 +86,10 @@ impl Drive {
         }
         let (tried, cost) = cost(|| {
             let pod = self.scheduler.schedule_one(self.now, &mut self.rng)?;
-            Some((pod, self.scheduler.take_effects()))
+            self.scheduler.swap_effects(&mut self.effects);
+            Some(pod)
         });
-        let Some((pod, effects)) = tried else {
+        let Some(pod) = tried else {
             self.meter.charge(Owner::Anyone, cost);
             return false;
         };
@@ -93,9 +97,11 @@ impl Drive {
         let owner = self.meter.owner(pod.name);
         self.meter.charge(owner, cost);
         self.background_attempts += usize::from(owner == Owner::Background);
-        for effect in effects {
+        let mut effects = std::mem::take(&mut self.effects);
+        for effect in effects.drain(..) {
             self.carry_out(owner, effect);
         }
+        self.effects = effects;
         true
     }
 

@@ -378,6 +378,7 @@ impl Class {
         };
         self.layout = Layout::new(profile, &self.cycle, &self.example, first);
         self.look_at_all(profile, cx, scratch);
+        self.groups.is_settled = true;
     }
 
     /// Looks at all nodes, rule by rule.

@@ -1,7 +1,8 @@
 //! Nodes that look alike to a class of pods.
 
 use crate::framework::PluginStatus;
-use stowplan_base::Lookup;
+use std::hash::{Hash, Hasher};
+use stowplan_base::{Lookup, WordHasher};
 
 /// A group of nodes as a number.
 pub(super) type GroupId = u32;
@@ -69,6 +70,10 @@ pub(super) struct Group {
     pub(super) members: u32,
     /// The verdict on all of them, as last evaluated.
     pub(super) verdict: VerdictId,
+    /// The hash of the key.
+    hash: u64,
+    /// The next group with a key of the same hash.
+    next: Option<GroupId>,
 }
 
 impl Group {
@@ -88,10 +93,13 @@ impl Group {
 /// The groups of a class, and the verdicts that occur in it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Groups {
-    ids: Lookup<Box<[u64]>, GroupId>,
+    /// The first group of each hash.
+    by_hash: Lookup<u64, GroupId>,
     pub(super) list: Vec<Group>,
     /// What the scores of each group's nodes have in common, or [`NEVER`].
     pub(super) bonus: Vec<i32>,
+    /// All nodes are in their groups: places are used again from now on.
+    pub(super) is_settled: bool,
     /// The group that was found last: nodes in a row often look alike.
     last: GroupId,
     verdicts: Vec<Verdict>,
@@ -100,7 +108,8 @@ pub(super) struct Groups {
 impl Groups {
     /// Forgets all groups; verdicts stay.
     pub(super) fn clear(&mut self) {
-        self.ids = Lookup::new();
+        self.by_hash = Lookup::new();
+        self.is_settled = false;
         self.list.clear();
         self.bonus.clear();
         self.last = 0;
@@ -112,23 +121,77 @@ impl Groups {
         if self.list.get(self.last as usize).is_some_and(is_last) {
             return self.last;
         }
-        self.last = match self.ids.get(key) {
-            Some(id) => *id,
-            None => self.add(key),
-        };
+        let hash = hash(key);
+        let mut found = self.by_hash.get(&hash).copied();
+        while let Some(id) = found {
+            let group = &self.list[id as usize];
+            if *group.key == *key {
+                break;
+            }
+            found = group.next;
+        }
+        self.last = found.unwrap_or_else(|| self.add(key, hash));
         self.last
     }
 
-    fn add(&mut self, key: &[u64]) -> GroupId {
-        let id = self.list.len() as GroupId;
-        self.ids.insert(key.into(), id);
-        self.list.push(Group {
-            key: key.into(),
-            members: 0,
-            verdict: FITS,
-        });
-        self.bonus.push(NEVER);
+    /// Adds a group without members.
+    fn add(&mut self, key: &[u64], hash: u64) -> GroupId {
+        let id = match self.vacant(key.len()) {
+            Some(id) => {
+                self.unlink(id);
+                self.list[id as usize].key.copy_from_slice(key);
+                id
+            }
+            None => {
+                self.list.push(Group {
+                    key: key.into(),
+                    members: 0,
+                    verdict: FITS,
+                    hash,
+                    next: None,
+                });
+                self.bonus.push(NEVER);
+                self.list.len() as GroupId - 1
+            }
+        };
+        let group = &mut self.list[id as usize];
+        group.verdict = FITS;
+        group.hash = hash;
+        group.next = self.by_hash.insert(hash, id);
+        self.bonus[id as usize] = NEVER;
         id
+    }
+
+    /// A group that lost all its nodes and whose place can be had: what comes and goes needs no
+    /// more room than there is.
+    fn vacant(&self, key_len: usize) -> Option<GroupId> {
+        if !self.is_settled {
+            return None;
+        }
+        let is_vacant = |group: &Group| group.members == 0 && group.key.len() == key_len;
+        let at = self.list.iter().position(is_vacant)?;
+        Some(at as GroupId)
+    }
+
+    /// Takes a group out of the chain of its hash.
+    fn unlink(&mut self, id: GroupId) {
+        let Group { hash, next, .. } = self.list[id as usize];
+        if self.by_hash.get(&hash) == Some(&id) {
+            match next {
+                Some(next) => self.by_hash.insert(hash, next),
+                None => self.by_hash.remove(&hash),
+            };
+            return;
+        }
+        let mut at = self.by_hash.get(&hash).copied();
+        while let Some(i) = at {
+            let group = &mut self.list[i as usize];
+            if group.next == Some(id) {
+                group.next = next;
+                return;
+            }
+            at = group.next;
+        }
     }
 
     /// The number of a verdict, new if need be.
@@ -164,5 +227,47 @@ impl Groups {
     pub(super) fn is_sparse(&self) -> bool {
         self.list.len() > 256
             && self.list.iter().filter(|group| group.members > 0).count() * 4 < self.list.len()
+    }
+}
+
+fn hash(key: &[u64]) -> u64 {
+    let mut hasher = WordHasher::default();
+    for word in key {
+        word.hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+    use stowplan_base::Rng;
+
+    #[test]
+    fn a_key_has_one_group_and_places_are_used_again() {
+        let (mut groups, mut rng) = (Groups::default(), Rng::new(3));
+        groups.is_settled = true;
+        let mut members: BTreeMap<Vec<u64>, GroupId> = BTreeMap::new();
+        for step in 0..20_000 {
+            if members.len() > 40 || !members.is_empty() && rng.below(3) == 0 {
+                // All nodes of some group go elsewhere.
+                let at = rng.below(members.len());
+                let key = members.keys().nth(at).cloned().unwrap_or_default();
+                let id = members.remove(&key).unwrap_or_default();
+                groups.list[id as usize].members = 0;
+                continue;
+            }
+            let mut key = vec![Tag::Open.pack(), rng.below(500) as u64];
+            key.truncate(1 + rng.below(2));
+            let id = groups.intern(&key);
+            assert_eq!(*groups.list[id as usize].key, *key, "step {step}");
+            let is_new = members.insert(key, id).is_none_or(|before| before == id);
+            assert!(is_new, "step {step}");
+            groups.list[id as usize].members = 1;
+            let used: std::collections::BTreeSet<_> = members.values().collect();
+            assert_eq!(used.len(), members.len(), "step {step}");
+        }
+        assert!(groups.list.len() <= 128, "{}", groups.list.len());
     }
 }

@@ -46,7 +46,7 @@ impl Plugin for VolumeRestrictions {
             return PreFilter::Skip;
         }
         PreFilter::Ready(ReadWriteOncePodState {
-            claims: Some(claims),
+            claims: Some(claims.into()),
             conflicts,
         })
     }
@@ -130,7 +130,7 @@ impl Plugin for VolumeRestrictions {
 
 /// The pod's claims with the access mode ReadWriteOncePod. Claims of generic ephemeral volumes are
 /// not looked at.
-fn read_write_once_pod_claims(cx: Cx<'_>, pod: &Pod) -> Result<Arc<[Sym]>, Status> {
+fn read_write_once_pod_claims(cx: Cx<'_>, pod: &Pod) -> Result<Vec<Sym>, Status> {
     let mut exclusive = Vec::new();
     for name in pod.volumes.iter().filter_map(|v| v.named_claim()) {
         let claim = cx.cluster.claims.get(pod.namespace, name).ok_or_else(|| {
@@ -142,7 +142,7 @@ fn read_write_once_pod_claims(cx: Cx<'_>, pod: &Pod) -> Result<Arc<[Sym]>, Statu
             exclusive.push(name);
         }
     }
-    Ok(exclusive.into())
+    Ok(exclusive)
 }
 
 fn disks_conflict(pod: &Pod, other: &Pod) -> bool {

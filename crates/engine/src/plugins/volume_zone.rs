@@ -21,7 +21,10 @@ const TOPOLOGY_LABELS: [Sym; 4] = [sym::ZONE_BETA, sym::REGION_BETA, sym::ZONE, 
 pub struct VolumeZone;
 
 /// The topology labels of all bound volumes of a pod, each with its set of allowed values.
-type PodTopologies = Arc<[(Sym, Box<[Sym]>)]>;
+type PodTopologies = Arc<[Topology]>;
+
+/// A label and the values that will do.
+type Topology = (Sym, Box<[Sym]>);
 
 impl Plugin for VolumeZone {
     const NAME: &'static str = "VolumeZone";
@@ -33,12 +36,12 @@ impl Plugin for VolumeZone {
         match pod_topologies(cx.cluster, pod) {
             Err(status) => PreFilter::Rejected(status),
             Ok(topologies) if topologies.is_empty() => PreFilter::Skip,
-            Ok(topologies) => PreFilter::Ready(topologies),
+            Ok(topologies) => PreFilter::Ready(topologies.into()),
         }
     }
 
     fn filter_unprepared(&self, cx: Cx<'_>, pod: &Pod) -> Result<Self::Filter, Status> {
-        pod_topologies(cx.cluster, pod)
+        pod_topologies(cx.cluster, pod).map(Arc::from)
     }
 
     fn filter(&self, _cx: Cx<'_>, state: &Self::Filter, _pod: &Pod, node: &NodeInfo) -> Fit {
@@ -109,7 +112,7 @@ fn node_value(labels: &Labels, key: Sym) -> Option<Sym> {
 }
 
 /// Upstream's `getPVbyPod`. Claims of generic ephemeral volumes are not looked at.
-fn pod_topologies(cluster: &Snapshot, pod: &Pod) -> Result<PodTopologies, Status> {
+fn pod_topologies(cluster: &Snapshot, pod: &Pod) -> Result<Vec<Topology>, Status> {
     let unresolvable = |text: String| Status::made(Code::UnschedulableAndUnresolvable, text);
     let mut topologies = Vec::new();
     for name in pod.volumes.iter().filter_map(|v| v.named_claim()) {
@@ -133,7 +136,7 @@ fn pod_topologies(cluster: &Snapshot, pod: &Pod) -> Result<PodTopologies, Status
             })?;
         topologies.extend_from_slice(&volume.topology);
     }
-    Ok(topologies.into())
+    Ok(topologies)
 }
 
 /// A claim may be unbound only if its class waits for the pod.
