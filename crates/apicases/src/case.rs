@@ -1,5 +1,6 @@
 //! Reading cases.
 
+use crate::ordered::Json;
 use anyhow::{Context, Result};
 use serde_json::{Map, Value};
 use std::io::Read;
@@ -12,9 +13,18 @@ pub(crate) struct Case {
     /// Changes something that all cases share.
     pub(crate) exclusive: bool,
     /// Requests that only have to succeed.
-    pub(crate) setup: Vec<Map<String, Value>>,
+    pub(crate) setup: Vec<Step>,
     /// Requests whose answers are compared.
-    pub(crate) steps: Vec<Map<String, Value>>,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// One request.
+#[derive(Default)]
+pub(crate) struct Step {
+    /// All there is.
+    pub(crate) fields: Map<String, Value>,
+    /// The body in the order in which it was written.
+    pub(crate) body: Option<Json>,
 }
 
 /// The cases of a file.
@@ -35,9 +45,19 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Case>> {
 
 fn parse(line: &str) -> Result<Case> {
     let json: Value = serde_json::from_str(line)?;
-    let steps = |key: &str| -> Result<Vec<Map<String, Value>>> {
+    let ordered: Json = serde_json::from_str(line)?;
+    let steps = |key: &str| -> Result<Vec<Step>> {
         let list = json[key].as_array().into_iter().flatten();
-        list.map(|step| step.as_object().cloned().context("a step is no object"))
+        let bodies = match ordered.get(key) {
+            Some(Json::Array(steps)) => steps.as_slice(),
+            _ => &[],
+        };
+        list.zip(bodies)
+            .map(|(step, ordered)| {
+                let fields = step.as_object().cloned().context("a step is no object")?;
+                let body = ordered.get("body").cloned();
+                Ok(Step { fields, body })
+            })
             .collect()
     };
     let text = |key: &str| json[key].as_str().unwrap_or_default().to_owned();

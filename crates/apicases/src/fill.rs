@@ -1,5 +1,6 @@
 //! Placeholders: `{{ns}}`, `{{id}}`, `{{step3.metadata.uid}}`, and bodies made from earlier answers.
 
+use crate::ordered::Json;
 use regex::Regex;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -50,6 +51,25 @@ pub(crate) fn fill(value: &Value, known: &Known) -> Value {
                 Value::Object(filled.collect())
             }
         },
+        other => other.clone(),
+    }
+}
+
+/// Fills a body, which keeps its order unless it is made from an earlier answer.
+pub(crate) fn fill_body(value: &Json, known: &Known) -> Json {
+    match value {
+        Json::String(text) => Json::from(&fill(&Value::String(text.clone()), known)),
+        Json::Array(list) => Json::Array(list.iter().map(|v| fill_body(v, known)).collect()),
+        Json::Object(_) if value.get("$from").is_some() => {
+            let plain: Value = serde_json::from_str(&value.to_text()).unwrap_or_default();
+            Json::from(&fill(&plain, known))
+        }
+        Json::Object(fields) => {
+            let filled = fields
+                .iter()
+                .map(|(k, v)| (fill_text(k, known), fill_body(v, known)));
+            Json::Object(filled.collect())
+        }
         other => other.clone(),
     }
 }

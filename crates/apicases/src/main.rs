@@ -9,6 +9,7 @@ mod case;
 mod compare;
 mod fill;
 mod normalise;
+mod ordered;
 mod run;
 
 use anyhow::{Context, Result};

@@ -1,9 +1,10 @@
 //! Running one case.
 
-use crate::case::Case;
+use crate::case::{Case, Step};
 use crate::compare::differences;
-use crate::fill::{self, Known, fill, lookup};
+use crate::fill::{self, Known, fill, fill_body, lookup};
 use crate::normalise::Normaliser;
+use crate::ordered::Json;
 use axum::body::Body;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use http_body_util::BodyExt;
@@ -125,7 +126,7 @@ pub(crate) async fn case(server: &Server, case: Case) -> Outcome {
         for (i, step) in case.steps.iter().enumerate() {
             let lines = conversation.step(i, step).await;
             if !lines.is_empty() {
-                outcome.differences.push((title(i, step), lines));
+                outcome.differences.push((title(i, &step.fields), lines));
             }
         }
     }
@@ -150,11 +151,11 @@ fn now_s() -> i64 {
 }
 
 impl Conversation<'_> {
-    async fn set_up(&mut self, i: usize, step: &Map<String, Value>) -> Result<(), String> {
+    async fn set_up(&mut self, i: usize, step: &Step) -> Result<(), String> {
         let (filled, reply) = self.until(step).await;
         let number = i + 1;
         let short: String = reply.raw.chars().take(300).collect();
-        match step.get("until") {
+        match step.fields.get("until") {
             None if !(200..300).contains(&reply.code) && reply.code != 409 => {
                 return Err(format!("set-up step {number}: {} {short}", reply.code));
             }
@@ -172,7 +173,7 @@ impl Conversation<'_> {
         Ok(())
     }
 
-    async fn step(&mut self, i: usize, step: &Map<String, Value>) -> Vec<String> {
+    async fn step(&mut self, i: usize, step: &Step) -> Vec<String> {
         let (filled, reply) = self.until(step).await;
         let stem = filled
             .get("body")
@@ -185,25 +186,30 @@ impl Conversation<'_> {
         self.remember(&filled, &reply);
         let got = self.answer(&reply);
         self.known.insert(format!("step{}", i + 1), reply.value);
-        let want = step.get("expect").cloned().unwrap_or_default();
+        let want = step.fields.get("expect").cloned().unwrap_or_default();
         let mut lines = differences(&want, &got);
         lines.truncate(12);
         lines
     }
 
     /// Sends a step, again and again if it says until when.
-    async fn until(&self, step: &Map<String, Value>) -> (Map<String, Value>, Reply) {
+    async fn until(&self, step: &Step) -> (Map<String, Value>, Reply) {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let (filled, reply) = self.send(step).await;
-            if reached(step.get("until"), &reply) || Instant::now() > deadline {
+            if reached(step.fields.get("until"), &reply) || Instant::now() > deadline {
                 return (filled, reply);
             }
             tokio::time::sleep(PAUSE).await;
         }
     }
 
-    async fn send(&self, step: &Map<String, Value>) -> (Map<String, Value>, Reply) {
+    async fn send(&self, step: &Step) -> (Map<String, Value>, Reply) {
+        let body = step
+            .body
+            .as_ref()
+            .map(|body| fill_body(body, &self.known).to_text());
+        let step = &step.fields;
         let path = step.get("path").map(fill::as_text).unwrap_or_default();
         let path = fill::fill_path(&path, &self.known);
         let rest: Map<String, Value> = step
@@ -215,7 +221,7 @@ impl Conversation<'_> {
             unreachable!("filling keeps an object an object");
         };
         step.insert("path".to_owned(), path.into());
-        let reply = match request(&step) {
+        let reply = match request(&step, body) {
             Ok(request) => receive(&step, self.server.api.call(request).await).await,
             Err(error) => Reply {
                 code: 0,
@@ -285,7 +291,7 @@ impl Conversation<'_> {
             done.push(path);
             let step =
                 json!({"method": "DELETE", "path": path, "query": {"gracePeriodSeconds": "0"}});
-            let reply = self.send(step.as_object().expect("an object")).await.1;
+            let reply = self.send(&plain(&step)).await.1;
             let held = reply.code == 200 && reply.raw.contains("\"finalizers\"");
             if held && !path.contains("/namespaces/") {
                 let step = json!({
@@ -293,9 +299,17 @@ impl Conversation<'_> {
                     "headers": {"Content-Type": "application/merge-patch+json"},
                     "body": {"metadata": {"finalizers": null}}
                 });
-                self.send(step.as_object().expect("an object")).await;
+                self.send(&plain(&step)).await;
             }
         }
+    }
+}
+
+/// A step of the runner's own.
+fn plain(step: &Value) -> Step {
+    Step {
+        fields: step.as_object().cloned().unwrap_or_default(),
+        body: step.get("body").map(Json::from),
     }
 }
 
@@ -311,7 +325,7 @@ fn reached(until: Option<&Value>, reply: &Reply) -> bool {
     u64::from(reply.code) == code && value
 }
 
-fn request(step: &Map<String, Value>) -> anyhow::Result<http::Request<Body>> {
+fn request(step: &Map<String, Value>, body: Option<String>) -> anyhow::Result<http::Request<Body>> {
     let text = |key: &str| step.get(key).map(fill::as_text);
     let mut target = escape(
         &text("path").unwrap_or_default(),
@@ -330,7 +344,7 @@ fn request(step: &Map<String, Value>) -> anyhow::Result<http::Request<Body>> {
             separator = '&';
         }
     }
-    let body = text("rawBody").or_else(|| step.get("body").map(Value::to_string));
+    let body = text("rawBody").or(body);
     let mut headers = HeaderMap::new();
     headers.insert(
         http::header::USER_AGENT,

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use stowplan_kinds::table;
 use stowplan_machinery::go::quote;
-use stowplan_machinery::{Edit, Status};
+use stowplan_machinery::{Edit, Status, View, meta};
 use stowplan_schema::protobuf::{self, Envelope};
 use stowplan_schema::{DecodeError, Decoded, TypeMeta};
 
@@ -89,6 +89,27 @@ pub(crate) fn object(
     Ok(finished(resource, object))
 }
 
+/// Reads an object of the kind. An empty `managedFields` is no value in canonical form, but it asks
+/// for something, so it is kept.
+pub(crate) fn decode(resource: &Resource, json: &[u8]) -> Result<Decoded, DecodeError> {
+    let mut decoded = resource.decode(json)?;
+    const FIELD: &[u8] = b"\"managedFields\"";
+    if !decoded.object.at("metadata").has("managedFields")
+        && json.windows(FIELD.len()).any(|window| window == FIELD)
+    {
+        let raw: Value = serde_json::from_slice(json).unwrap_or_default();
+        let asked = raw.at("metadata").at("managedFields");
+        if asked.is_array() {
+            let asked = asked.clone();
+            decoded
+                .object
+                .at_mut("metadata")
+                .set("managedFields", asked);
+        }
+    }
+    Ok(decoded)
+}
+
 /// Puts the kind in and what the kind defaults.
 pub(crate) fn finished(resource: &Resource, mut object: Value) -> Value {
     object.set("apiVersion", resource.api_version());
@@ -98,43 +119,45 @@ pub(crate) fn finished(resource: &Resource, mut object: Value) -> Value {
 }
 
 /// What is wrong with the kind that an object says it is.
-fn check_kind(resource: &Resource, group: &str, version: &str, kind: &str) -> Result<(), String> {
-    // There is no other version of scales.
-    let unknown = kind == "Scale" && version != resource.version();
-    if kind == resource.kind() && group == resource.group() && !unknown {
+pub(crate) fn check_kind(
+    resource: &Resource,
+    group: &str,
+    version: &str,
+    kind: &str,
+) -> Result<(), String> {
+    let same = kind == resource.kind() && group == resource.group();
+    if same && (version == resource.version() || is_older(resource, version)) {
         return Ok(());
     }
     match table::by_kind(group, version, kind) {
-        Some(other) => Err(format!(
+        // Another version is told apart later, in other words.
+        Some(_) if same => Ok(()),
+        Some(_) => Err(format!(
             "converting ({version}.{kind}) to ({}): unknown conversion",
-            go_type_of(resource, other.group, other.kind)
+            resource.go_type()
         )),
-        None => {
-            let version = stowplan_machinery::meta::api_version(group, version);
-            let scheme = match resource.kind() {
-                "Scale" => "pkg/runtime/scheme.go:111",
-                _ => "pkg/api/legacyscheme/scheme.go:30",
-            };
-            Err(format!(
-                "no kind {} is registered for version {} in scheme {}",
-                quote(kind),
-                quote(&version),
-                quote(scheme)
-            ))
-        }
+        None => Err(not_registered(&meta::api_version(group, version), kind)),
     }
 }
 
-fn go_type_of(resource: &Resource, _group: &str, _kind: &str) -> String {
-    resource.go_type()
+/// What upstream says of a kind that nobody knows.
+fn not_registered(api_version: &str, kind: &str) -> String {
+    format!(
+        "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",
+        quote(kind),
+        quote(api_version)
+    )
+}
+
+/// Evictions may still be written as they were before.
+fn is_older(resource: &Resource, version: &str) -> bool {
+    resource.kind() == "Eviction" && version == "v1beta1"
 }
 
 fn check_version(resource: &Resource, group: &str, version: &str) -> Result<(), Status> {
-    let given = stowplan_machinery::meta::api_version(group, version);
+    let given = meta::api_version(group, version);
     let wanted = resource.api_version();
-    // Evictions may still be written as they were before.
-    let older = resource.kind() == "Eviction" && given == "policy/v1beta1";
-    match older || given == wanted {
+    match is_older(resource, version) || given == wanted {
         true => Ok(()),
         false => Err(Status::bad_request(format!(
             "the API version in the data ({given}) does not match the expected API version ({wanted})"
@@ -190,7 +213,7 @@ impl Opened<'_> {
 
     fn decode(&self, resource: &Resource) -> Result<Decoded, DecodeError> {
         match self {
-            Self::Json(json) => resource.decode(json),
+            Self::Json(json) => decode(resource, json),
             Self::Protobuf(envelope) => Ok(Decoded {
                 object: resource.decode_protobuf(envelope.raw)?,
                 problems: Vec::new(),
@@ -222,11 +245,7 @@ pub(crate) fn delete_options(request: &Request) -> Result<Value, Status> {
     let body = open(&request.body, encoding(request)?).map_err(bad)?;
     let TypeMeta { api_version, kind } = body.meta().map_err(|e| bad(e.to_string()))?;
     if !matches!(kind.as_str(), "" | "DeleteOptions") {
-        return Err(bad(format!(
-            "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",
-            quote(&kind),
-            quote(&api_version)
-        )));
+        return Err(bad(not_registered(&api_version, &kind)));
     }
     let ty = stowplan_schema::type_of("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions");
     let ty = ty.unwrap_or(&stowplan_schema::DEDUCED);

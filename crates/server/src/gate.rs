@@ -68,3 +68,28 @@ fn attributes(request: &Request) -> Attributes<'_> {
         },
     }
 }
+
+/// Whether the one who asks for a change may also create: what is not there comes to be. Upstream:
+/// `withAuthorization`.
+pub(crate) fn may_create(
+    api: &Api,
+    request: &Request,
+    target: &crate::request::Target,
+) -> Result<(), Status> {
+    let attributes = Attributes {
+        user: &request.user,
+        verb: "create",
+        target: Target::Resource {
+            group: target.resource.group(),
+            resource: target.resource.plural(),
+            subresource: &target.subresource,
+            namespace: &target.namespace,
+            name: &target.name,
+        },
+    };
+    let decision = authorize(&attributes, &Cluster(api));
+    match decision.allowed {
+        true => Ok(()),
+        false => Err(attributes.forbidden(&decision.reason)),
+    }
+}

@@ -125,6 +125,14 @@ impl Resource {
         self.group() == "events.k8s.io"
     }
 
+    /// The kind that refusals name: that of the form in which objects are kept.
+    pub(crate) fn internal_kind(&self) -> GroupKind {
+        match self.converts() {
+            true => GroupKind::new("", self.kind()),
+            false => self.group_kind(),
+        }
+    }
+
     /// A stored object as clients of this resource see it.
     pub(crate) fn view(&self, object: Arc<Value>) -> Arc<Value> {
         match self.converts() {

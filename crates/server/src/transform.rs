@@ -6,7 +6,7 @@ use crate::negotiate::{Convert, Output};
 use crate::request::{Request, Target};
 use crate::table::{self, Include, Style, table};
 use serde_json::{Value, json};
-use stowplan_machinery::{Status, View};
+use stowplan_machinery::{Edit, Status, View};
 
 /// One object. Upstream: `transformResponseObject`.
 pub(crate) fn object(
@@ -65,6 +65,8 @@ pub(crate) fn list<'a>(
         }
         Convert::Metadata(version, true) => {
             let items: Vec<Value> = objects.map(|object| partial(object, version)).collect();
+            // Upstream makes no list of nothing here.
+            let items = Some(items).filter(|items| !items.is_empty());
             json!({
                 "kind": "PartialObjectMetadataList",
                 "apiVersion": format!("meta.k8s.io/{version}"),
@@ -79,7 +81,7 @@ pub(crate) fn list<'a>(
             )));
         }
         Convert::Nothing => {
-            let items: Vec<&Value> = objects.collect();
+            let items: Vec<Value> = objects.map(|o| without_type(o, target)).collect();
             json!({
                 "kind": format!("{}List", target.resource.kind()),
                 "apiVersion": target.resource.api_version(),
@@ -93,6 +95,16 @@ pub(crate) fn list<'a>(
 
 fn not_acceptable(message: String) -> Status {
     Status::failure(406, "NotAcceptable", message)
+}
+
+/// Items of a list of a built-in kind do not repeat what they are.
+fn without_type(object: &Value, target: &Target) -> Value {
+    let mut object = object.clone();
+    if !target.resource.is_custom() {
+        object.unset("apiVersion");
+        object.unset("kind");
+    }
+    object
 }
 
 /// The object's metadata alone.

@@ -8,9 +8,9 @@ use crate::request::options::ListOptions;
 use crate::request::{Request, Target};
 use crate::select::Selection;
 use crate::{negotiate, transform};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::Arc;
-use stowplan_machinery::{Edit, Status, meta};
+use stowplan_machinery::{Status, meta};
 
 /// Upstream: `endpoints/handlers/delete.go`, `DeleteCollection`.
 pub(crate) async fn delete(
@@ -22,6 +22,12 @@ pub(crate) async fn delete(
     let list = ListOptions::read(&request.query)?;
     let selection = Selection::new(request, target, &list)?;
     let options = delete::options(request)?;
+    let deletion = Deletion {
+        api,
+        request,
+        target,
+    };
+    deletion.warn_of_orphans(&options);
     let found = find(api, target, &selection, &list).await?;
     let objects: Vec<Arc<Value>> = found.entries.iter().map(|e| target.object(e)).collect();
     for object in &objects {
@@ -31,27 +37,14 @@ pub(crate) async fn delete(
             ..target.clone()
         };
         let deletion = Deletion {
-            api,
-            request,
             target: &one,
+            ..deletion
         };
         match deletion.run(options.clone()).await {
             Err(status) if status.code != 404 => return Err(status),
             _ => {}
         }
     }
-    let items = objects.iter().map(|object| without_type(object, target));
-    let items: Vec<Value> = items.collect();
-    let metadata = json!({"resourceVersion": found.revision.to_string()});
-    transform::list(api, request, target, items.iter(), metadata, output)
-}
-
-/// Items of a list of a built-in kind do not repeat what they are.
-fn without_type(object: &Value, target: &Target) -> Value {
-    let mut object = object.clone();
-    if !target.resource.is_custom() {
-        object.unset("apiVersion");
-        object.unset("kind");
-    }
-    object
+    let objects = objects.iter().map(|object| &**object);
+    transform::list(api, request, target, objects, found.metadata(), output)
 }

@@ -150,7 +150,7 @@ impl Deletion<'_> {
     }
 
     /// Upstream: `pkg/registry/batch/job/storage`.
-    fn warn_of_orphans(&self, options: &DeleteOptions) {
+    pub(crate) fn warn_of_orphans(&self, options: &DeleteOptions) {
         let silent = options.orphan_dependents.is_some() || options.propagation_policy.is_some();
         if !silent && self.target.group_resource() == GroupResource::new("batch", "jobs") {
             self.request.warn(
@@ -219,7 +219,7 @@ impl Deletion<'_> {
     fn check_preconditions(&self, object: &Value, options: &DeleteOptions) -> Result<(), Status> {
         let metadata = object.at("metadata");
         let conflict = |what: &str, wanted: &str, found: &str, how: &str| {
-            let kind = self.target.resource.group_kind();
+            let kind = self.target.resource.internal_kind();
             let why = format!(
                 "the {what} in the precondition ({wanted}) does not match the {what} in record ({found}). \
                  The object might have been {how}"

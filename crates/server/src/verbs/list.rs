@@ -71,7 +71,7 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    fn metadata(&self) -> Value {
+    pub(crate) fn metadata(&self) -> Value {
         let mut metadata = Map::new();
         metadata.set("resourceVersion", self.revision.to_string());
         if !self.continue_token.is_empty() {
@@ -167,6 +167,10 @@ async fn plan(
     let mut limit = usize::try_from(options.limit)
         .ok()
         .filter(|limit| *limit > 0);
+    // The watch cache gives all there is to who asks for any revision; events are not cached.
+    if options.resource_version == "0" && target.resource.plural() != "events" {
+        limit = None;
+    }
     if !options.continue_token.is_empty() {
         let (after, at) = pages::decode(&options.continue_token, &root)?;
         if !matches!(options.resource_version.as_str(), "" | "0") {
@@ -183,10 +187,6 @@ async fn plan(
         });
     }
     let at = not_in_future(api, options).await?;
-    // The watch cache gives all there is to who asks for any revision; events are not cached.
-    if options.resource_version == "0" && target.resource.plural() != "events" {
-        limit = None;
-    }
     Ok(Plan {
         prefix: root.clone(),
         at,

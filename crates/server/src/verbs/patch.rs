@@ -4,7 +4,7 @@ use super::update::check_name;
 use super::{Creation, Write};
 use crate::answer::Answer;
 use crate::api::Api;
-use crate::decode::{finished, strict_error, unsupported_media_type};
+use crate::decode::{check_kind, decode, finished, strict_error, unsupported_media_type};
 use crate::request::options::{FieldValidation, WriteOptions};
 use crate::request::{Request, Target};
 use crate::{negotiate, transform};
@@ -114,7 +114,7 @@ impl Patching<'_> {
                 let resource = write.target.spoken();
                 let ty = resource.ty();
                 let patched = strategic::apply(ty, existing.clone(), &mut patch)?;
-                let shown = go::plain(&patch);
+                let shown = go::quote(&go::plain(&patch));
                 let decoded = stowplan_schema::from_unstructured(ty, patched);
                 let decoded = decoded.map_err(|why| invalid(&shown, &why.to_string()))?;
                 let object = self.judged(decoded, problems, &shown)?;
@@ -129,7 +129,10 @@ impl Patching<'_> {
         let resource = self.write.target.spoken();
         let json = patched.to_string();
         let shown = go::quote(&json);
-        let decoded = resource.decode(json.as_bytes());
+        let (api_version, kind) = (patched.text("apiVersion"), patched.text("kind"));
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        check_kind(&resource, group, version, kind).map_err(|why| invalid(&shown, &why))?;
+        let decoded = decode(&resource, json.as_bytes());
         let decoded = decoded.map_err(|why| invalid(&shown, &why.to_string()))?;
         let object = self.judged(decoded, problems, &shown)?;
         Ok(self.owned(object))

@@ -3,11 +3,11 @@
 //! Upstream: `k8s.io/apiserver/pkg/registry/generic/registry/store.go` and `registry/rest`.
 
 use crate::api::Api;
-use crate::clock;
 use crate::request::options::WriteOptions;
 use crate::request::{Request, Target};
 use crate::storage::{self, Cluster};
 use crate::subresources::Scale;
+use crate::{clock, gate};
 use bytes::Bytes;
 use serde_json::{Map, Value};
 use stowplan_admission::{Attributes, Operation, QuotaWrite};
@@ -117,6 +117,7 @@ impl Write<'_> {
         if self.options.dry_run {
             return Ok(object);
         }
+        drop_self_link(&mut object);
         let txn = charged.put(
             key.clone(),
             self.encoded(&object, completed),
@@ -215,7 +216,7 @@ impl Write<'_> {
     }
 
     fn invalid(&self, object: &Value, errors: &ErrorList) -> Status {
-        let kind = self.target.resource.group_kind();
+        let kind = self.target.resource.internal_kind();
         Status::invalid(&kind, object.at("metadata").text("name"), errors)
     }
 
@@ -266,6 +267,11 @@ impl Write<'_> {
         match wanted {
             Some(uid) if uid != found => {
                 let key = self.target.key();
+                // A dry run looks the object up under the name that the store itself prefixes.
+                let key = match self.options.dry_run {
+                    true => key.strip_prefix("/registry").unwrap_or(&key),
+                    false => &key,
+                };
                 Err(Status::conflict(
                     &self.target.group_resource(),
                     &self.target.name,
@@ -289,6 +295,7 @@ impl Write<'_> {
         self.begin(&mut object);
         self.allocate(&mut object, None)?;
         self.before_create(&mut object)?;
+        gate::may_create(self.api, self.request, self.target)?;
         let charged = self.validate_admission(&mut object, &Value::Null)?;
         object.at_mut("metadata").unset("resourceVersion");
         self.store_new(object, charged).await
@@ -402,8 +409,12 @@ impl Write<'_> {
             && old.int("deletionGracePeriodSeconds").unwrap_or_default() == 0
             && self.target.resource.deletes_when_finalized(&object);
         let completed = self.strategy.read_back(&mut object);
+        if self.options.dry_run {
+            return Ok(object);
+        }
+        drop_self_link(&mut object);
         let same = completed == storage::is_completed(entry) && object == *existing;
-        if self.options.dry_run || (!gone && same) {
+        if !gone && same {
             return Ok(object);
         }
         let expect = Expect::Revision(entry.mod_revision);
@@ -623,6 +634,11 @@ impl From<Status> for Refusal {
     fn from(status: Status) -> Self {
         Self::Status(status)
     }
+}
+
+/// Upstream's storage does not keep it.
+fn drop_self_link(object: &mut Value) {
+    object.at_mut("metadata").unset("selfLink");
 }
 
 fn copy(to: &mut Value, from: &Value, field: &str) {
