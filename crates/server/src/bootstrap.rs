@@ -37,6 +37,7 @@ pub(crate) async fn run(api: &Api) {
     for (group, plural, object) in all.chain(service) {
         add(api, group, plural, object).await;
     }
+    crate::crd::reconcile(api).await;
 }
 
 /// Puts an object there, unless one of that name is.

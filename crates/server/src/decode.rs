@@ -59,6 +59,7 @@ pub(crate) fn object(
     let body = open(&request.body, encoding).map_err(unrecognized)?;
     let given = body.meta().map_err(|e| unrecognized(e.to_string()))?;
     let (group, version) = match given.api_version.split('/').collect::<Vec<_>>()[..] {
+        [""] if resource.is_custom() => ("", ""),
         [""] => (resource.group(), resource.version()),
         [version] => ("", version),
         [group, version] => (group, version),
@@ -70,6 +71,12 @@ pub(crate) fn object(
         }
     };
     let kind = match given.kind.as_str() {
+        "" if resource.is_custom() => {
+            let shown = String::from_utf8_lossy(&request.body);
+            return Err(unrecognized(format!(
+                "Object 'Kind' is missing in '{shown}'"
+            )));
+        }
         "" => resource.kind(),
         kind => kind,
     };
@@ -112,8 +119,11 @@ pub(crate) fn decode(resource: &Resource, json: &[u8]) -> Result<Decoded, Decode
 
 /// Puts the kind in and what the kind defaults.
 pub(crate) fn finished(resource: &Resource, mut object: Value) -> Value {
-    object.set("apiVersion", resource.api_version());
-    object.set("kind", resource.kind());
+    // What a custom resource says it is, its rules judge.
+    if !resource.is_custom() {
+        object.set("apiVersion", resource.api_version());
+        object.set("kind", resource.kind());
+    }
     resource.strategy().set_defaults(&mut object);
     object
 }
@@ -125,6 +135,9 @@ pub(crate) fn check_kind(
     version: &str,
     kind: &str,
 ) -> Result<(), String> {
+    if resource.is_custom() {
+        return Ok(());
+    }
     let same = kind == resource.kind() && group == resource.group();
     if same && (version == resource.version() || is_older(resource, version)) {
         return Ok(());

@@ -232,12 +232,20 @@ fn hash(resource: &Resource) -> String {
     BASE64.encode(digest.as_ref().get(..8).unwrap_or_default())
 }
 
+/// The kind that a subresource speaks.
+fn kind_of<'a>(resource: &'a Resource, sub: &'a Subresource) -> &'a str {
+    match sub.kind {
+        "" => resource.kind(),
+        kind => kind,
+    }
+}
+
 fn legacy_below(resource: &Resource, sub: &Subresource) -> Value {
     let mut entry = Map::new();
     entry.set("name", format!("{}/{}", resource.plural(), sub.name));
     entry.set("singularName", "");
     entry.set("namespaced", resource.namespaced());
-    entry.set("kind", sub.kind);
+    entry.set("kind", kind_of(resource, sub));
     entry.set("verbs", sub.verbs.to_vec());
     if let Some((group, version)) = sub.group_version {
         entry.set("group", group);
@@ -306,7 +314,7 @@ fn resource_discovery(resource: &Resource) -> Value {
             let (group, version) = sub.group_version.unwrap_or_default();
             json!({
                 "subresource": sub.name,
-                "responseKind": kind(group, version, sub.kind),
+                "responseKind": kind(group, version, kind_of(resource, sub)),
                 "verbs": sub.verbs,
             })
         })

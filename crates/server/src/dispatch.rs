@@ -4,7 +4,7 @@ use crate::answer::{self, Answer};
 use crate::api::Api;
 use crate::request::options::ListOptions;
 use crate::request::{Request, Target};
-use crate::{discovery, health, negotiate, openapi, route, subresources, verbs};
+use crate::{crd, discovery, health, negotiate, openapi, route, subresources, verbs};
 use std::sync::Arc;
 use stowplan_machinery::Status;
 
@@ -35,14 +35,28 @@ pub(crate) async fn answer(api: &Arc<Api>, request: &Request) -> Result<Answer, 
     if !target.resource.namespaced() {
         target.namespace.clear();
     }
-    route::check(request, &target)?;
+    match target.resource.custom() {
+        Some(custom) if !crd::check(request, &target, custom)? => return Ok(no_such_page()),
+        Some(_) => {}
+        None => route::check(request, &target)?,
+    }
     if let Some(warning) = target.resource.deprecation() {
         request.warn(warning);
     }
+    let consequences = crd::concerns(&target);
+    let outcome = perform(api, request, target).await;
+    if consequences && !matches!(info.verb.as_str(), "get" | "list" | "watch") {
+        crd::reconcile(api).await;
+    }
+    outcome
+}
+
+/// Does what the verb says.
+async fn perform(api: &Arc<Api>, request: &Request, target: Target) -> Result<Answer, Status> {
     if !target.subresource.is_empty() {
         return subresources::answer(api, request, &target).await;
     }
-    match info.verb.as_str() {
+    match request.info.verb.as_str() {
         "create" if target.resource.kind() == "Binding" => {
             subresources::binding::create(api, request, &target).await
         }
@@ -93,7 +107,7 @@ fn other(api: &Api, request: &Request) -> Result<Answer, Status> {
         [""] => Ok(discovery::paths(api)),
         ["metrics"] => Ok(health::metrics(api)),
         ["openapi", document @ ..] => {
-            Ok(openapi::answer(request, document).unwrap_or_else(no_such_page))
+            Ok(openapi::answer(api, request, document).unwrap_or_else(no_such_page))
         }
         _ => Ok(no_such_page()),
     }

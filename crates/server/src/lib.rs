@@ -11,6 +11,7 @@ mod answer;
 mod api;
 mod bootstrap;
 mod clock;
+mod crd;
 mod decode;
 mod discovery;
 mod dispatch;

@@ -1,6 +1,8 @@
 //! `/openapi/v3` and `/openapi/v2`: made once, when somebody asks.
 
 use crate::answer::{self, Answer};
+use crate::api::Api;
+use crate::crd::Custom;
 use crate::request::Request;
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -42,7 +44,7 @@ fn resources() -> &'static [openapi::Resource<'static>] {
 }
 
 /// The document at a path below `/openapi`, if there is one.
-pub(crate) fn answer(request: &Request, parts: &[&str]) -> Option<Answer> {
+pub(crate) fn answer(api: &Api, request: &Request, parts: &[&str]) -> Option<Answer> {
     let path = parts.join("/");
     // kubectl asks for the second version in protobuf, and does without it if it is refused.
     if path == "v2" && request.header("accept").contains("protobuf") {
@@ -51,6 +53,13 @@ pub(crate) fn answer(request: &Request, parts: &[&str]) -> Option<Answer> {
             "text/plain; charset=utf-8",
             "only JSON is served\n",
         ));
+    }
+    let custom = api.resources().custom();
+    let own = |c: &Custom| format!("v3/{}", openapi::path(&c.definition.group, &c.version.name));
+    let shared = matches!(path.as_str(), "v2" | "v3");
+    if !custom.is_empty() && (shared || custom.iter().any(|c| own(c) == path)) {
+        let document = with_custom(&custom, parts).to_string();
+        return Some(answer::bytes(200, "application/json", document));
     }
     let kept = || DOCUMENTS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(document) = kept().get(&path) {
@@ -74,4 +83,64 @@ pub(crate) fn answer(request: &Request, parts: &[&str]) -> Option<Answer> {
     let document = Bytes::from(document.to_string());
     kept().insert(path, document.clone());
     Some(answer::bytes(200, "application/json", document))
+}
+
+/// A document that custom resources have a part in; it changes with them, so it is not kept.
+fn with_custom(custom: &[Custom], parts: &[&str]) -> serde_json::Value {
+    let mut schemas = openapi::Schemas::default();
+    let names: Vec<String> = custom
+        .iter()
+        .map(|c| {
+            let (d, v) = (&c.definition, &c.version);
+            let made = openapi::custom_schemas(&d.group, &v.name, &d.kind, &d.plural, v.schema());
+            let name = made.first().map(|(name, _)| name.clone());
+            schemas.extend(made);
+            name.unwrap_or_default()
+        })
+        .collect();
+    let all = resources().iter().cloned();
+    let all = all.chain(
+        custom
+            .iter()
+            .zip(&names)
+            .map(|(c, name)| of_custom(c, name)),
+    );
+    match parts {
+        ["v2"] => openapi::v2(&schemas),
+        ["v3"] => openapi::v3_index(&all.collect::<Vec<_>>(), &schemas),
+        _ => {
+            let wanted = parts.get(1..).unwrap_or_default().join("/");
+            let here = |r: &openapi::Resource<'_>| openapi::path(r.group, r.version) == wanted;
+            openapi::v3(&all.filter(here).collect::<Vec<_>>(), &schemas)
+        }
+    }
+}
+
+fn of_custom<'a>(custom: &'a Custom, schema: &'a str) -> openapi::Resource<'a> {
+    let (definition, version) = (&custom.definition, &custom.version);
+    let own = (definition.group.as_str(), version.name.as_str());
+    let below = custom.subresources().iter().map(|sub| {
+        let (group, version) = sub.group_version.unwrap_or(own);
+        openapi::Subresource {
+            name: sub.name,
+            group,
+            version,
+            kind: match sub.kind {
+                "" => &definition.kind,
+                kind => kind,
+            },
+            verbs: sub.verbs.to_vec(),
+        }
+    });
+    openapi::Resource {
+        group: own.0,
+        version: own.1,
+        kind: &definition.kind,
+        plural: &definition.plural,
+        namespaced: definition.namespaced,
+        verbs: crate::crd::VERBS.to_vec(),
+        schema,
+        custom: true,
+        subresources: below.collect(),
+    }
 }

@@ -1,13 +1,18 @@
 //! What is served: built-in kinds and those that CustomResourceDefinitions add.
 
+use crate::crd::{self, Custom};
+use bytes::Bytes;
 use serde_json::Value;
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
-use stowplan_kinds::columns::Columns;
-use stowplan_kinds::{Fields, Kind, Strategy, Subresource, event, table};
+use std::sync::{Mutex, PoisonError, RwLock};
+use stowplan_kinds::columns::Column;
+use stowplan_kinds::{Kind, Strategy, Subresource, event, table};
 use stowplan_machinery::Edit;
 use stowplan_machinery::meta::{GroupKind, GroupResource};
 use stowplan_schema::{DEDUCED, DecodeError, Decoded, Type};
+use stowplan_store::{Entry, Revision};
 
 /// One resource in one version.
 #[derive(Clone)]
@@ -16,11 +21,13 @@ pub(crate) struct Resource(Definition);
 #[derive(Clone)]
 enum Definition {
     BuiltIn(&'static BuiltIn),
+    Custom(Custom),
 }
 
 /// A built-in kind, and what is made of its entry when it is first used.
 struct BuiltIn {
     kind: &'static Kind,
+    strategy: &'static dyn Strategy,
     ty: &'static Type,
     empty: LazyLock<Value, Box<dyn FnOnce() -> Value + Send + Sync>>,
 }
@@ -38,6 +45,11 @@ static BUILT_IN: LazyLock<Vec<BuiltIn>> = LazyLock::new(|| {
         };
         BuiltIn {
             kind,
+            // Definitions have their rules where those of their objects are.
+            strategy: match kind.kind {
+                "CustomResourceDefinition" => &stowplan_crd::Definitions,
+                _ => kind.strategy,
+            },
             ty,
             empty: LazyLock::new(Box::new(empty)),
         }
@@ -47,54 +59,129 @@ static BUILT_IN: LazyLock<Vec<BuiltIn>> = LazyLock::new(|| {
 });
 
 macro_rules! fields {
-    ($($(#[$doc:meta])* $name:ident: $t:ty = $built_in:expr;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident: $t:ty = $k:ident => $built_in:expr, $c:ident => $custom:expr;)*) => {$(
         $(#[$doc])*
         pub(crate) fn $name(&self) -> $t {
             match &self.0 {
-                Definition::BuiltIn(built_in) => ($built_in)(&built_in.kind),
+                Definition::BuiltIn(built_in) => {
+                    let $k = built_in.kind;
+                    $built_in
+                }
+                Definition::Custom($c) => $custom,
             }
         }
     )*};
 }
 
+fn texts(list: &[String]) -> Vec<&str> {
+    list.iter().map(String::as_str).collect()
+}
+
 impl Resource {
     fields! {
         /// Empty for the core group.
-        group: &str = |k: &&'static Kind| k.group;
+        group: &str = k => k.group, c => &c.definition.group;
         /// `v1`
-        version: &str = |k: &&'static Kind| k.version;
+        version: &str = k => k.version, c => &c.version.name;
         /// `Deployment`
-        kind: &str = |k: &&'static Kind| k.kind;
+        kind: &str = k => k.kind, c => &c.definition.kind;
+        /// `DeploymentList`
+        list_kind: String = k => format!("{}List", k.kind), c => c.definition.list_kind.clone();
         /// `deployments`
-        plural: &str = |k: &&'static Kind| k.plural;
+        plural: &str = k => k.plural, c => &c.definition.plural;
         /// `deployment`
-        singular: &str = |k: &&'static Kind| k.singular;
+        singular: &str = k => k.singular, c => &c.definition.singular;
         /// `deploy`
-        short_names: Vec<&str> = |k: &&'static Kind| k.short_names.to_vec();
+        short_names: Vec<&str> = k => k.short_names.to_vec(), c => texts(&c.definition.short_names);
         /// `all`
-        categories: Vec<&str> = |k: &&'static Kind| k.categories.to_vec();
+        categories: Vec<&str> = k => k.categories.to_vec(), c => texts(&c.definition.categories);
         /// What may be asked of the resource itself, in discovery's order.
-        verbs: Vec<&str> = |k: &&'static Kind| k.verbs.to_vec();
+        verbs: Vec<&str> = k => k.verbs.to_vec(), _c => crd::VERBS.to_vec();
         /// What hangs below an object.
-        subresources: &[Subresource] = |k: &&'static Kind| k.subresources;
+        subresources: &[Subresource] = k => k.subresources, c => c.subresources();
         /// `apps/v1`
-        api_version: String = |k: &&'static Kind| k.api_version();
-        /// `deployments.apps`
-        group_resource: GroupResource = |k: &&'static Kind| k.group_resource();
-        /// `Deployment.apps`
-        group_kind: GroupKind = |k: &&'static Kind| k.group_kind();
+        api_version: String = k => k.api_version(), c => c.version.api_version.clone();
         /// Whether its objects live in namespaces.
-        namespaced: bool = |k: &&'static Kind| k.namespaced();
-        /// The behaviour of the kind.
-        strategy: &dyn Strategy = |k: &&'static Kind| k.strategy;
+        namespaced: bool = k => k.namespaced(), c => c.definition.namespaced;
         /// The kind in the table, unless it is a custom resource.
-        built_in: Option<&'static Kind> = |k: &&'static Kind| Some(*k);
-        /// What a field selector may ask for.
-        selectable: &Fields = |k: &&'static Kind| k.fields;
-        /// How `kubectl get` shows it.
-        columns: &Columns = |k: &&'static Kind| k.columns;
-        /// Whether a CustomResourceDefinition made it.
-        is_custom: bool = |_: &&'static Kind| false;
+        built_in: Option<&'static Kind> = k => Some(k), _c => None;
+    }
+
+    /// The behaviour of the kind.
+    pub(crate) fn strategy(&self) -> &dyn Strategy {
+        match &self.0 {
+            Definition::BuiltIn(built_in) => built_in.strategy,
+            Definition::Custom(custom) => custom.strategy(""),
+        }
+    }
+
+    /// `deployments.apps`
+    pub(crate) fn group_resource(&self) -> GroupResource {
+        GroupResource::new(self.group(), self.plural())
+    }
+
+    /// `Deployment.apps`
+    pub(crate) fn group_kind(&self) -> GroupKind {
+        GroupKind::new(self.group(), self.kind())
+    }
+
+    /// The custom resource, if a CustomResourceDefinition made it.
+    pub(crate) fn custom(&self) -> Option<&Custom> {
+        match &self.0 {
+            Definition::BuiltIn(_) => None,
+            Definition::Custom(custom) => Some(custom),
+        }
+    }
+
+    /// Whether a CustomResourceDefinition made it.
+    pub(crate) fn is_custom(&self) -> bool {
+        self.custom().is_some()
+    }
+
+    /// Whether a field selector may ask for a field.
+    pub(crate) fn selects_by(&self, label: &str) -> bool {
+        match &self.0 {
+            Definition::BuiltIn(built_in) => built_in.kind.fields.known.contains(&label),
+            Definition::Custom(custom) => custom.version.selects_by(label),
+        }
+    }
+
+    /// The value of a field that a selector may ask for.
+    pub(crate) fn selected(&self, object: &Value, label: &str) -> String {
+        match &self.0 {
+            Definition::BuiltIn(built_in) => (built_in.kind.fields.value)(object, label),
+            Definition::Custom(custom) => custom.version.selected(object, label),
+        }
+    }
+
+    /// What is said of a field that cannot be selected by.
+    pub(crate) fn refuse_field(&self, label: &str) -> String {
+        match &self.0 {
+            Definition::BuiltIn(built_in) => built_in.kind.fields.refusal.message(label),
+            Definition::Custom(_) => format!("field label not supported: {label}"),
+        }
+    }
+
+    /// How `kubectl get` shows it.
+    pub(crate) fn columns(&self) -> Value {
+        match &self.0 {
+            Definition::BuiltIn(built_in) => {
+                let definitions = built_in.kind.columns.definitions().iter();
+                definitions.map(Column::to_json).collect()
+            }
+            Definition::Custom(custom) => custom.version.column_definitions().into(),
+        }
+    }
+
+    /// The cells of an object, one per column, and the conditions of its row.
+    pub(crate) fn row(&self, object: &Value, now_s: i64) -> (Vec<Value>, Option<Value>) {
+        match &self.0 {
+            Definition::BuiltIn(built_in) => {
+                let columns = built_in.kind.columns;
+                ((columns.row)(object, now_s), (columns.conditions)(object))
+            }
+            Definition::Custom(custom) => (custom.version.row(object, now_s), None),
+        }
     }
 
     /// What clients are told because they should use something else. Upstream: the lifecycle of the
@@ -110,6 +197,7 @@ impl Resource {
     pub(crate) fn ty(&self) -> &Type {
         match &self.0 {
             Definition::BuiltIn(built_in) => built_in.ty,
+            Definition::Custom(custom) => &custom.version.ty,
         }
     }
 
@@ -117,12 +205,13 @@ impl Resource {
     pub(crate) fn empty(&self) -> &Value {
         match &self.0 {
             Definition::BuiltIn(built_in) => &built_in.empty,
+            Definition::Custom(custom) => &custom.version.empty,
         }
     }
 
     /// Whether objects are kept in another form than clients see.
     pub(crate) fn converts(&self) -> bool {
-        self.group() == "events.k8s.io"
+        self.is_custom() || self.group() == "events.k8s.io"
     }
 
     /// The kind that refusals name: that of the form in which objects are kept.
@@ -135,17 +224,19 @@ impl Resource {
 
     /// A stored object as clients of this resource see it.
     pub(crate) fn view(&self, object: Arc<Value>) -> Arc<Value> {
-        match self.converts() {
-            true => Arc::new(event::from_core(&object)),
-            false => object,
+        match &self.0 {
+            Definition::Custom(custom) => Arc::new(custom.view(Value::clone(&object))),
+            Definition::BuiltIn(_) if self.converts() => Arc::new(event::from_core(&object)),
+            Definition::BuiltIn(_) => object,
         }
     }
 
     /// An object as it is stored.
     pub(crate) fn stored<'a>(&self, object: &'a Value) -> Cow<'a, Value> {
-        match self.converts() {
-            true => Cow::Owned(event::to_core(object)),
-            false => Cow::Borrowed(object),
+        match &self.0 {
+            Definition::Custom(custom) => Cow::Owned(custom.definition.to_stored(object.clone())),
+            Definition::BuiltIn(_) if self.converts() => Cow::Owned(event::to_core(object)),
+            Definition::BuiltIn(_) => Cow::Borrowed(object),
         }
     }
 
@@ -159,6 +250,10 @@ impl Resource {
                     object.set(field, value.unwrap_or_default());
                 }
             }
+            Definition::Custom(custom) => {
+                let stored = custom.definition.to_stored(object.take());
+                *object = custom.view(stored);
+            }
         }
     }
 
@@ -168,6 +263,7 @@ impl Resource {
             Definition::BuiltIn(built_in) => {
                 stowplan_schema::protobuf::decode(built_in.ty, message)
             }
+            Definition::Custom(_) => Err(DecodeError::text("custom resources have no protobuf")),
         }
     }
 
@@ -175,6 +271,7 @@ impl Resource {
     pub(crate) fn decode(&self, json: &[u8]) -> Result<Decoded, DecodeError> {
         match &self.0 {
             Definition::BuiltIn(built_in) => stowplan_schema::decode_json(built_in.ty, json),
+            Definition::Custom(custom) => custom.decode(json),
         }
     }
 
@@ -184,6 +281,7 @@ impl Resource {
             Definition::BuiltIn(built_in) => {
                 stowplan_schema::from_unstructured(built_in.ty, merged)
             }
+            Definition::Custom(custom) => custom.version.of_merged(merged),
         }
     }
 
@@ -195,11 +293,6 @@ impl Resource {
     /// Whether its objects are namespaces.
     pub(crate) fn is_namespace(&self) -> bool {
         self.is("", "namespaces")
-    }
-
-    /// What is said of a field that cannot be selected by.
-    pub(crate) fn refuse_field(&self, label: &str) -> String {
-        self.selectable().refusal.message(label)
     }
 
     /// The internal Go type, which some messages show: `core.Pod`.
@@ -219,6 +312,7 @@ impl Resource {
     pub(crate) fn has_verb(&self, verb: &str) -> bool {
         match &self.0 {
             Definition::BuiltIn(built_in) => built_in.kind.verbs.contains(&verb),
+            Definition::Custom(_) => crd::VERBS.contains(&verb),
         }
     }
 
@@ -234,7 +328,7 @@ impl Resource {
         let (group, version) = below
             .group_version
             .unwrap_or_else(|| (self.group(), self.version()));
-        if below.kind == self.kind() {
+        if below.kind.is_empty() || below.kind == self.kind() {
             return None;
         }
         let fits = |b: &&BuiltIn| {
@@ -248,17 +342,57 @@ impl Resource {
     pub(crate) fn subresource(&self, name: &str) -> Option<&'static Subresource> {
         match &self.0 {
             Definition::BuiltIn(built_in) => built_in.kind.subresource(name),
+            Definition::Custom(custom) => custom.subresources().iter().find(|s| s.name == name),
         }
     }
 }
 
 /// All resources of the moment.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub(crate) struct Resources {
-    custom: Arc<Vec<Resource>>,
+    custom: RwLock<Arc<Vec<Resource>>>,
+    compiled: Mutex<HashMap<(Bytes, Revision), Arc<stowplan_crd::Definition>>>,
+    settling: tokio::sync::Mutex<()>,
 }
 
 impl Resources {
+    fn customs(&self) -> Arc<Vec<Resource>> {
+        let custom = self.custom.read().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(&custom)
+    }
+
+    /// The custom resources of the moment.
+    pub(crate) fn custom(&self) -> Vec<Custom> {
+        let all = self.customs();
+        all.iter().filter_map(|r| r.custom().cloned()).collect()
+    }
+
+    /// Held while definitions are brought to where they shall be.
+    pub(crate) fn settling(&self) -> &tokio::sync::Mutex<()> {
+        &self.settling
+    }
+
+    /// What a definition came to when it was last looked at, unless it has changed since.
+    pub(crate) fn compiled(
+        &self,
+        entry: &Entry,
+        compile: impl FnOnce() -> stowplan_crd::Definition,
+    ) -> Arc<stowplan_crd::Definition> {
+        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = compiled.entry((entry.key.clone(), entry.mod_revision));
+        Arc::clone(known.or_insert_with(|| Arc::new(compile())))
+    }
+
+    /// Serves these custom resources, made of these definitions, and no others.
+    pub(crate) fn serve(&self, custom: Vec<Custom>, of: &[Arc<Entry>]) {
+        let custom = custom.into_iter().map(|c| Resource(Definition::Custom(c)));
+        let custom = Arc::new(custom.collect());
+        *self.custom.write().unwrap_or_else(PoisonError::into_inner) = custom;
+        let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
+        let current: HashSet<_> = of.iter().map(|e| (&e.key, e.mod_revision)).collect();
+        compiled.retain(|(key, revision), _| current.contains(&(key, *revision)));
+    }
+
     /// The resource that a URL names.
     pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<Resource> {
         let found = |b: &&BuiltIn| {
@@ -269,7 +403,7 @@ impl Resources {
         }
         let found =
             |r: &&Resource| r.group() == group && r.version() == version && r.plural() == plural;
-        self.custom.iter().find(found).cloned()
+        self.customs().iter().find(found).cloned()
     }
 
     /// The resource of a group, in whatever version.
@@ -279,13 +413,14 @@ impl Resources {
             return Some(Resource(Definition::BuiltIn(kind)));
         }
         let found = |r: &&Resource| r.group() == group && r.plural() == plural;
-        self.custom.iter().find(found).cloned()
+        self.customs().iter().find(found).cloned()
     }
 
     /// All resources.
     pub(crate) fn all(&self) -> impl Iterator<Item = Resource> {
         let built_in = BUILT_IN.iter().map(|b| Resource(Definition::BuiltIn(b)));
-        built_in.chain(self.custom.iter().cloned())
+        let custom = Vec::clone(&self.customs());
+        built_in.chain(custom)
     }
 
     /// Whether kinds of that group are built in.
@@ -297,6 +432,6 @@ impl Resources {
     pub(crate) fn serves(&self, group: &str, version: Option<&str>) -> bool {
         let fits = |g: &str, v: &str| g == group && version.is_none_or(|version| v == version);
         table::KINDS.iter().any(|k| fits(k.group, k.version))
-            || self.custom.iter().any(|r| fits(r.group(), r.version()))
+            || self.customs().iter().any(|r| fits(r.group(), r.version()))
     }
 }

@@ -22,9 +22,8 @@ impl Selection {
         target: &Target,
         options: &ListOptions,
     ) -> Result<Self, Status> {
-        let known = target.resource.selectable();
         for term in &options.fields.0 {
-            if !known.known.contains(&term.field.as_str()) {
+            if !target.resource.selects_by(&term.field) {
                 let message = target.resource.refuse_field(&term.field);
                 return Err(Status::bad_request(message));
             }
@@ -62,8 +61,10 @@ impl Selection {
             return true;
         }
         let object = self.resource.view(storage::object(entry));
-        let value = self.resource.selectable().value;
-        self.labels.selects(&object) && self.fields.matches(|label| value(&object, label))
+        self.labels.selects(&object)
+            && self
+                .fields
+                .matches(|label| self.resource.selected(&object, label))
     }
 
     /// The only name that can match, if the fields say so.

@@ -4,7 +4,6 @@ use crate::api::Api;
 use crate::request::{Request, Target};
 use crate::transform::partial;
 use serde_json::{Map, Value, json};
-use stowplan_kinds::columns::Column;
 use stowplan_machinery::{Edit, Status, View};
 
 /// What a row carries beside its cells.
@@ -68,17 +67,14 @@ pub(crate) struct Style {
 }
 
 fn columns(target: &Target) -> Value {
-    let spoken = target.spoken();
-    let definitions = spoken.columns().definitions().iter();
-    definitions.map(Column::to_json).collect()
+    target.spoken().columns()
 }
 
 fn row(target: &Target, object: &Value, now_s: i64, style: Style) -> Value {
     let mut row = Map::new();
-    let spoken = target.spoken();
-    let cells = (spoken.columns().row)(object, now_s);
+    let (cells, conditions) = target.spoken().row(object, now_s);
     row.set("cells", cells);
-    if let Some(conditions) = (spoken.columns().conditions)(object) {
+    if let Some(conditions) = conditions {
         row.set("conditions", conditions);
     }
     let carried = match style.include {

@@ -82,8 +82,12 @@ pub(crate) fn list<'a>(
         }
         Convert::Nothing => {
             let items: Vec<Value> = objects.map(|o| without_type(o, target)).collect();
+            let mut metadata = metadata;
+            if target.resource.is_custom() {
+                metadata.default_to("continue", "");
+            }
             json!({
-                "kind": format!("{}List", target.resource.kind()),
+                "kind": target.resource.list_kind(),
                 "apiVersion": target.resource.api_version(),
                 "metadata": metadata,
                 "items": items,

@@ -4,13 +4,13 @@ use serde_json::Value;
 use stowplan_machinery::View;
 
 /// Seconds since the epoch of a time as the API prints it (with or without a fraction).
-pub(super) fn seconds(time: &Value) -> Option<i64> {
+pub fn seconds(time: &Value) -> Option<i64> {
     let time = time.as_str()?.parse::<jiff::Timestamp>().ok()?;
     Some(time.as_second())
 }
 
 /// How long ago a time was; upstream's `translateTimestampSince`.
-pub(super) fn since(time: &Value, now_s: i64) -> String {
+pub fn since(time: &Value, now_s: i64) -> String {
     match seconds(time) {
         Some(then) => human(now_s.saturating_sub(then)),
         None => "<unknown>".to_owned(),
@@ -18,12 +18,12 @@ pub(super) fn since(time: &Value, now_s: i64) -> String {
 }
 
 /// The age of an object.
-pub(super) fn of(object: &Value, now_s: i64) -> String {
+pub fn of(object: &Value, now_s: i64) -> String {
     since(object.at("metadata").at("creationTimestamp"), now_s)
 }
 
 /// A span in at most two units; upstream's `duration.HumanDuration`.
-pub(super) fn human(seconds: i64) -> String {
+pub fn human(seconds: i64) -> String {
     let two = |big: i64, big_unit: &str, small: i64, small_unit: &str| match small {
         0 => format!("{big}{big_unit}"),
         small => format!("{big}{big_unit}{small}{small_unit}"),

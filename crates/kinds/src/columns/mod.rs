@@ -4,7 +4,7 @@
 //! columns of priority 1 themselves. The definitions are data (`definitions.tsv`); the functions
 //! here make the cells of a row from an object.
 
-mod age;
+pub mod age;
 mod batch;
 mod cluster;
 mod config;

@@ -23,7 +23,8 @@ enum Reason {
 }
 
 impl DecodeError {
-    pub(crate) fn text(text: impl Into<String>) -> Self {
+    /// An error in words that are said already.
+    pub fn text(text: impl Into<String>) -> Self {
         Self(Reason::Text(text.into()))
     }
 

@@ -94,6 +94,9 @@ impl Target {
 
     /// The strategy of the object or of its subresource.
     pub(crate) fn strategy(&self) -> &dyn Strategy {
+        if let Some(custom) = self.resource.custom() {
+            return custom.strategy(&self.subresource);
+        }
         let own = self.resource.strategy();
         match self.subresource.as_str() {
             "" => own,

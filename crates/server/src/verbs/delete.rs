@@ -95,6 +95,11 @@ impl Deletion<'_> {
                 return Ok((namespace, false));
             }
         }
+        if crate::crd::is_definition(&self.target.resource)
+            && !object.at("metadata").has("deletionTimestamp")
+        {
+            return Ok((self.definition(&object, &mut options).await?, false));
+        }
         let grace = self.before(&mut object, &mut options)?;
         if grace == Grace::Pending {
             return Ok((self.farewell(object), false));
@@ -410,14 +415,8 @@ impl Deletion<'_> {
         Ok(())
     }
 
-    /// A namespace is marked first and goes when it is empty; `None` if it may go now. Upstream:
-    /// `pkg/registry/core/namespace/storage`.
-    async fn namespace(
-        &self,
-        namespace: &Value,
-        options: &mut DeleteOptions,
-    ) -> Result<Option<Value>, Status> {
-        let metadata = namespace.at("metadata");
+    /// Preconditions, in the words of kinds that are marked before they go. The uid becomes one.
+    fn check_meta(&self, metadata: &Value, options: &mut DeleteOptions) -> Result<(), Status> {
         let failed = |what: &str, wanted: &str, found: &str| {
             let why = format!(
                 "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
@@ -434,6 +433,38 @@ impl Deletion<'_> {
         if let Some(wanted) = wanted.filter(|wanted| *wanted != revision) {
             return Err(failed("ResourceVersion", wanted, revision));
         }
+        Ok(())
+    }
+
+    /// A definition is marked first and goes with the last of its objects.
+    async fn definition(
+        &self,
+        definition: &Value,
+        options: &mut DeleteOptions,
+    ) -> Result<Value, Status> {
+        self.check_meta(definition.at("metadata"), options)?;
+        loop {
+            let entry = self.entry()?;
+            let existing = self.target.object(&entry);
+            self.check_stored(&existing, options)?;
+            self.admit(&existing, options)?;
+            let mut object = Value::clone(&existing);
+            crate::crd::mark(&mut object, &clock::seconds(self.now()));
+            if self.put(&entry, &existing, &mut object, options).await? {
+                return Ok(object);
+            }
+        }
+    }
+
+    /// A namespace is marked first and goes when it is empty; `None` if it may go now. Upstream:
+    /// `pkg/registry/core/namespace/storage`.
+    async fn namespace(
+        &self,
+        namespace: &Value,
+        options: &mut DeleteOptions,
+    ) -> Result<Option<Value>, Status> {
+        let metadata = namespace.at("metadata");
+        self.check_meta(metadata, options)?;
         if metadata.has("deletionTimestamp") {
             let held = !namespace.at("spec").list("finalizers").is_empty();
             return Ok(held.then(|| namespace.clone()));

@@ -32,7 +32,7 @@ enum Patch {
 pub(crate) async fn patch(api: &Api, request: &Request, target: &Target) -> Result<Answer, Status> {
     let header = request.header("content-type");
     let kind = header.split(';').next().unwrap_or_default();
-    let known: &[&str] = match target.spoken().is_custom() {
+    let known: &[&str] = match target.resource.is_custom() {
         true => &[JSON, MERGE, APPLY],
         false => &[JSON, MERGE, STRATEGIC, APPLY],
     };

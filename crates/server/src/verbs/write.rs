@@ -250,7 +250,7 @@ impl Write<'_> {
             match outcome {
                 Ok(object) => {
                     let object = match Scale::of(self.target) {
-                        Some(_) => Scale::answer(&object),
+                        Some(scale) => scale.answer(&object)?,
                         None => object,
                     };
                     return Ok(Written { object, created });
@@ -311,7 +311,7 @@ impl Write<'_> {
         let mut object = match Scale::of(self.target) {
             None => self.asked_for(make, existing)?,
             Some(scale) => {
-                let asked = self.asked_for(make, &scale.show(existing))?;
+                let asked = self.asked_for(make, &scale.show(existing)?)?;
                 scale.merge(existing, &asked)?
             }
         };
@@ -529,7 +529,10 @@ impl Write<'_> {
             manager: &self.options.field_manager,
             reset_fields: self.strategy.reset_fields(),
             empty: resource.empty(),
-            versions: &managed::OneVersion,
+            versions: match resource.custom() {
+                Some(custom) => custom,
+                None => &managed::OneVersion,
+            },
             now: &self.now(),
         })
     }

@@ -1,0 +1,184 @@
+//! Dropping what a schema does not know.
+//!
+//! Upstream: `pkg/apiserver/schema/pruning/algorithm.go`.
+
+use serde_json::{Map, Value};
+use stowplan_machinery::View;
+
+/// Drops unknown fields from a custom resource and says which they were, as paths in sorted order
+/// (`spec.x`, `spec.list[0].y`). `apiVersion`, `kind` and `metadata` are always known.
+pub fn prune(object: &mut Value, schema: &Value) -> Vec<String> {
+    let mut unknown = Vec::new();
+    value(object, Some(schema), true, "", &mut unknown);
+    unknown.sort_unstable();
+    unknown
+}
+
+/// Whether a value, which need not be a whole object, has anything that its schema does not know.
+pub(crate) fn is_unknown(part: &Value, schema: &Value) -> bool {
+    let mut unknown = Vec::new();
+    value(&mut part.clone(), Some(schema), false, "", &mut unknown);
+    !unknown.is_empty()
+}
+
+/// The schema of the values of a map, if it may have any keys. `Some(None)` is `true`.
+pub(crate) fn additional(schema: &Value) -> Option<Option<&Value>> {
+    match schema.at("additionalProperties") {
+        Value::Bool(true) => Some(None),
+        Value::Object(_) => Some(Some(schema.at("additionalProperties"))),
+        _ => None,
+    }
+}
+
+/// The schema of the elements of a list.
+pub(crate) fn items(schema: &Value) -> Option<&Value> {
+    schema.has("items").then(|| schema.at("items"))
+}
+
+/// The schema of a field by name.
+pub(crate) fn property<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
+    schema.at("properties").get(name)
+}
+
+fn is_meta(name: &str) -> bool {
+    matches!(name, "apiVersion" | "kind" | "metadata")
+}
+
+fn below(path: &str, name: &str) -> String {
+    match path.is_empty() {
+        true => name.to_owned(),
+        false => format!("{path}.{name}"),
+    }
+}
+
+fn keeps(schema: Option<&Value>) -> bool {
+    schema.is_some_and(|s| s.flag("x-kubernetes-preserve-unknown-fields"))
+}
+
+fn value(
+    value: &mut Value,
+    schema: Option<&Value>,
+    root: bool,
+    path: &str,
+    unknown: &mut Vec<String>,
+) {
+    match keeps(schema) {
+        true => keep(value, schema, root, path, unknown),
+        false => drop_in(value, schema, root, path, unknown),
+    }
+}
+
+fn drop_in(
+    here: &mut Value,
+    schema: Option<&Value>,
+    root: bool,
+    path: &str,
+    unknown: &mut Vec<String>,
+) {
+    match here {
+        Value::Object(map) => object(map, schema, (false, root), path, unknown),
+        Value::Array(list) => {
+            for (i, element) in list.iter_mut().enumerate() {
+                let items = schema.and_then(items);
+                value(element, items, false, &format!("{path}[{i}]"), unknown);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What a schema keeps is looked into only as far as it is described.
+fn keep(
+    here: &mut Value,
+    schema: Option<&Value>,
+    root: bool,
+    path: &str,
+    unknown: &mut Vec<String>,
+) {
+    match here {
+        Value::Object(map) => object(map, schema, (true, root), path, unknown),
+        Value::Array(list) => {
+            let Some(items) = schema.and_then(items) else {
+                return;
+            };
+            for (i, element) in list.iter_mut().enumerate() {
+                keep(
+                    element,
+                    Some(items),
+                    false,
+                    &format!("{path}[{i}]"),
+                    unknown,
+                );
+            }
+        }
+        _ => {}
+    }
+}
+
+fn object(
+    map: &mut Map<String, Value>,
+    schema: Option<&Value>,
+    (keep, root): (bool, bool),
+    path: &str,
+    unknown: &mut Vec<String>,
+) {
+    let embedded = root || schema.is_some_and(|s| s.flag("x-kubernetes-embedded-resource"));
+    map.retain(|name, here| {
+        if embedded && is_meta(name) {
+            return true;
+        }
+        let known = schema.and_then(|s| match property(s, name) {
+            Some(property) => Some(Some(property)),
+            None => additional(s),
+        });
+        match known {
+            Some(schema) => {
+                value(here, schema, false, &below(path, name), unknown);
+                true
+            }
+            None if keep => true,
+            None => {
+                unknown.push(below(path, name));
+                false
+            }
+        }
+    });
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn unknown_fields_go_and_are_named() {
+        let schema = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
+            "a": {"type": "string"},
+            "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true,
+                     "properties": {"known": {"type": "object"}}},
+            "list": {"type": "array", "items": {"type": "object", "properties": {"n": {}}}},
+            "map": {"type": "object", "additionalProperties": {"type": "object"}},
+            "pod": {"type": "object", "x-kubernetes-embedded-resource": true},
+        }}}});
+        let mut object = json!({"apiVersion": "v1", "kind": "K", "metadata": {"name": "x"}, "extra": 1,
+            "spec": {"a": "b", "z": 1, "free": {"q": 1, "known": {"gone": 1}},
+                "list": [{"n": 1, "m": 2}], "map": {"k": {"v": 1}},
+                "pod": {"kind": "Pod", "x": 1}}});
+        let unknown = prune(&mut object, &schema);
+        assert_eq!(
+            unknown,
+            [
+                "extra",
+                "spec.free.known.gone",
+                "spec.list[0].m",
+                "spec.map.k.v",
+                "spec.pod.x",
+                "spec.z"
+            ]
+        );
+        assert_eq!(
+            object["spec"],
+            json!({"a": "b", "free": {"q": 1, "known": {}}, "list": [{"n": 1}],
+                "map": {"k": {}}, "pod": {"kind": "Pod"}})
+        );
+    }
+}

@@ -1,0 +1,199 @@
+//! The life of definitions: their names are granted, they are served, and they take their objects
+//! with them. What upstream's controllers do in their own time is done here before the request that
+//! causes it is answered.
+
+use super::Custom;
+use crate::api::Api;
+use crate::request::Target;
+use crate::resource::Resource;
+use crate::{clock, storage};
+use serde_json::Value;
+use std::sync::Arc;
+use stowplan_crd::{CLEANUP, Definition, names};
+use stowplan_machinery::{Edit, View};
+use stowplan_merge::managed;
+use stowplan_store::{Entry, Expect, Txn};
+
+const GROUP: &str = "apiextensions.k8s.io";
+const PLURAL: &str = "customresourcedefinitions";
+
+/// Whether a resource is that of definitions.
+pub(crate) fn is_definition(resource: &Resource) -> bool {
+    resource.is(GROUP, PLURAL)
+}
+
+/// Whether a write to a target may have consequences for what is served.
+pub(crate) fn concerns(target: &Target) -> bool {
+    is_definition(&target.resource)
+        || target
+            .resource
+            .custom()
+            .is_some_and(|c| c.definition.terminating)
+}
+
+/// Marks a definition for deletion: it waits for its objects. Upstream: `REST.Delete` in
+/// `pkg/registry/customresourcedefinition/etcd.go`.
+pub(crate) fn mark(definition: &mut Value, now: &str) {
+    let metadata = definition.at_mut("metadata");
+    metadata.default_to("deletionTimestamp", now);
+    let finalizers = metadata.list_mut("finalizers");
+    if !finalizers.iter().any(|f| f == CLEANUP) {
+        finalizers.push(CLEANUP.into());
+    }
+    let why =
+        "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
+    names::set_condition(
+        definition,
+        "Terminating",
+        true,
+        "InstanceDeletionPending",
+        why,
+        now,
+    );
+}
+
+fn all(api: &Api, prefix: &str) -> Vec<Arc<Entry>> {
+    let page = api.store().range(prefix.as_bytes(), None, None, None);
+    page.map(|page| page.entries).unwrap_or_default()
+}
+
+/// Brings definitions, and what is served, to where they shall be.
+pub(crate) async fn reconcile(api: &Api) {
+    let _one = api.resources().settling().lock().await;
+    let Some(resource) = api.resources().by_group(GROUP, PLURAL) else {
+        return;
+    };
+    let prefix = storage::key(&resource, "", "");
+    // A grant can free a name that another definition waits for.
+    while settle_all(api, &resource, &prefix).await {}
+    let entries = all(api, &prefix);
+    let mut served = Vec::new();
+    for entry in &entries {
+        let object = storage::object(entry);
+        if names::is_true(&object, "NamesAccepted") || names::is_true(&object, "Established") {
+            let definition = api.resources().compiled(entry, || Definition::new(&object));
+            let versions = definition.versions.iter().filter(|v| v.served);
+            served.extend(versions.map(|version| Custom {
+                definition: Arc::clone(&definition),
+                version: Arc::clone(version),
+            }));
+        }
+    }
+    api.resources().serve(served, &entries);
+}
+
+/// Settles what is unsettled; says whether anything was.
+async fn settle_all(api: &Api, resource: &Resource, prefix: &str) -> bool {
+    let entries = all(api, prefix);
+    let objects: Vec<Arc<Value>> = entries.iter().map(|e| storage::object(e)).collect();
+    let now = clock::seconds(api.env().now());
+    for (entry, object) in entries.iter().zip(&objects) {
+        let group = object.at("spec").text("group");
+        let kin = objects.iter().map(|o| &**o);
+        let kin = kin.filter(|o| o.at("spec").text("group") == group);
+        let changed = match object.at("metadata").has("deletionTimestamp") {
+            true => finalize(api, entry, object).await,
+            false => match names::settle(object, kin, &now) {
+                Some(new) => put_status(api, resource, entry, object, new, &now).await,
+                None => false,
+            },
+        };
+        if changed {
+            return true;
+        }
+    }
+    false
+}
+
+async fn put_status(
+    api: &Api,
+    resource: &Resource,
+    entry: &Entry,
+    old: &Value,
+    new: Value,
+    now: &str,
+) -> bool {
+    let new = owned(resource, old, new, now);
+    let expect = Expect::Revision(entry.mod_revision);
+    let txn = Txn::new().put(entry.key.clone(), storage::encode(&new), expect);
+    api.store().commit(txn).await.is_ok()
+}
+
+/// The server itself owns what it says of a definition.
+fn owned(resource: &Resource, old: &Value, mut new: Value, now: &str) -> Value {
+    let request = managed::Request {
+        ty: resource.ty(),
+        api_version: &resource.api_version(),
+        kind: resource.kind(),
+        subresource: "status",
+        manager: "kube-apiserver",
+        reset_fields: &[&["spec"]],
+        empty: resource.empty(),
+        versions: &managed::OneVersion,
+        now,
+    };
+    managed::update(Some(old), &mut new, &request);
+    new
+}
+
+/// Deletes the objects of a definition, and then the definition itself.
+async fn finalize(api: &Api, entry: &Entry, object: &Value) -> bool {
+    let finalizers = object.at("metadata").list("finalizers");
+    if !finalizers.iter().any(|f| f == CLEANUP) {
+        return false;
+    }
+    let (group, plural) = (
+        object.at("spec").text("group"),
+        object.path(&["spec", "names"]).text("plural"),
+    );
+    let established = names::is_true(object, "Established");
+    if established && !empty(api, &format!("/registry/{group}/{plural}/")).await {
+        return false;
+    }
+    let mut new = object.clone();
+    let left: Vec<Value> = finalizers
+        .iter()
+        .filter(|f| *f != CLEANUP)
+        .cloned()
+        .collect();
+    let gone = left.is_empty();
+    match gone {
+        true => drop(new.at_mut("metadata").unset("finalizers")),
+        false => new.at_mut("metadata").set("finalizers", left),
+    }
+    let expect = Expect::Revision(entry.mod_revision);
+    let txn = match gone {
+        true => Txn::new().delete(entry.key.clone(), expect),
+        false => Txn::new().put(entry.key.clone(), storage::encode(&new), expect),
+    };
+    api.store().commit(txn).await.is_ok()
+}
+
+/// Deletes objects; those that finalizers hold are only marked. Says whether all are gone.
+async fn empty(api: &Api, prefix: &str) -> bool {
+    let now = clock::seconds(api.env().now());
+    for entry in all(api, prefix) {
+        let object = storage::object(&entry);
+        let expect = Expect::Revision(entry.mod_revision);
+        let metadata = object.at("metadata");
+        let txn = match (
+            metadata.list("finalizers").is_empty(),
+            metadata.has("deletionTimestamp"),
+        ) {
+            (true, _) => Txn::new().delete(entry.key.clone(), expect),
+            (false, true) => continue,
+            (false, false) => {
+                let mut marked = Value::clone(&object);
+                let metadata = marked.at_mut("metadata");
+                let generation = metadata.int("generation").unwrap_or_default();
+                metadata.set("deletionTimestamp", now.as_str());
+                metadata.set("deletionGracePeriodSeconds", 0);
+                metadata.set("generation", generation + 1);
+                Txn::new().put(entry.key.clone(), storage::encode(&marked), expect)
+            }
+        };
+        // Whoever was quicker changed it; the next round sees it.
+        let _ = api.store().commit(txn).await;
+    }
+    all(api, prefix).is_empty()
+}
