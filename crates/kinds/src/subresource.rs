@@ -38,6 +38,10 @@ macro_rules! inherit {
             $main.canonicalize(object);
         }
 
+        fn read_back(&self, object: &mut serde_json::Value) -> bool {
+            $main.read_back(object)
+        }
+
         fn counts_generations(&self) -> bool {
             $main.counts_generations()
         }

@@ -13,6 +13,17 @@ impl Shown for Internal<'_> {
     }
 }
 
+/// `value` with all the `fields` of its type: Go's own encoding leaves out none.
+pub fn whole(value: &Value, fields: &[&str], absent: &Value) -> Value {
+    let mut value = value.clone();
+    if let Value::Object(given) = &mut value {
+        for field in fields {
+            given.entry(*field).or_insert_with(|| absent.clone());
+        }
+    }
+    value
+}
+
 fn capitalised(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -37,6 +48,13 @@ fn go_name(name: &str) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn fields_not_given_are_shown() {
+        let value = whole(&json!({"name": "a"}), &["kind", "name"], &json!(""));
+        assert_eq!(value, json!({"kind": "", "name": "a"}));
+        assert_eq!(whole(&Value::Null, &["kind"], &json!("")), Value::Null);
+    }
 
     #[test]
     fn fields_have_capital_letters() {

@@ -138,13 +138,9 @@ fn json_object_fault(bytes: &[u8]) -> Option<String> {
         Ok(Value::String(_)) => wrong_type("string"),
         Ok(Value::Bool(_)) => wrong_type("bool"),
         Ok(Value::Number(_)) => wrong_type("number"),
-        Err(error) if error.is_eof() => Some("unexpected end of JSON input".to_owned()),
         Err(_) => {
-            let first = bytes.iter().find(|b| !b.is_ascii_whitespace());
-            let shown = first.map_or(' ', |b| char::from(*b));
-            Some(format!(
-                "invalid character '{shown}' looking for beginning of value"
-            ))
+            let fault = stowplan_schema::parse_json(bytes).err()?;
+            Some(fault.to_string())
         }
     }
 }
@@ -248,6 +244,11 @@ mod tests {
                 "kubernetes.io/dockerconfigjson",
                 json!({".dockerconfigjson": ""}),
                 "data[.dockerconfigjson]: Invalid value: \"<secret contents redacted>\": unexpected end of JSON input",
+            ),
+            (
+                "kubernetes.io/dockerconfigjson",
+                json!({".dockerconfigjson": "hg=="}),
+                "data[.dockerconfigjson]: Invalid value: \"<secret contents redacted>\": invalid character '\\u0086' looking for beginning of value",
             ),
             (
                 "kubernetes.io/dockerconfigjson",

@@ -5,13 +5,27 @@
 use super::to_core;
 use crate::common::equality::same;
 use crate::common::faults::Faults;
-use crate::common::internal::Internal;
+use crate::common::internal::{self, Internal};
 use crate::common::{IMMUTABLE, kube_metadata, name_rules};
 use crate::fields::{Fields, Refusal, by_path};
 use crate::{Context, Strategy};
 use serde_json::Value;
 use stowplan_machinery::field::{ErrorList, Path};
 use stowplan_machinery::{View, meta, names};
+
+/// The fields of `ObjectReference`.
+const REFERENCE: [&str; 7] = [
+    "kind",
+    "namespace",
+    "name",
+    "uid",
+    "apiVersion",
+    "resourceVersion",
+    "fieldPath",
+];
+
+/// The fields of `EventSource`.
+const SOURCE: [&str; 2] = ["component", "host"];
 
 /// An event of the core group.
 pub(crate) struct Event;
@@ -186,7 +200,15 @@ fn validate_unchanged(new: &Value, old: &Value) -> ErrorList {
         };
         let path = Path::new(name);
         match value {
-            Value::Object(_) => errors.invalid(&path, Internal(value), IMMUTABLE),
+            Value::Object(_) => {
+                let fields: &[&str] = if field == "source" {
+                    &SOURCE
+                } else {
+                    &REFERENCE
+                };
+                let value = internal::whole(value, fields, &Value::from(""));
+                errors.invalid(&path, Internal(&value), IMMUTABLE);
+            }
             Value::Null if field == "count" => errors.invalid(&path, 0_i64, IMMUTABLE),
             Value::Null
                 if !field.ends_with("imestamp") && field != "eventTime" && field != "related" =>

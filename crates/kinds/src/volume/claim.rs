@@ -37,7 +37,7 @@ impl Strategy for PersistentVolumeClaim {
     }
 
     fn prepare_for_create(&self, object: &mut Value, _: &Context<'_>) {
-        object.set("status", json!({"phase": "Pending"}));
+        object.set("status", json!({}));
         prepare_sources(object.at_mut("spec"), &Value::Null);
     }
 
@@ -72,6 +72,16 @@ impl Strategy for PersistentVolumeClaim {
         }
         warnings.extend(claim_spec::warnings(new.at("spec"), &SPEC));
         warnings
+    }
+
+    /// A new claim is stored without a phase, which its readers see as a default.
+    fn read_back(&self, object: &mut Value) -> bool {
+        let status = object.at_mut("status");
+        let lacking = status.text("phase").is_empty();
+        if lacking {
+            status.set("phase", "Pending");
+        }
+        lacking
     }
 
     fn status(&self) -> Option<&'static dyn Strategy> {

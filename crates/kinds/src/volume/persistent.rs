@@ -6,6 +6,7 @@
 use super::{OLD_CLASS, set_source_defaults, shown_diff, sources, spec};
 use crate::common::equality::same;
 use crate::common::faults::Faults;
+use crate::common::internal::{self, Internal};
 use crate::common::{IMMUTABLE, kube_metadata, name_rules, node_labels, node_selector};
 use crate::subresource::{inherit, keep};
 use crate::{Context, Strategy};
@@ -187,7 +188,8 @@ fn validate_change(new: &Value, old: &Value) -> ErrorList {
     if !old_affinity.is_null() && !same(affinity, &with_stable_labels(old_affinity, affinity)) {
         let fault = format!("{IMMUTABLE}, except for updating from beta label to GA");
         let path = Path::new("nodeAffinity");
-        errors.invalid(&path, spec::shown_affinity(affinity), fault);
+        let affinity = internal::whole(affinity, &["required"], &Value::Null);
+        errors.invalid(&path, Internal(&affinity), fault);
     }
     let class = "volumeAttributesClassName";
     if before.has(class) && !now.has(class) {

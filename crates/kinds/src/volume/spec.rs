@@ -4,7 +4,6 @@
 
 use super::sources;
 use crate::common::faults::Faults;
-use crate::common::internal::Internal;
 use crate::common::{name_rules, node_selector, quantities};
 use serde_json::Value;
 use stowplan_machinery::View;
@@ -167,9 +166,4 @@ fn validate_recycling(spec: &Value, path: &Path<'_>, errors: &mut ErrorList) {
         let fault = "may not be 'recycle' for a hostPath mount of '/'";
         errors.forbidden(&path.child("persistentVolumeReclaimPolicy"), fault);
     }
-}
-
-/// A node affinity in the form of upstream's internal type.
-pub(super) fn shown_affinity(affinity: &Value) -> Internal<'_> {
-    Internal(affinity)
 }

@@ -88,6 +88,7 @@ pub(crate) fn decoded(kind: &Kind, body: &Value) -> Option<Value> {
 fn stored(kind: &Kind, mut object: Value) -> Option<Value> {
     let ty = stowplan_schema::type_of(kind.schema)?;
     stowplan_schema::to_stored_form(ty, &mut object);
+    kind.strategy.read_back(&mut object);
     Some(object)
 }
 
