@@ -7,7 +7,7 @@ use crate::common::IMMUTABLE;
 use crate::common::claim_spec::ClaimOptions;
 use crate::common::equality::same;
 use crate::common::faults::Faults;
-use crate::common::labels::has_invalid_value;
+use crate::common::labels::{SelectorOptions, validate_selector};
 use crate::subresource::keep;
 use serde_json::Value;
 use stowplan_machinery::field::{ErrorList, Path};
@@ -20,8 +20,10 @@ const CLASS: &str = "volumeAttributesClassName";
 /// What the stored claim is forgiven.
 pub(super) fn forgiven(old: &Value) -> ClaimOptions {
     let spec = old.at("spec");
+    let path = Path::new("selector");
+    let faults = validate_selector(spec.at("selector"), SelectorOptions::default(), &path);
     ClaimOptions {
-        allow_invalid_selector_values: has_invalid_value(spec.at("selector")),
+        allow_invalid_selector_values: !faults.is_empty(),
         allow_invalid_api_group: ["dataSource", "dataSourceRef"]
             .iter()
             .any(|field| spec.at(field).has("apiGroup")),

@@ -217,9 +217,7 @@ fn with_stable_labels(old: &Value, new: &Value) -> Value {
                 .collect();
             for (j, expression) in term.each_mut(list).enumerate() {
                 let stable = stable_label(expression.text("key"));
-                if let (Some(stable), Some(key)) = (stable, keys.get(j))
-                    && stable == key
-                {
+                if keys.get(j).is_some_and(|key| key == stable) {
                     expression.set("key", stable);
                 }
             }
@@ -228,15 +226,16 @@ fn with_stable_labels(old: &Value, new: &Value) -> Value {
     out
 }
 
-fn stable_label(key: &str) -> Option<&'static str> {
-    Some(match key {
+/// The label that has taken the place of `key`; none is empty, which a new key may be too.
+fn stable_label(key: &str) -> &'static str {
+    match key {
         "beta.kubernetes.io/arch" => "kubernetes.io/arch",
         "beta.kubernetes.io/os" => "kubernetes.io/os",
         "failure-domain.beta.kubernetes.io/zone" => "topology.kubernetes.io/zone",
         "failure-domain.beta.kubernetes.io/region" => "topology.kubernetes.io/region",
         "beta.kubernetes.io/instance-type" => "node.kubernetes.io/instance-type",
-        _ => return None,
-    })
+        _ => "",
+    }
 }
 
 fn warnings(volume: &Value) -> Vec<String> {
