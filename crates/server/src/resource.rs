@@ -214,9 +214,9 @@ impl Resource {
         self.is_custom() || self.group() == "events.k8s.io"
     }
 
-    /// The kind that refusals name: that of the form in which objects are kept.
+    /// The kind that refusals name. Events are kept in the form of the core group.
     pub(crate) fn internal_kind(&self) -> GroupKind {
-        match self.converts() {
+        match self.group() == "events.k8s.io" {
             true => GroupKind::new("", self.kind()),
             false => self.group_kind(),
         }

@@ -52,7 +52,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("stowplan-access", &["stowplan-base", "stowplan-machinery"]),
     (
         "stowplan-crd",
-        &["stowplan-base", "stowplan-machinery", "stowplan-schema"],
+        &[
+            "stowplan-base",
+            "stowplan-kinds",
+            "stowplan-machinery",
+            "stowplan-schema",
+        ],
     ),
     (
         "stowplan-server",

@@ -326,7 +326,8 @@ mod tests {
         assert_eq!(
             update_faults(&EventV1, &new, &old),
             [
-                "involvedObject: Invalid value: {\"Name\":\"x\",\"Namespace\":\"n\"}: field is immutable",
+                "involvedObject: Invalid value: {\"ApiVersion\":\"\",\"FieldPath\":\"\",\"Kind\":\"\",\
+                 \"Name\":\"x\",\"Namespace\":\"n\",\"ResourceVersion\":\"\",\"Uid\":\"\"}: field is immutable",
                 "reason: Invalid value: \"Other\": field is immutable",
                 "reason: Invalid value: \"Other\": field is immutable",
             ]
