@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::{HeaderValue, Response, header};
 use serde_json::Value;
 use stowplan_machinery::Status;
+use stowplan_schema::yaml;
 
 /// An HTTP answer.
 pub type Answer = Response<Body>;
@@ -31,7 +32,7 @@ pub(crate) fn object(code: u16, object: &Value, output: Output) -> Answer {
             };
             bytes(code, "application/json", encode(object).unwrap_or_default())
         }
-        Format::Yaml => bytes(code, "application/yaml", crate::yaml::write(object)),
+        Format::Yaml => bytes(code, "application/yaml", yaml::from_json(object)),
     }
 }
 

@@ -10,6 +10,7 @@ use stowplan_kinds::table;
 use stowplan_machinery::go::quote;
 use stowplan_machinery::{Edit, Status, View, meta};
 use stowplan_schema::protobuf::{self, Envelope};
+use stowplan_schema::yaml::{self, Converted};
 use stowplan_schema::{DecodeError, Decoded, TypeMeta};
 
 /// 415.
@@ -200,14 +201,18 @@ pub(crate) fn strict_error(problems: &[String]) -> String {
 
 /// A body whose encoding has been undone as far as its kind can be read.
 enum Opened<'a> {
-    Json(Cow<'a, [u8]>),
+    /// With the duplicate keys that a YAML document had.
+    Json(Cow<'a, [u8]>, Vec<String>),
     Protobuf(Envelope<'a>),
 }
 
 fn open(body: &[u8], encoding: Encoding) -> Result<Opened<'_>, String> {
     match encoding {
-        Encoding::Json => Ok(Opened::Json(Cow::Borrowed(body))),
-        Encoding::Yaml => crate::yaml::to_json(body).map(|json| Opened::Json(Cow::Owned(json))),
+        Encoding::Json => Ok(Opened::Json(Cow::Borrowed(body), Vec::new())),
+        Encoding::Yaml => {
+            let Converted { json, problems } = yaml::to_json(body)?;
+            Ok(Opened::Json(Cow::Owned(json), problems))
+        }
         Encoding::Protobuf => {
             let envelope = protobuf::envelope(body).map_err(|e| e.to_string())?;
             Ok(Opened::Protobuf(envelope))
@@ -219,14 +224,18 @@ impl Opened<'_> {
     /// The kind that the object says it is.
     fn meta(&self) -> Result<TypeMeta, DecodeError> {
         match self {
-            Self::Json(json) => stowplan_schema::type_meta(json),
+            Self::Json(json, _) => stowplan_schema::type_meta(json),
             Self::Protobuf(envelope) => Ok(envelope.meta.clone()),
         }
     }
 
     fn decode(&self, resource: &Resource) -> Result<Decoded, DecodeError> {
         match self {
-            Self::Json(json) => decode(resource, json),
+            Self::Json(json, problems) => {
+                let mut decoded = decode(resource, json)?;
+                decoded.problems.splice(0..0, problems.iter().cloned());
+                Ok(decoded)
+            }
             Self::Protobuf(envelope) => Ok(Decoded {
                 object: resource.decode_protobuf(envelope.raw)?,
                 problems: Vec::new(),
@@ -263,7 +272,7 @@ pub(crate) fn delete_options(request: &Request) -> Result<Value, Status> {
     let ty = stowplan_schema::type_of("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions");
     let ty = ty.unwrap_or(&stowplan_schema::DEDUCED);
     let object = match body {
-        Opened::Json(json) => stowplan_schema::decode_json(ty, &json).map(|d| d.object),
+        Opened::Json(json, _) => stowplan_schema::decode_json(ty, &json).map(|d| d.object),
         Opened::Protobuf(envelope) => protobuf::decode(ty, envelope.raw),
     };
     object.map_err(|e| bad(e.to_string()))

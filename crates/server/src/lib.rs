@@ -31,7 +31,6 @@ mod subresources;
 mod table;
 mod transform;
 mod verbs;
-mod yaml;
 
 pub use answer::Answer;
 pub use api::{Api, Config};

@@ -14,6 +14,7 @@ use stowplan_machinery::meta::GroupKind;
 use stowplan_machinery::{Status, View, go};
 use stowplan_merge::{JsonPatch, managed, merge_patch, strategic};
 use stowplan_schema::Decoded;
+use stowplan_schema::yaml::{self, Converted};
 
 const JSON: &str = "application/json-patch+json";
 const MERGE: &str = "application/merge-patch+json";
@@ -88,9 +89,12 @@ pub(crate) async fn patch(api: &Api, request: &Request, target: &Target) -> Resu
 /// What an apply asks for.
 fn configuration(request: &Request) -> Result<Patch, Status> {
     let bad = |why: String| Status::bad_request(format!("error decoding YAML: {why}"));
-    let json = crate::yaml::to_json(&request.body).map_err(bad)?;
-    let Decoded { object, problems } =
-        stowplan_schema::parse_json(&json).map_err(|why| bad(why.to_string()))?;
+    let Converted { json, problems } = yaml::to_json(&request.body).map_err(bad)?;
+    let Decoded { object, .. } = stowplan_schema::parse_json(&json).map_err(|why| {
+        bad(format!(
+            "error unmarshaling JSON: while decoding JSON: {why}"
+        ))
+    })?;
     Ok(Patch::Apply(object, problems))
 }
 
