@@ -373,3 +373,7 @@ pub(crate) fn paths(api: &Api) -> Answer {
     };
     answer::object(200, &json!({"paths": paths}), output)
 }
+
+#[cfg(test)]
+#[path = "discovery_tests.rs"]
+mod tests;

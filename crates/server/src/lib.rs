@@ -29,6 +29,8 @@ mod select;
 mod storage;
 mod subresources;
 mod table;
+#[cfg(test)]
+mod testing;
 mod transform;
 mod verbs;
 

@@ -347,6 +347,11 @@ impl Resource {
     }
 }
 
+/// Built-in kinds that have a path of their own: others are only spoken below them.
+fn served() -> impl Iterator<Item = &'static BuiltIn> {
+    BUILT_IN.iter().filter(|b| !b.kind.verbs.is_empty())
+}
+
 /// All resources of the moment.
 #[derive(Default)]
 pub(crate) struct Resources {
@@ -395,10 +400,10 @@ impl Resources {
 
     /// The resource that a URL names.
     pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<Resource> {
-        let found = |b: &&BuiltIn| {
+        let found = |b: &&'static BuiltIn| {
             b.kind.group == group && b.kind.version == version && b.kind.plural == plural
         };
-        if let Some(kind) = BUILT_IN.iter().find(found) {
+        if let Some(kind) = served().find(found) {
             return Some(Resource(Definition::BuiltIn(kind)));
         }
         let found =
@@ -408,8 +413,8 @@ impl Resources {
 
     /// The resource of a group, in whatever version.
     pub(crate) fn by_group(&self, group: &str, plural: &str) -> Option<Resource> {
-        let found = |b: &&BuiltIn| b.kind.group == group && b.kind.plural == plural;
-        if let Some(kind) = BUILT_IN.iter().find(found) {
+        let found = |b: &&'static BuiltIn| b.kind.group == group && b.kind.plural == plural;
+        if let Some(kind) = served().find(found) {
             return Some(Resource(Definition::BuiltIn(kind)));
         }
         let found = |r: &&Resource| r.group() == group && r.plural() == plural;
@@ -418,7 +423,7 @@ impl Resources {
 
     /// All resources.
     pub(crate) fn all(&self) -> impl Iterator<Item = Resource> {
-        let built_in = BUILT_IN.iter().map(|b| Resource(Definition::BuiltIn(b)));
+        let built_in = served().map(|b| Resource(Definition::BuiltIn(b)));
         let custom = Vec::clone(&self.customs());
         built_in.chain(custom)
     }

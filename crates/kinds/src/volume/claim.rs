@@ -41,16 +41,6 @@ impl Strategy for PersistentVolumeClaim {
         prepare_sources(object.at_mut("spec"), &Value::Null);
     }
 
-    /// A new claim is stored without a phase: the first change of anything writes it down.
-    fn read_back(&self, object: &mut Value) -> bool {
-        let status = object.at_mut("status");
-        let new = status.text("phase").is_empty();
-        if new {
-            status.set("phase", "Pending");
-        }
-        new
-    }
-
     fn validate(&self, object: &Value, _: &Context<'_>) -> ErrorList {
         validate(object, ClaimOptions::default())
     }

@@ -1,0 +1,54 @@
+//! A server to test against, in memory and in process.
+
+use crate::{Api, Config, User, env};
+use axum::body::Body;
+use http_body_util::BodyExt;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use stowplan_store::{Options, Store};
+
+const TOKEN: &str = "test";
+
+/// A new server.
+pub(crate) async fn api() -> Arc<Api> {
+    let admin = User::new("admin", &["system:masters"]);
+    let config = Config {
+        env: Box::new(env::System::new()),
+        store: Store::in_memory(Options::default()),
+        tokens: BTreeMap::from([(TOKEN.to_owned(), admin)]),
+        token_key: None,
+    };
+    Api::new(config).await
+}
+
+/// The code and the JSON that a request is answered with.
+pub(crate) async fn send(
+    api: &Arc<Api>,
+    method: &str,
+    url: &str,
+    headers: &[(&str, &str)],
+    body: &Value,
+) -> (u16, Value) {
+    let mut request = http::Request::builder()
+        .method(method)
+        .uri(url)
+        .header("authorization", format!("Bearer {TOKEN}"));
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let body = match body {
+        Value::Null => Body::empty(),
+        body => Body::from(body.to_string()),
+    };
+    let answer = api.call(request.body(body).expect("a request")).await;
+    let code = answer.status().as_u16();
+    let bytes = answer.into_body().collect().await.expect("a body");
+    let body = serde_json::from_slice(&bytes.to_bytes()).unwrap_or_default();
+    (code, body)
+}
+
+/// GET.
+pub(crate) async fn get(api: &Arc<Api>, url: &str, accept: &str) -> (u16, Value) {
+    send(api, "GET", url, &[("accept", accept)], &Value::Null).await
+}
