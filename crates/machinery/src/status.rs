@@ -18,6 +18,8 @@ pub struct Status {
     pub message: String,
     /// What it is about; `None` leaves `details` out.
     pub details: Option<Box<Details>>,
+    /// Where a list that cannot go on consistently may go on all the same; mostly empty.
+    pub continue_token: String,
 }
 
 /// What a `Status` is about. Empty fields are left out.
@@ -55,6 +57,7 @@ impl Status {
             reason,
             message: message.into(),
             details: None,
+            continue_token: String::new(),
         }
     }
 
@@ -204,6 +207,9 @@ impl Status {
             "message": self.message,
             "code": self.code,
         });
+        if !self.continue_token.is_empty() {
+            out["metadata"]["continue"] = self.continue_token.as_str().into();
+        }
         if !self.reason.is_empty() {
             out["reason"] = self.reason.into();
         }

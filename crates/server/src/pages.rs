@@ -93,15 +93,16 @@ fn quote_char(c: char) -> String {
 }
 
 /// 410: the revision of the token is no longer kept. The answer has a token that goes on from what
-/// is there now.
+/// is there now. Upstream: `handleCompactedErrorForPaging`.
 pub(crate) fn expired(root: &str, after: &str) -> Status {
-    let _ = token(after, root, -1);
-    Status::expired(
+    let mut status = Status::expired(
         "The provided continue parameter is too old to display a consistent list result. You can start a new list \
          without the continue parameter, or use the continue token in this response to retrieve the remainder of the \
          results. Continuing with the provided token results in an inconsistent list - objects that were created, \
          modified, or deleted between the time the first chunk was returned and now may show up in the list.",
-    )
+    );
+    status.continue_token = token(after, root, -1);
+    status
 }
 
 #[cfg(test)]
@@ -116,6 +117,14 @@ mod tests {
             (after.as_str(), at),
             ("/registry/pods/a/b", Some(Revision(7)))
         );
+    }
+
+    #[test]
+    fn a_token_that_is_too_old_is_answered_with_one_for_now() {
+        let status = expired("/registry/pods/", "/registry/pods/a/b");
+        assert_eq!(status.code, 410);
+        let (after, at) = decode(&status.continue_token, "/registry/pods/").expect("our own");
+        assert_eq!((after.as_str(), at), ("/registry/pods/a/b", None));
     }
 
     #[test]

@@ -110,7 +110,7 @@ pub(crate) fn write_object(out: &mut Vec<u8>, entry: &Entry) {
 /// Appends the object with another revision than its own: that of its end.
 pub(crate) fn write_object_at(out: &mut Vec<u8>, entry: &Entry, revision: Revision) {
     let at = metadata_at(&entry.value);
-    out.extend_from_slice(&entry.value[..at]);
+    out.extend_from_slice(entry.value.get(..at).unwrap_or_default());
     out.push(b',');
     write_rest(out, entry, at, revision);
 }
@@ -124,7 +124,7 @@ pub(crate) fn write_item(out: &mut Vec<u8>, entry: &Entry) {
 fn write_rest(out: &mut Vec<u8>, entry: &Entry, at: usize, revision: Revision) {
     out.extend_from_slice(b"\"metadata\":{\"resourceVersion\":\"");
     out.extend_from_slice(revision.to_string().as_bytes());
-    let rest = &entry.value[at + METADATA.len()..];
+    let rest = entry.value.get(at + METADATA.len()..).unwrap_or(b"}}");
     out.extend_from_slice(if rest.first() == Some(&b'}') {
         b"\""
     } else {

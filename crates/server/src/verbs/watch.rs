@@ -20,10 +20,13 @@ use std::sync::Arc;
 use std::time::Duration;
 use stowplan_machinery::{Edit, Status};
 use stowplan_store::{Entry, Error, Event, Revision};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 /// How long a watch lasts if the client does not say: at least this, at most twice.
 const DURATION_MIN: Duration = Duration::from_secs(1_800);
+/// No watch lasts longer than this, whatever the client says.
+const DURATION_MAX: Duration = Duration::from_secs(24 * 3_600);
 /// How often a watch that may have bookmarks gets one.
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 /// A last bookmark comes so long before the end.
@@ -63,13 +66,15 @@ pub(crate) async fn watch(
     if output.format != Format::Json {
         return Err(negotiate::not_acceptable(STREAMS));
     }
+    let permit = api.watch_permit()?;
     let now = Instant::now();
     let seconds = options.timeout_seconds.and_then(|s| u64::try_from(s).ok());
     let duration = match seconds.filter(|s| *s > 0) {
-        Some(seconds) => Duration::from_secs(seconds),
+        Some(seconds) => Duration::from_secs(seconds).min(DURATION_MAX),
         None => DURATION_MIN + spread(api),
     };
     let mut stream = Stream {
+        _permit: permit,
         api: Arc::clone(api),
         target: target.clone(),
         selection,
@@ -111,6 +116,7 @@ fn spread(api: &Api) -> Duration {
 }
 
 struct Stream {
+    _permit: OwnedSemaphorePermit,
     api: Arc<Api>,
     target: Target,
     selection: Selection,
