@@ -19,6 +19,12 @@ use stowplan_machinery::{Status, View};
 /// More operations are refused.
 const MAX_OPERATIONS: usize = 10_000;
 
+/// All copies of a patch together may have so many bytes.
+const MAX_COPIED_BYTES: usize = 3 * 1024 * 1024;
+
+/// Objects are nested no deeper than this. Upstream goes on to 10,000, but not on the stack.
+const MAX_DEPTH: usize = 300;
+
 /// A JSON patch that was read.
 #[derive(Debug)]
 pub struct JsonPatch {
@@ -97,8 +103,10 @@ impl JsonPatch {
 
     /// Does all operations, or none.
     pub fn apply(&self, mut object: Value) -> Result<Value, Status> {
+        let mut copied = 0;
         for operation in &self.operations {
-            perform(&mut object, operation).map_err(|Failed| crate::unprocessable())?;
+            perform(&mut object, operation, &mut copied)
+                .map_err(|Failed| crate::unprocessable())?;
         }
         Ok(object)
     }
@@ -179,20 +187,20 @@ fn text(operation: &Operation, name: &str) -> Option<String> {
     serde_json::from_str(raw.get()).ok()
 }
 
-fn perform(object: &mut Value, operation: &Operation) -> Result<(), Failed> {
+/// Does one operation. `copied` counts the bytes of all copies.
+fn perform(object: &mut Value, operation: &Operation, copied: &mut usize) -> Result<(), Failed> {
     let path = || text(operation, "path").ok_or(Failed);
     let from = || text(operation, "from").ok_or(Failed);
     let raw = operation.get("value").map(Option::as_deref);
     let value = || match raw.flatten() {
-        Some(raw) => serde_json::from_str(raw.get()).map_err(|_| Failed),
+        Some(raw) => match body::parse(raw.get().as_bytes()) {
+            Ok((value, _)) => Ok(value),
+            Err(_) => Err(Failed),
+        },
         None => Ok(Value::Null),
     };
     match text(operation, "op").unwrap_or_default().as_str() {
-        "add" => {
-            let path = path()?;
-            let (container, key) = find(object, &path)?;
-            add(container, &key, value()?)
-        }
+        "add" => add(object, &path()?, value()?),
         "remove" => {
             let path = path()?;
             let (container, key) = find(object, &path)?;
@@ -202,14 +210,19 @@ fn perform(object: &mut Value, operation: &Operation) -> Result<(), Failed> {
         "move" => {
             let (container, key) = find(object, &from()?)?;
             let value = remove(container, &key)?;
-            let (container, key) = find(object, &path()?)?;
-            add(container, &key, value)
+            add(object, &path()?, value)
         }
         "copy" => {
             let (container, key) = find(object, &from()?)?;
-            let value = get(container, &key)?.cloned().unwrap_or_default();
-            let (container, key) = find(object, &path()?)?;
-            add(container, &key, value)
+            let value = get(container, &key)?.unwrap_or(&Value::Null);
+            let mut text = String::new();
+            write_json(&mut text, value);
+            *copied += text.len();
+            if *copied > MAX_COPIED_BYTES {
+                return Err(Failed);
+            }
+            let value = value.clone();
+            add(object, &path()?, value)
         }
         "test" => {
             let path = path()?;
@@ -308,12 +321,16 @@ fn get<'v>(container: &'v Value, key: &str) -> Result<Option<&'v Value>, Failed>
     }
 }
 
-fn add(container: &mut Value, key: &str, value: Value) -> Result<(), Failed> {
+fn add(object: &mut Value, path: &str, value: Value) -> Result<(), Failed> {
+    if path.split('/').count() + depth(&value) > MAX_DEPTH {
+        return Err(Failed);
+    }
+    let (container, key) = find(object, path)?;
     match container {
         Value::Array(list) => {
-            let at = match key {
+            let at = match key.as_str() {
                 "-" => list.len(),
-                _ => index(key, list.len() + 1).ok_or(Failed)?,
+                _ => index(&key, list.len() + 1).ok_or(Failed)?,
             };
             if at > list.len() {
                 return Err(Failed);
@@ -321,11 +338,19 @@ fn add(container: &mut Value, key: &str, value: Value) -> Result<(), Failed> {
             list.insert(at, value);
         }
         Value::Object(map) => {
-            map.insert(key.to_owned(), value);
+            map.insert(key, value);
         }
         _ => return Err(Failed),
     }
     Ok(())
+}
+
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(list) => 1 + list.iter().map(depth).max().unwrap_or_default(),
+        Value::Object(map) => 1 + map.values().map(depth).max().unwrap_or_default(),
+        _ => 0,
+    }
 }
 
 fn remove(container: &mut Value, key: &str) -> Result<Value, Failed> {

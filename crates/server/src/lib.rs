@@ -33,6 +33,7 @@ mod table;
 mod testing;
 mod transform;
 mod verbs;
+mod versions;
 
 pub use answer::Answer;
 pub use api::{Api, Config};

@@ -167,3 +167,20 @@ fn bodies_that_are_no_patches_are_refused() {
     let many = format!("[{}]", vec!["{}"; 10_001].join(","));
     assert_eq!(message(&many, true).map_err(|refused| refused.0), Err(413));
 }
+
+#[test]
+fn copies_and_nesting_have_bounds() {
+    let doubling = json!({"op": "copy", "from": "/a", "path": "/a/b"});
+    let start = json!({"a": {"x": "0123456789"}});
+    let patch = |times| Value::Array(vec![doubling.clone(); times]);
+    assert!(patched(start.clone(), patch(10)).is_some());
+    assert!(patched(start, patch(300)).is_none());
+    let big = json!({"a": "x".repeat(1_000_000), "b": {}});
+    let copies = |n| (0..n).map(|i| json!({"op": "copy", "from": "/a", "path": format!("/b/{i}")}));
+    assert!(patched(big.clone(), copies(3).collect()).is_some());
+    assert!(patched(big, copies(4).collect()).is_none());
+    let deep = |n: usize| json!([{"op": "add", "path": "/a".repeat(n), "value": {}}]);
+    let nested = (0..299).fold(json!({}), |inner, _| json!({"a": inner}));
+    assert!(patched(nested.clone(), deep(298)).is_some());
+    assert!(patched(nested, deep(299)).is_none());
+}

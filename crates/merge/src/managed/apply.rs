@@ -16,14 +16,14 @@ use stowplan_machinery::{Edit, Status, View};
 /// Applies a configuration to an object, or to nothing (then `live` is `None`), and writes
 /// `metadata.managedFields`.
 ///
-/// `complete` makes an object of what came out of the merge: canonical form and defaults. It is not
-/// called if nothing changed.
+/// `complete` makes an object of what came out of the merge: canonical form and defaults, or says why
+/// it cannot. It is not called if nothing changed.
 pub fn apply(
     live: Option<&Value>,
     config: &Value,
     force: bool,
     request: &Request<'_>,
-    complete: impl FnOnce(Value) -> Result<Value, Status>,
+    complete: impl FnOnce(Value) -> Result<Value, String>,
 ) -> Result<Value, Status> {
     let live = live.unwrap_or(request.empty);
     let owners = Owners::decode(live.at("metadata").at("managedFields"))
@@ -45,7 +45,12 @@ pub fn apply(
     })?;
     let entries = owners.encode();
     let mut object = match merged {
-        Some(merged) => complete(merged)?,
+        Some(merged) => complete(merged).map_err(|why| {
+            let (named, kind) = (request.named(config), request.group_version_kind());
+            Status::plain_error(format!(
+                "failed to convert new object ({named}) to proper version: unable to convert unstructured object to {kind}: {why}"
+            ))
+        })?,
         None => live.clone(),
     };
     if request.manager == last_applied::KUBECTL {

@@ -17,7 +17,7 @@ mod updater;
 
 pub use apply::apply;
 pub use times::keep_times;
-pub use update::{keep_reset, update};
+pub use update::update;
 
 pub(crate) use owner::{Id, Operation, Owner, Owners};
 
@@ -53,8 +53,11 @@ impl Request<'_> {
     /// An object of this request in error messages: namespace, name and kind.
     fn named(&self, object: &Value) -> String {
         let (namespace, name) = (meta::namespace(object), meta::name(object));
-        let kind = group_version_kind(self.api_version, self.kind);
-        format!("{namespace}/{name}; {kind}")
+        format!("{namespace}/{name}; {}", self.group_version_kind())
+    }
+
+    fn group_version_kind(&self) -> String {
+        group_version_kind(self.api_version, self.kind)
     }
 }
 

@@ -1,6 +1,4 @@
-use super::{
-    OneVersion, Request, apply, keep_reset, keep_times, manager_of_user_agent, scale, update,
-};
+use super::{OneVersion, Request, apply, keep_times, manager_of_user_agent, scale, update};
 use serde_json::{Value, json};
 use stowplan_machinery::{Edit, Status, View};
 use stowplan_schema::type_of;
@@ -134,15 +132,6 @@ fn entries_of_the_request_are_taken_and_empty_ones_forget_all() {
     object.at_mut("metadata").set("managedFields", by_hand);
     story.update("y", object);
     assert_eq!(story.managers(), ["hand Apply"]);
-}
-
-#[test]
-fn a_wish_to_forget_all_owners_survives_the_canonical_form() {
-    let mut object = config_map(json!({}));
-    keep_reset(&mut object, &json!({"metadata": {"managedFields": null}}));
-    assert!(!object.at("metadata").has("managedFields"));
-    keep_reset(&mut object, &json!({"metadata": {"managedFields": []}}));
-    assert_eq!(object.at("metadata").at("managedFields"), &json!([]));
 }
 
 #[test]
@@ -329,6 +318,19 @@ fn only_the_right_kind_can_be_applied_and_never_owners() {
             500,
             "failed to create typed patch object (/a; /v1, Kind=ConfigMap): .oddity: field not declared in schema".to_owned()
         ))
+    );
+}
+
+#[test]
+fn what_is_no_object_after_all_is_told() {
+    let mut story = Story::new();
+    let object = config_map(json!({"a": "1"}));
+    let refused = story.with("x", |live, request| {
+        apply(live, &object, false, request, |_| Err("because".to_owned()))
+    });
+    assert_eq!(
+        refused.map_err(|status| status.message),
+        Err("failed to convert new object (/a; /v1, Kind=ConfigMap) to proper version: unable to convert unstructured object to /v1, Kind=ConfigMap: because".to_owned())
     );
 }
 

@@ -17,8 +17,8 @@ use stowplan_machinery::{Edit, View, meta};
 /// and before admission.
 ///
 /// What the object brings in `managedFields` counts as asked for, too: a valid list is taken in place
-/// of the live one's, and `[]` or `[{}]` forget all owners (see [`keep_reset`]). Through a subresource
-/// they are ignored.
+/// of the live one's, and `[]` or `[{}]` forget all owners. (The canonical form leaves empty lists
+/// out: put this one back.) Through a subresource they are ignored.
 pub fn update(live: Option<&Value>, new: &mut Value, request: &Request<'_>) {
     let asked = match new.get_mut("metadata") {
         Some(Value::Object(metadata)) => metadata.remove("managedFields"),
@@ -35,17 +35,6 @@ pub fn update(live: Option<&Value>, new: &mut Value, request: &Request<'_>) {
     let owners = track(live, new, owners, request.manager, request).ok();
     if let Some(entries) = owners.and_then(Owners::encode) {
         new.at_mut("metadata").set("managedFields", entries);
-    }
-}
-
-/// Puts an empty `managedFields` back into an object, if what it was read from asks for one: the
-/// canonical form leaves empty lists out.
-pub fn keep_reset(object: &mut Value, read_from: &Value) {
-    let asked = read_from.at("metadata").at("managedFields");
-    if asked.as_array().is_some_and(Vec::is_empty) {
-        object
-            .at_mut("metadata")
-            .set("managedFields", asked.clone());
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{negotiate, transform};
 use serde_json::Value;
 use stowplan_machinery::field::{Error, Path, Raw};
 use stowplan_machinery::meta::GroupKind;
-use stowplan_machinery::{Status, View, go};
+use stowplan_machinery::{Edit, Status, View, go};
 use stowplan_merge::{JsonPatch, managed, merge_patch, strategic};
 use stowplan_schema::Decoded;
 use stowplan_schema::yaml::{self, Converted};
@@ -119,9 +119,15 @@ impl Patching<'_> {
                 let ty = resource.ty();
                 let patched = strategic::apply(ty, existing.clone(), &mut patch)?;
                 let shown = go::quote(&go::plain(&patch));
+                let owners = patched.at("metadata").at("managedFields").as_array();
+                let forgets_owners = owners.is_some_and(Vec::is_empty);
                 let decoded = stowplan_schema::from_unstructured(ty, patched);
                 let decoded = decoded.map_err(|why| invalid(&shown, &why.to_string()))?;
-                let object = self.judged(decoded, problems, &shown)?;
+                let mut object = self.judged(decoded, problems, &shown)?;
+                if forgets_owners {
+                    let none: Vec<Value> = Vec::new();
+                    object.at_mut("metadata").set("managedFields", none);
+                }
                 Ok(self.owned(object))
             }
             Patch::Apply(configuration, problems) => self.apply(&configuration, &problems),
@@ -177,7 +183,7 @@ impl Patching<'_> {
         let live = (!self.existing.is_null()).then_some(self.existing);
         let complete = |merged: Value| {
             let decoded = resource.of_merged(merged);
-            let decoded = decoded.map_err(|why| Status::plain_error(why.to_string()))?;
+            let decoded = decoded.map_err(|why| why.to_string())?;
             Ok(finished(resource, decoded.object))
         };
         let object = write.with_ownership(|ownership| {

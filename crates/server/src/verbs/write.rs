@@ -531,7 +531,7 @@ impl Write<'_> {
             empty: resource.empty(),
             versions: match resource.custom() {
                 Some(custom) => custom,
-                None => &managed::OneVersion,
+                None => &resource,
             },
             now: &self.now(),
         })
