@@ -31,11 +31,15 @@ impl<'a> Object<'a> {
         request: &Request<'a>,
     ) -> Result<Option<Self>, String> {
         match request.versions.convert(value, api_version) {
-            Ok((value, ty)) => Ok(Some(Self {
-                value,
-                ty,
-                api_version: api_version.to_owned(),
-            })),
+            Ok((value, ty)) => {
+                // Unlike in the version of the request, duplicates are a fault.
+                typed::validate(ty, &value, false)?;
+                Ok(Some(Self {
+                    value,
+                    ty,
+                    api_version: api_version.to_owned(),
+                }))
+            }
             Err(Unconvertible::Missing) => Ok(None),
             Err(Unconvertible::Failed(why)) => Err(why),
         }

@@ -1,7 +1,10 @@
-use super::{OneVersion, Request, apply, keep_times, manager_of_user_agent, scale, update};
+use super::{
+    OneVersion, Request, Unconvertible, Versions, apply, keep_times, manager_of_user_agent, scale,
+    update,
+};
 use serde_json::{Value, json};
 use stowplan_machinery::{Edit, Status, View};
-use stowplan_schema::type_of;
+use stowplan_schema::{Type, type_of};
 
 /// An object that several write, one after the other.
 struct Story {
@@ -145,6 +148,44 @@ fn entries_in_versions_that_are_gone_are_forgotten() {
     object.at_mut("metadata").set("managedFields", old);
     story.update("x", object);
     assert_eq!(story.managers(), ["x Update"]);
+}
+
+/// A second version that is just like the first.
+struct Alike;
+
+impl Versions for Alike {
+    fn convert(&self, object: &Value, api_version: &str) -> Result<(Value, &Type), Unconvertible> {
+        let mut object = object.clone();
+        object.set("apiVersion", api_version);
+        let ty = type_of("io.k8s.api.core.v1.ConfigMap").ok_or(Unconvertible::Missing)?;
+        Ok((object, ty))
+    }
+}
+
+#[test]
+fn other_versions_are_owned_too_but_have_no_room_for_duplicates() {
+    let by_v2 = |finalizers: Value| {
+        let mut object = config_map(json!({"a": "1"}));
+        let entries = json!([{
+            "manager": "new", "operation": "Update", "apiVersion": "v2", "fieldsType": "FieldsV1",
+            "fieldsV1": {"f:data": {"f:a": {}}},
+        }]);
+        object.at_mut("metadata").set("managedFields", entries);
+        object.at_mut("metadata").set("finalizers", finalizers);
+        let mut story = Story::new();
+        story.with("x", |live, request| {
+            let request = Request {
+                versions: &Alike,
+                ..*request
+            };
+            update(live, &mut object, &request);
+        });
+        story.store(object);
+        story.managers()
+    };
+    // What is new in the object is new in every version.
+    assert_eq!(by_v2(json!(["f"])), ["x Update"]);
+    assert!(by_v2(json!(["f", "f"])).is_empty());
 }
 
 #[test]
