@@ -74,6 +74,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("stowplan-embedded", &["stowplan-server"]),
+    ("stowplan-election", &["stowplan-base"]),
+    ("stowplan-telemetry", &[]),
     ("stowplan-transport", &["stowplan-access"]),
     (
         "stowplan-apicases",

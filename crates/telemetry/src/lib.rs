@@ -1,0 +1,27 @@
+//! What a running scheduler tells about itself: metrics, health, and the ports that serve them.
+//!
+//! - [`registry`]: counters, gauges and histograms that are counted without locks, and their text
+//!   form as Prometheus reads it.
+//! - [`SchedulerMetrics`]: kube-scheduler's metrics, under its names, labels and buckets.
+//! - [`Census`]: what is counted when somebody asks, not when it happens.
+//! - [`PodTable`]: the series that exist per pod.
+//! - [`Health`]: `/healthz`, `/livez` and `/readyz`.
+//! - [`Ports`]: which request is answered with what, and who may ask.
+//!
+//! Nothing here knows a Kubernetes client: who a caller is and what he may do is asked through
+//! [`Gate`], and the scheduler is asked through [`Source`].
+
+mod census;
+mod health;
+mod pods;
+mod ports;
+mod process;
+mod reasons;
+pub mod registry;
+mod scheduler;
+
+pub use census::{Census, PendingPods, Utilization};
+pub use health::{Check, Health};
+pub use pods::{Phase, PodRow, PodTable, Resources};
+pub use ports::{Answer, BoxFuture, Caller, Gate, Ports, Refusal, Source};
+pub use scheduler::{AttemptResult, SchedulerMetrics, own_metric_names};

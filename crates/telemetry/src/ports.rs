@@ -1,0 +1,228 @@
+//! The paths that a scheduler serves. Upstream's `newEndpointsHandler` in
+//! `cmd/kube-scheduler/app/server.go`.
+
+use crate::census::Census;
+use crate::health::Health;
+use crate::pods::PodTable;
+use crate::registry::{CONTENT_TYPE, Text};
+use crate::scheduler::SchedulerMetrics;
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE as CONTENT_TYPE_HEADER};
+use http::request::Parts;
+use http::{HeaderValue, Response, StatusCode};
+use serde_json::json;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// Paths that anybody may ask for: upstream's `--authorization-always-allow-paths`.
+const OPEN_PATHS: [&str; 3] = ["/healthz", "/livez", "/readyz"];
+
+/// A future that is sent around.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// What is known of whoever sent a request.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Caller {
+    /// The bearer token that came with it.
+    pub token: Option<String>,
+    /// The user and the groups that a verified client certificate names.
+    pub certificate: Option<(String, Vec<String>)>,
+}
+
+/// Why a request is turned away.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// Nobody knows the caller.
+    Unauthorized,
+    /// The caller is this user, who may not.
+    Forbidden {
+        /// The user.
+        user: String,
+        /// Why not, if that is known.
+        reason: String,
+    },
+    /// Whether the caller may could not be found out.
+    Broken(String),
+}
+
+/// Says who may ask for what.
+pub trait Gate: Send + Sync + 'static {
+    /// Lets the caller do this with a path, or not.
+    fn admit<'a>(
+        &'a self,
+        caller: Caller,
+        verb: &'a str,
+        path: &'a str,
+    ) -> BoxFuture<'a, Result<(), Refusal>>;
+}
+
+/// The scheduler that is told about.
+pub trait Source: Send + Sync + 'static {
+    /// Counts what is counted when somebody asks; `None` if nobody answers in time.
+    fn census(&self) -> BoxFuture<'_, Option<Census>>;
+
+    /// Whether it leads: others have nothing to say about pods.
+    fn is_leader(&self) -> bool;
+}
+
+/// An answer, whole.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Answer {
+    /// The status.
+    pub status: StatusCode,
+    /// The content type.
+    pub content_type: &'static str,
+    /// The body.
+    pub body: Bytes,
+}
+
+const PLAIN: &str = "text/plain; charset=utf-8";
+const JSON: &str = "application/json";
+
+impl Answer {
+    pub(crate) fn text(status: StatusCode, body: impl Into<Bytes>) -> Self {
+        Self {
+            status,
+            content_type: PLAIN,
+            body: body.into(),
+        }
+    }
+
+    fn json(status: StatusCode, body: &serde_json::Value) -> Self {
+        Self {
+            status,
+            content_type: JSON,
+            body: body.to_string().into(),
+        }
+    }
+
+    fn metrics(write: impl FnOnce(&mut Text)) -> Self {
+        let mut text = Text::default();
+        write(&mut text);
+        Self {
+            status: StatusCode::OK,
+            content_type: CONTENT_TYPE,
+            body: text.into_string().into(),
+        }
+    }
+
+    fn refusal(refusal: &Refusal, verb: &str, path: &str) -> Self {
+        let (status, reason, message) = match refusal {
+            Refusal::Unauthorized => (
+                StatusCode::UNAUTHORIZED,
+                "Unauthorized",
+                "Unauthorized".to_owned(),
+            ),
+            Refusal::Forbidden { user, reason } => {
+                let colon = if reason.is_empty() { "" } else { ": " };
+                let message =
+                    format!("forbidden: User {user:?} cannot {verb} path {path:?}{colon}{reason}");
+                (StatusCode::FORBIDDEN, "Forbidden", message)
+            }
+            Refusal::Broken(error) => (
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "InternalError",
+                format!("Internal Server Error: {path:?}: {error}"),
+            ),
+        };
+        let mut body = json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": message, "reason": reason, "code": status.as_u16(),
+        });
+        if status == StatusCode::FORBIDDEN {
+            body["details"] = json!({});
+        }
+        Self::json(status, &body)
+    }
+}
+
+impl From<Answer> for Response<Bytes> {
+    fn from(answer: Answer) -> Self {
+        let mut response = Self::new(answer.body);
+        *response.status_mut() = answer.status;
+        let headers = response.headers_mut();
+        let content_type = HeaderValue::from_static(answer.content_type);
+        headers.insert(CONTENT_TYPE_HEADER, content_type);
+        let no_cache = HeaderValue::from_static("no-cache, private");
+        headers.insert(CACHE_CONTROL, no_cache);
+        let no_sniff = HeaderValue::from_static("nosniff");
+        headers.insert("x-content-type-options", no_sniff);
+        response
+    }
+}
+
+/// All that is served.
+pub struct Ports {
+    /// The health checks.
+    pub health: Health,
+    /// The metrics.
+    pub metrics: Arc<SchedulerMetrics>,
+    /// The pods.
+    pub pods: Arc<PodTable>,
+    /// The scheduler.
+    pub source: Arc<dyn Source>,
+    /// Who may ask.
+    pub gate: Arc<dyn Gate>,
+    /// The configuration in use, with defaults, as a `KubeSchedulerConfiguration`.
+    pub configuration: serde_json::Value,
+}
+
+impl Ports {
+    /// Answers a request; bodies are not looked at.
+    pub async fn answer(
+        &self,
+        request: &Parts,
+        certificate: Option<(String, Vec<String>)>,
+    ) -> Response<Bytes> {
+        let path = request.uri.path();
+        let verb = request.method.as_str().to_ascii_lowercase();
+        let caller = Caller {
+            token: bearer(request),
+            certificate,
+        };
+        // A token that nobody knows is turned away even where anybody may ask.
+        let is_open = OPEN_PATHS.contains(&path) && caller.token.is_none();
+        if !is_open && let Err(refusal) = self.gate.admit(caller, &verb, path).await {
+            return Answer::refusal(&refusal, &verb, path).into();
+        }
+        let query = request.uri.query().unwrap_or_default();
+        self.page(path, query).await.into()
+    }
+
+    async fn page(&self, path: &str, query: &str) -> Answer {
+        match path {
+            "/metrics" => {
+                if let Some(census) = self.source.census().await {
+                    self.metrics.sample(&census);
+                }
+                Answer::metrics(|text| {
+                    self.metrics.write(text);
+                    if self.source.is_leader() {
+                        self.pods.write_phases(text);
+                    }
+                })
+            }
+            "/metrics/resources" if self.source.is_leader() => {
+                Answer::metrics(|text| self.pods.write_resources(text))
+            }
+            "/metrics/resources" => Answer::metrics(|_| {}),
+            "/metrics/slis" => Answer::metrics(|text| self.health.write(text)),
+            "/configz" => {
+                let body = json!({ "componentconfig": self.configuration });
+                Answer::json(StatusCode::OK, &body)
+            }
+            _ => self
+                .health
+                .answer(path, query)
+                .unwrap_or_else(|| Answer::text(StatusCode::NOT_FOUND, "404 page not found\n")),
+        }
+    }
+}
+
+fn bearer(request: &Parts) -> Option<String> {
+    let value = request.headers.get(AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = value.trim().split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then(|| token.to_owned())
+}

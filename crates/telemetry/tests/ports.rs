@@ -1,0 +1,117 @@
+//! What is served to whom.
+
+use bytes::Bytes;
+use http::{Request, Response};
+use serde_json::json;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use stowplan_telemetry::{
+    BoxFuture, Caller, Census, Check, Gate, Health, PendingPods, PodTable, Ports, Refusal,
+    SchedulerMetrics, Source,
+};
+
+struct Doors;
+
+impl Gate for Doors {
+    fn admit<'a>(
+        &'a self,
+        caller: Caller,
+        _: &'a str,
+        _: &'a str,
+    ) -> BoxFuture<'a, Result<(), Refusal>> {
+        let result = match caller.token.as_deref() {
+            Some("good") => Ok(()),
+            Some(_) => Err(Refusal::Unauthorized),
+            None => Err(Refusal::Forbidden {
+                user: "system:anonymous".to_owned(),
+                reason: String::new(),
+            }),
+        };
+        Box::pin(async move { result })
+    }
+}
+
+struct Leader;
+
+impl Source for Leader {
+    fn census(&self) -> BoxFuture<'_, Option<Census>> {
+        let mut census = Census::default();
+        census.pending[0] = PendingPods {
+            count: 3,
+            oldest_seconds: 7.5,
+        };
+        census.unschedulable = vec![("NodeResourcesFit", "default-scheduler".to_owned(), 2)];
+        Box::pin(async move { Some(census) })
+    }
+
+    fn is_leader(&self) -> bool {
+        true
+    }
+}
+
+fn ask(path: &str, token: Option<&str>) -> Response<Bytes> {
+    let ports = Ports {
+        health: Health::new(vec![Check::ping()], vec![], vec![]),
+        metrics: Arc::new(SchedulerMetrics::default()),
+        pods: Arc::new(PodTable::default()),
+        source: Arc::new(Leader),
+        gate: Arc::new(Doors),
+        configuration: json!({"kind": "KubeSchedulerConfiguration"}),
+    };
+    let mut request = Request::get(path);
+    if let Some(token) = token {
+        request = request.header("authorization", format!("Bearer {token}"));
+    }
+    let (parts, ()) = request.body(()).unwrap().into_parts();
+    let answer = pin!(ports.answer(&parts, None));
+    // Nothing here waits.
+    match answer.poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(response) => response,
+        Poll::Pending => panic!("{path} waits"),
+    }
+}
+
+fn body(response: &Response<Bytes>) -> &str {
+    std::str::from_utf8(response.body()).unwrap()
+}
+
+#[test]
+fn health_is_open_and_the_rest_is_not() {
+    assert_eq!(body(&ask("/healthz", None)), "ok");
+    assert_eq!(ask("/readyz?verbose", None).status(), 200);
+    let refused = ask("/metrics", None);
+    assert_eq!(refused.status(), 403);
+    let status: serde_json::Value = serde_json::from_str(body(&refused)).unwrap();
+    assert_eq!(
+        status["message"],
+        "forbidden: User \"system:anonymous\" cannot get path \"/metrics\""
+    );
+    assert_eq!(ask("/healthz/ping", None).status(), 403);
+    assert_eq!(ask("/metrics", Some("bad")).status(), 401);
+    assert_eq!(ask("/healthz", Some("bad")).status(), 401);
+    assert_eq!(ask("/", Some("good")).status(), 404);
+}
+
+#[test]
+fn metrics_and_configuration_are_served() {
+    let metrics = ask("/metrics", Some("good"));
+    assert_eq!(
+        metrics.headers()["content-type"],
+        "text/plain; version=0.0.4; charset=utf-8"
+    );
+    for line in [
+        "scheduler_pending_pods{queue=\"active\"} 3\n",
+        "stowplan_pending_pod_age_seconds_max{queue=\"active\"} 7.5\n",
+        "scheduler_unschedulable_pods{plugin=\"NodeResourcesFit\",profile=\"default-scheduler\"} 2\n",
+    ] {
+        assert!(body(&metrics).contains(line), "{}", body(&metrics));
+    }
+    assert_eq!(
+        body(&ask("/configz", Some("good"))),
+        r#"{"componentconfig":{"kind":"KubeSchedulerConfiguration"}}"#
+    );
+    assert_eq!(ask("/metrics/resources", Some("good")).status(), 200);
+    assert_eq!(ask("/metrics/slis", Some("good")).status(), 200);
+}
