@@ -13,7 +13,7 @@ use ring::signature::{
 };
 use serde_json::{Value, json};
 use stowplan_machinery::lookup::Lookup;
-use stowplan_machinery::{View, meta};
+use stowplan_machinery::{View, go, meta};
 
 /// Who signs, as the `iss` claim says it.
 pub const ISSUER: &str = "https://stow";
@@ -45,6 +45,32 @@ pub struct Bound<'a> {
     pub name: &'a str,
     /// Its uid.
     pub uid: &'a str,
+}
+
+/// Whom a token stands for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Authenticated {
+    /// The user.
+    pub user: User,
+    /// Those of the wanted audiences that the token is for.
+    pub audiences: Vec<String>,
+}
+
+/// Why a token is not accepted, in upstream's words.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Refusal {
+    /// Nobody made it, or its time or its object is gone.
+    #[error("token lookup failed")]
+    Unknown,
+    /// It was made for others.
+    #[error("token audiences {} is invalid for the target audiences {}", list(.0), list(.1))]
+    Audience(Vec<String>, Vec<String>),
+}
+
+/// A list of texts as Go prints it with `%q`.
+fn list(texts: &[String]) -> String {
+    let quoted: Vec<_> = texts.iter().map(|text| go::quote(text)).collect();
+    format!("[{}]", quoted.join(" "))
 }
 
 impl Key {
@@ -110,53 +136,78 @@ impl Key {
         serde_json::from_slice(&BASE64.decode(claims).ok()?).ok()
     }
 
-    /// The user behind a token: the signature holds, it is not expired, and the account (and what
-    /// the token is bound to) is still the same object.
-    pub fn authenticate(&self, token: &str, now_s: i64, cluster: &dyn Lookup) -> Option<User> {
-        let claims = self.claims(token)?;
-        let private = claims.at("kubernetes.io");
-        let in_time = claims.int("exp")? > now_s && claims.int("nbf")? <= now_s;
-        if !in_time || claims.text("iss") != ISSUER {
-            return None;
+    /// The user behind a token: the signature holds, it is not expired, it is meant for one of the
+    /// audiences, and the account (and what the token is bound to) is still the same object.
+    pub fn authenticate(
+        &self,
+        token: &str,
+        audiences: &[String],
+        now_s: i64,
+        cluster: &dyn Lookup,
+    ) -> Result<Authenticated, Refusal> {
+        let claims = self.claims(token).ok_or(Refusal::Unknown)?;
+        let made_for = claims.list("aud").iter();
+        let made_for = made_for.filter_map(|audience| audience.as_str().map(str::to_owned));
+        let made_for: Vec<String> = made_for.collect();
+        let common = made_for
+            .iter()
+            .filter(|audience| audiences.contains(audience));
+        let common: Vec<String> = common.cloned().collect();
+        let user = holder(&claims, now_s, cluster).ok_or(Refusal::Unknown)?;
+        match common.is_empty() {
+            true => Err(Refusal::Audience(made_for, audiences.to_vec())),
+            false => Ok(Authenticated {
+                user,
+                audiences: common,
+            }),
         }
-        let namespace = private.text("namespace");
-        let lives = |resource: &str, namespace: &str, reference: &Value| {
-            let object = cluster.get("", resource, namespace, reference.text("name"));
-            object.is_some_and(|o| meta::uid(&o) == reference.text("uid"))
-        };
-        let account = private.at("serviceaccount");
-        if !lives("serviceaccounts", namespace, account) {
-            return None;
-        }
-        let mut user = User::service_account(namespace, account.text("name"), account.text("uid"));
-        let mut note = |key: &str, value: &str| {
-            let key = format!("authentication.kubernetes.io/{key}");
-            user.extra.insert(key, vec![value.to_owned()]);
-        };
-        note("credential-id", &format!("JTI={}", claims.text("jti")));
-        let pod = private.at("pod");
-        if pod.is_object() {
-            if !lives("pods", namespace, pod) {
-                return None;
-            }
-            note("pod-name", pod.text("name"));
-            note("pod-uid", pod.text("uid"));
-        }
-        let secret = private.at("secret");
-        if secret.is_object() && !lives("secrets", namespace, secret) {
-            return None;
-        }
-        let node = private.at("node");
-        if node.is_object() {
-            // A token bound to a pod only mentions the node; one bound to the node dies with it.
-            if !pod.is_object() && !lives("nodes", "", node) {
-                return None;
-            }
-            note("node-name", node.text("name"));
-            note("node-uid", node.text("uid"));
-        }
-        Some(user)
     }
+}
+
+/// The user of claims that hold now.
+fn holder(claims: &Value, now_s: i64, cluster: &dyn Lookup) -> Option<User> {
+    let private = claims.at("kubernetes.io");
+    let in_time = claims.int("exp")? > now_s && claims.int("nbf")? <= now_s;
+    if !in_time || claims.text("iss") != ISSUER {
+        return None;
+    }
+    let namespace = private.text("namespace");
+    let lives = |resource: &str, namespace: &str, reference: &Value| {
+        let object = cluster.get("", resource, namespace, reference.text("name"));
+        object.is_some_and(|o| meta::uid(&o) == reference.text("uid"))
+    };
+    let account = private.at("serviceaccount");
+    if !lives("serviceaccounts", namespace, account) {
+        return None;
+    }
+    let mut user = User::service_account(namespace, account.text("name"), account.text("uid"));
+    let mut note = |key: &str, value: &str| {
+        let key = format!("authentication.kubernetes.io/{key}");
+        user.extra.insert(key, vec![value.to_owned()]);
+    };
+    note("credential-id", &format!("JTI={}", claims.text("jti")));
+    let pod = private.at("pod");
+    if pod.is_object() {
+        if !lives("pods", namespace, pod) {
+            return None;
+        }
+        note("pod-name", pod.text("name"));
+        note("pod-uid", pod.text("uid"));
+    }
+    let secret = private.at("secret");
+    if secret.is_object() && !lives("secrets", namespace, secret) {
+        return None;
+    }
+    let node = private.at("node");
+    if node.is_object() {
+        // A token bound to a pod only mentions the node; one bound to the node dies with it.
+        if !pod.is_object() && !lives("nodes", "", node) {
+            return None;
+        }
+        note("node-name", node.text("name"));
+        note("node-uid", node.text("uid"));
+    }
+    Some(user)
 }
 
 #[cfg(test)]
@@ -173,42 +224,70 @@ mod tests {
             .issue(&account, None, &audiences, (100, 200), "id")
             .unwrap();
         let cluster = Cluster(vec![("serviceaccounts", account.clone())]);
-        let user = key.authenticate(&token, 150, &cluster).unwrap();
+        let known = key.authenticate(&token, &audiences, 150, &cluster).unwrap();
+        assert_eq!(known.audiences, audiences);
+        let user = known.user;
         assert_eq!(user.name, "system:serviceaccount:n:robot");
-        assert_eq!(key.authenticate(&token, 200, &cluster), None);
-        assert_eq!(key.authenticate(&token, 99, &cluster), None);
+        let unknown = Err(Refusal::Unknown);
+        assert_eq!(key.authenticate(&token, &audiences, 200, &cluster), unknown);
+        assert_eq!(key.authenticate(&token, &audiences, 99, &cluster), unknown);
         let other = json!({"metadata": {"name": "robot", "namespace": "n", "uid": "u2"}});
         let other = Cluster(vec![("serviceaccounts", other)]);
-        assert_eq!(key.authenticate(&token, 150, &other), None);
+        assert_eq!(key.authenticate(&token, &audiences, 150, &other), unknown);
         let stranger = Key::from_pkcs8(&Key::generate().unwrap()).unwrap();
-        assert_eq!(stranger.authenticate(&token, 150, &cluster), None);
+        assert_eq!(
+            stranger.authenticate(&token, &audiences, 150, &cluster),
+            unknown
+        );
         for broken in ["", ".", "a.b.c", &token[1..]] {
-            assert_eq!(key.authenticate(broken, 150, &cluster), None, "{broken}");
+            assert_eq!(
+                key.authenticate(broken, &audiences, 150, &cluster),
+                unknown,
+                "{broken}"
+            );
         }
+    }
+
+    #[test]
+    fn a_token_for_others_is_refused() {
+        let key = Key::from_pkcs8(&Key::generate().unwrap()).unwrap();
+        let account = json!({"metadata": {"name": "robot", "namespace": "n", "uid": "u1"}});
+        let texts = |texts: &[&str]| texts.iter().map(|&t| t.to_owned()).collect::<Vec<_>>();
+        let both = texts(&["vault", "other"]);
+        let token = key.issue(&account, None, &both, (100, 200), "id").unwrap();
+        let cluster = Cluster(vec![("serviceaccounts", account)]);
+        let refused = key.authenticate(&token, &texts(&[ISSUER]), 150, &cluster);
+        let expected = r#"token audiences ["vault" "other"] is invalid for the target audiences ["https://stow"]"#;
+        assert_eq!(refused.unwrap_err().to_string(), expected);
+        let wanted = texts(&[ISSUER, "vault"]);
+        let known = key.authenticate(&token, &wanted, 150, &cluster).unwrap();
+        assert_eq!(known.audiences, ["vault"]);
     }
 
     #[test]
     fn a_bound_token_dies_with_its_pod() {
         let key = Key::from_pkcs8(&Key::generate().unwrap()).unwrap();
         let account = json!({"metadata": {"name": "robot", "namespace": "n", "uid": "u1"}});
+        let audiences = [ISSUER.to_owned()];
         let bound = Bound {
             kind: "pod",
             name: "p",
             uid: "p1",
         };
         let token = key
-            .issue(&account, Some(&bound), &[], (0, 9), "id")
+            .issue(&account, Some(&bound), &audiences, (0, 9), "id")
             .unwrap();
         let mut objects = vec![("serviceaccounts", account)];
         assert!(
-            key.authenticate(&token, 1, &Cluster(objects.clone()))
-                .is_none()
+            key.authenticate(&token, &audiences, 1, &Cluster(objects.clone()))
+                .is_err()
         );
         objects.push((
             "pods",
             json!({"metadata": {"name": "p", "namespace": "n", "uid": "p1"}}),
         ));
-        let user = key.authenticate(&token, 1, &Cluster(objects)).unwrap();
+        let known = key.authenticate(&token, &audiences, 1, &Cluster(objects));
+        let user = known.unwrap().user;
         assert_eq!(user.extra["authentication.kubernetes.io/pod-name"], ["p"]);
     }
 }

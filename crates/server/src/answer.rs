@@ -41,11 +41,7 @@ pub(crate) fn json(code: u16, body: Vec<u8>, output: Output) -> Answer {
     if output.format == Format::Json && !output.pretty {
         return bytes(code, "application/json", body);
     }
-    object(
-        code,
-        &serde_json::from_slice(&body).unwrap_or_default(),
-        output,
-    )
+    object(code, &crate::storage::parse(&body), output)
 }
 
 /// A failure.

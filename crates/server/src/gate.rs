@@ -3,6 +3,7 @@
 use crate::api::Api;
 use crate::request::Request;
 use crate::storage::Cluster;
+use stowplan_access::token::{self, Authenticated, Refusal};
 use stowplan_access::{Attributes, Target, User, authorize, impersonation};
 use stowplan_machinery::Status;
 
@@ -15,9 +16,7 @@ pub(crate) fn pass(
 ) -> Result<(), Status> {
     request.user = authenticate(api, request, certified)?;
     let cluster = Cluster(api);
-    let headers = request.headers.iter();
-    let headers = headers.filter_map(|(name, value)| Some((name.as_str(), value.to_str().ok()?)));
-    if let Some(wanted) = impersonation::wanted(headers)? {
+    if let Some(wanted) = impersonation::wanted(impersonate_headers(request)?.into_iter())? {
         let user = impersonation::impersonate(&wanted, &attributes(request), &cluster)?;
         request.user = user;
     }
@@ -29,26 +28,59 @@ pub(crate) fn pass(
     }
 }
 
+/// The headers that ask to act as somebody else. One that cannot be read is refused: without it the
+/// request would run with the caller's own rights.
+fn impersonate_headers(request: &Request) -> Result<Vec<(&str, &str)>, Status> {
+    let headers = request.headers.iter();
+    let headers = headers.filter(|(name, _)| name.as_str().starts_with("impersonate-"));
+    headers
+        .map(|(name, value)| {
+            let text = std::str::from_utf8(value.as_bytes());
+            let bad = |_| Status::bad_request(format!("the header {name} is not UTF-8"));
+            Ok((name.as_str(), text.map_err(bad)?))
+        })
+        .collect()
+}
+
+/// A certificate decides before a token does, as upstream asks them in this order.
 fn authenticate(api: &Api, request: &Request, certified: Option<User>) -> Result<User, Status> {
+    if let Some(user) = certified {
+        return Ok(user);
+    }
     let header = request.header("authorization");
     let token = header
         .split_once(' ')
         .map(|(scheme, token)| (scheme, token.trim()));
     match token {
         Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() => {
-            bearer(api, token).ok_or_else(Status::unauthorized)
+            let known = bearer(api, token, &[token::ISSUER.to_owned()]);
+            known
+                .map(|known| known.user)
+                .map_err(|_| Status::unauthorized())
         }
-        _ => Ok(certified.unwrap_or_else(User::anonymous)),
+        _ => Ok(User::anonymous()),
     }
 }
 
-/// The user that a token stands for.
-pub(crate) fn bearer(api: &Api, token: &str) -> Option<User> {
+/// The user that a token stands for, to one of these audiences.
+pub(crate) fn bearer(
+    api: &Api,
+    token: &str,
+    audiences: &[String],
+) -> Result<Authenticated, Refusal> {
     if let Some(user) = api.tokens().get(token) {
-        return Some(user.clone());
+        // It says nothing of audiences: it is meant for this server.
+        return match audiences.iter().any(|audience| audience == token::ISSUER) {
+            true => Ok(Authenticated {
+                user: user.clone(),
+                audiences: vec![token::ISSUER.to_owned()],
+            }),
+            false => Err(Refusal::Unknown),
+        };
     }
     let now_s = api.env().now().as_millis() / 1_000;
-    api.token_key()?.authenticate(token, now_s, &Cluster(api))
+    let key = api.token_key().ok_or(Refusal::Unknown)?;
+    key.authenticate(token, audiences, now_s, &Cluster(api))
 }
 
 fn attributes(request: &Request) -> Attributes<'_> {
@@ -93,3 +125,7 @@ pub(crate) fn may_create(
         false => Err(attributes.forbidden(&decision.reason)),
     }
 }
+
+#[cfg(test)]
+#[path = "gate_tests.rs"]
+mod tests;

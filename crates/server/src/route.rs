@@ -55,9 +55,15 @@ fn accepts(header: &str) -> bool {
 fn methods(request: &Request, target: &Target) -> Option<Vec<&'static str>> {
     let info = &request.info;
     let resource = &target.resource;
-    let in_namespace = !info.namespace.is_empty() && !resource.is_namespace();
     let has = |verb: &str| resource.has_verb(verb);
-    let verbs: &[(&str, &str)] = match (info.parts.len(), in_namespace == resource.namespaced()) {
+    let fits = info.in_namespace == resource.namespaced();
+    if info.prefixed {
+        // The verb that was authorised comes from the path, so nothing else may be done there.
+        let across = resource.namespaced() && info.parts.len() == 1;
+        let known = info.verb == "watch" && info.parts.len() <= 2 && (fits || across);
+        return (known && has("watch")).then(|| vec!["GET"]);
+    }
+    let verbs: &[(&str, &str)] = match (info.parts.len(), fits) {
         (1, true) => &[
             ("GET", "list"),
             ("POST", "create"),

@@ -41,7 +41,12 @@ pub(crate) async fn send(
         Value::Null => Body::empty(),
         body => Body::from(body.to_string()),
     };
-    let answer = api.call(request.body(body).expect("a request")).await;
+    receive(api, request.body(body).expect("a request")).await
+}
+
+/// The code and the JSON that a request is answered with.
+pub(crate) async fn receive(api: &Arc<Api>, request: http::Request<Body>) -> (u16, Value) {
+    let answer = api.call(request).await;
     let code = answer.status().as_u16();
     let bytes = answer.into_body().collect().await.expect("a body");
     let body = serde_json::from_slice(&bytes.to_bytes()).unwrap_or_default();

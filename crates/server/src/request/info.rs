@@ -30,6 +30,11 @@ pub(crate) struct Info {
     pub(crate) name: String,
     /// Whether the name stands in the URL (a field selector on `metadata.name` names too).
     pub(crate) named: bool,
+    /// Whether the path goes through a namespace to something in it.
+    pub(crate) in_namespace: bool,
+    /// Whether the path has one of the old prefixes `watch` and `proxy`, which decide the verb
+    /// whatever the method is.
+    pub(crate) prefixed: bool,
     /// Resource, name, subresource and whatever follows.
     pub(crate) parts: Vec<String>,
 }
@@ -71,11 +76,13 @@ impl Info {
                 return info;
             }
             info.verb = parts.first().copied().unwrap_or_default().to_owned();
+            info.prefixed = true;
             parts = rest;
         }
         if let ["namespaces", namespace, rest @ ..] = parts {
             info.namespace = (*namespace).to_owned();
             if !matches!(rest, [] | ["status" | "finalize", ..]) {
+                info.in_namespace = !namespace.is_empty();
                 parts = rest;
             }
         }
@@ -145,6 +152,7 @@ mod tests {
         ] {
             assert_eq!(info(method, url).verb, verb, "{url}");
         }
+        assert!(pod.in_namespace && !info(Method::GET, "/api/v1/namespaces/n").in_namespace);
         let finalize = info(Method::PUT, "/api/v1/namespaces/n/finalize");
         assert_eq!([&finalize.resource, &finalize.name], ["namespaces", "n"]);
         assert!(!info(Method::GET, "/apis/apps/v1").is_resource);

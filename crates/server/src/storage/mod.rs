@@ -6,6 +6,7 @@
 
 use crate::resource::Resource;
 use bytes::Bytes;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use stowplan_machinery::lookup::Lookup;
@@ -133,10 +134,20 @@ fn write_rest(out: &mut Vec<u8>, entry: &Entry, at: usize, revision: Revision) {
     out.extend_from_slice(rest);
 }
 
+/// JSON that this server wrote. How deep it nests was checked when it came in.
+pub(crate) fn parse(bytes: &[u8]) -> Value {
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    reader.disable_recursion_limit();
+    Value::deserialize(&mut reader).unwrap_or_else(|error| {
+        tracing::error!(%error, "a stored object cannot be read");
+        Value::Object(Map::new())
+    })
+}
+
 /// The object in an entry; made once and shared.
 pub(crate) fn object(entry: &Entry) -> Arc<Value> {
     entry.decoded(|bytes| {
-        let mut object = serde_json::from_slice(bytes).unwrap_or(Value::Object(Map::new()));
+        let mut object = parse(bytes);
         set_revision(&mut object, entry.mod_revision);
         object
     })

@@ -29,10 +29,10 @@ pub(crate) async fn answer(
     let name = target.subresource.as_str();
     let verb = request.info.verb.as_str();
     match (name, verb) {
-        ("binding", _) => binding::create(api, request, target).await,
-        ("eviction", _) => eviction::create(api, request, target).await,
-        ("token", _) => token::create(api, request, target),
-        ("log", _) => log::get(api, request, target),
+        ("binding", "create") => binding::create(api, request, target).await,
+        ("eviction", "create") => eviction::create(api, request, target).await,
+        ("token", "create") => token::create(api, request, target),
+        ("log", "get") => log::get(api, request, target),
         ("scale", "get") => scale::get(api, request, target),
         (_, "get") => verbs::get::get(api, request, target),
         (_, "update") => verbs::update::update(api, request, target).await,

@@ -69,17 +69,23 @@ pub(crate) fn answer(api: &Api, request: &Request, target: &Target) -> Result<An
 
 /// Upstream: `pkg/registry/authentication/tokenreview`.
 fn review_token(api: &Api, review: &mut Value) {
-    let token = review.at("spec").text("token");
-    let status = match gate::bearer(api, token) {
-        Some(user) => {
-            let me = stowplan_access::self_subject_review(&user, "");
+    let spec = review.at("spec");
+    let wanted = spec.list("audiences").iter();
+    let wanted = wanted.filter_map(|audience| audience.as_str().map(str::to_owned));
+    let mut wanted: Vec<String> = wanted.collect();
+    if wanted.is_empty() {
+        wanted.push(stowplan_access::token::ISSUER.to_owned());
+    }
+    let status = match gate::bearer(api, spec.text("token"), &wanted) {
+        Ok(known) => {
+            let me = stowplan_access::self_subject_review(&known.user, "");
             json!({
                 "authenticated": true,
                 "user": me.path(&["status", "userInfo"]),
-                "audiences": [stowplan_access::token::ISSUER],
+                "audiences": known.audiences,
             })
         }
-        None => json!({"user": {}, "error": "[invalid bearer token, token lookup failed]"}),
+        Err(why) => json!({"user": {}, "error": format!("[invalid bearer token, {why}]")}),
     };
     review.set("status", status);
 }

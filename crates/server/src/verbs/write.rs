@@ -539,9 +539,25 @@ impl Write<'_> {
 
     /// Mutating admission.
     pub(crate) fn admit(&self, object: &mut Value, existing: &Value) -> Result<(), Status> {
+        self.check_definition_stays(existing)?;
         self.admission(object, existing, |request, cluster| {
             stowplan_admission::admit(request, cluster)
         })
+    }
+
+    /// Nothing new comes to be while its definition goes. Upstream: `forbidCreateAdmission`, which
+    /// updates do not pass.
+    fn check_definition_stays(&self, existing: &Value) -> Result<(), Status> {
+        let custom = self.target.resource.custom();
+        let goes = custom.is_some_and(|custom| custom.definition.terminating);
+        match goes && existing.is_null() && self.request.info.verb != "update" {
+            true => Err(Status::forbidden(
+                &self.target.group_resource(),
+                &self.target.name,
+                "create not allowed while custom resource definition is terminating",
+            )),
+            false => Ok(()),
+        }
     }
 
     /// Validating admission. What is charged to quotas has to be stored together with the object.
