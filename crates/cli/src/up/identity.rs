@@ -1,9 +1,9 @@
 //! What makes the server the same server after a restart: its CA, the key that signs tokens, and
 //! the admin's token. Kept in the data folder, readable by the owner only.
 
-use anyhow::{Context, Result, bail};
-use std::fs::{self, OpenOptions};
-use std::io::{ErrorKind, Write};
+use anyhow::{Context, Result};
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
 use std::path::Path;
 use stowplan_access::token;
 use stowplan_transport::Pki;
@@ -16,6 +16,8 @@ pub(super) struct Identity {
     pub(super) admin_token: String,
 }
 
+/// The folder, in the data folder.
+const HOME: &str = "identity";
 const CA: &str = "ca.crt";
 const CA_KEY: &str = "ca.key";
 const TOKEN_KEY: &str = "service-account.key";
@@ -31,44 +33,54 @@ impl Identity {
         })
     }
 
-    /// The secrets kept in a folder; made there if it has none of them.
+    /// The secrets kept in a folder; made there if it has none yet.
     pub(super) fn open(folder: &Path) -> Result<Self> {
-        let read = |name: &str| match fs::read(folder.join(name)) {
-            Ok(bytes) => Ok(Some(bytes)),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => {
-                Err(error).with_context(|| format!("cannot read {}", folder.join(name).display()))
-            }
-        };
-        let kept = (
-            read(CA)?,
-            read(CA_KEY)?,
-            read(TOKEN_KEY)?,
-            read(ADMIN_TOKEN)?,
-        );
-        match kept {
-            (Some(ca), Some(ca_key), Some(token_key), Some(admin_token)) => Ok(Self {
-                pki: Pki {
-                    ca_pem: text(ca, folder, CA)?,
-                    ca_key_pem: text(ca_key, folder, CA_KEY)?,
-                },
-                token_key,
-                admin_token: text(admin_token, folder, ADMIN_TOKEN)?.trim().to_owned(),
-            }),
-            (None, None, None, None) => {
-                let new = Self::generate()?;
-                write_private(&folder.join(CA_KEY), new.pki.ca_key_pem.as_bytes())?;
-                write_private(&folder.join(TOKEN_KEY), &new.token_key)?;
-                write_private(&folder.join(ADMIN_TOKEN), new.admin_token.as_bytes())?;
-                write_private(&folder.join(CA), new.pki.ca_pem.as_bytes())?;
-                Ok(new)
-            }
-            _ => bail!(
-                "{} holds some of {CA}, {CA_KEY}, {TOKEN_KEY} and {ADMIN_TOKEN}, but not all: put \
-                 the missing ones back, or remove the others to start with new ones",
-                folder.display()
-            ),
+        let home = folder.join(HOME);
+        if !home.exists() {
+            return Self::make(folder, &home);
         }
+        let read = |name: &str| {
+            let path = home.join(name);
+            fs::read(&path).with_context(|| {
+                format!(
+                    "cannot read {}: put it back, or remove {} to start with new secrets",
+                    path.display(),
+                    home.display()
+                )
+            })
+        };
+        Ok(Self {
+            pki: Pki {
+                ca_pem: text(read(CA)?, &home, CA)?,
+                ca_key_pem: text(read(CA_KEY)?, &home, CA_KEY)?,
+            },
+            token_key: read(TOKEN_KEY)?,
+            admin_token: text(read(ADMIN_TOKEN)?, &home, ADMIN_TOKEN)?
+                .trim()
+                .to_owned(),
+        })
+    }
+
+    /// Written beside their place and moved there together: a start that is cut short leaves all of
+    /// them or none.
+    fn make(folder: &Path, home: &Path) -> Result<Self> {
+        let new = Self::generate()?;
+        let part = home.with_extension("part");
+        let write = || -> Result<()> {
+            if part.exists() {
+                fs::remove_dir_all(&part)?;
+            }
+            fs::create_dir(&part)?;
+            write_private(&part.join(CA), new.pki.ca_pem.as_bytes())?;
+            write_private(&part.join(CA_KEY), new.pki.ca_key_pem.as_bytes())?;
+            write_private(&part.join(TOKEN_KEY), &new.token_key)?;
+            write_private(&part.join(ADMIN_TOKEN), new.admin_token.as_bytes())?;
+            File::open(&part)?.sync_all()?;
+            fs::rename(&part, home)?;
+            Ok(File::open(folder)?.sync_all()?)
+        };
+        write().with_context(|| format!("cannot make {}", home.display()))?;
+        Ok(new)
     }
 }
 
@@ -110,15 +122,26 @@ mod tests {
         assert!(first.pki == second.pki && first.token_key == second.token_key);
         assert_eq!(first.admin_token, second.admin_token);
         for name in [CA_KEY, TOKEN_KEY, ADMIN_TOKEN] {
-            let mode = fs::metadata(folder.join(name))
+            let mode = fs::metadata(folder.join(HOME).join(name))
                 .unwrap()
                 .permissions()
                 .mode();
             assert_eq!(mode & 0o777, 0o600, "{name}");
         }
-        fs::remove_file(folder.join(CA)).unwrap();
+        fs::remove_file(folder.join(HOME).join(CA)).unwrap();
         let error = Identity::open(&folder).err().unwrap().to_string();
-        assert!(error.contains("but not all"), "{error}");
+        assert!(error.contains("put it back"), "{error}");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn what_a_start_that_was_cut_short_left_is_no_obstacle() {
+        let folder = std::env::temp_dir().join(format!("stowplan-cut-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(folder.join("identity.part")).unwrap();
+        fs::write(folder.join("identity.part").join(CA_KEY), "half").unwrap();
+        let first = Identity::open(&folder).unwrap();
+        assert!(first.pki == Identity::open(&folder).unwrap().pki);
         fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -5,6 +5,7 @@ mod broken;
 mod explain;
 mod packing;
 mod simulate;
+mod up;
 
 use std::io::Write;
 use std::path::Path;
