@@ -38,9 +38,17 @@ fn main() -> ExitCode {
             }
         },
         Some("apicases") => apicases(),
+        Some("clients") => match xtask::clients::run() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("a client failed: {error:#}");
+                ExitCode::FAILURE
+            }
+        },
+        Some("kubectl") => kubectl(),
         _ => {
             eprintln!(
-                "Usage: cargo xtask COMMAND\n\n  apicases    replays recorded API conversations and compares every answer\n  kubernetes  builds the real Kubernetes to compare with, and prints its folder\n  schema      generates the tables of crates/schema with Go from the module proxy\n  tidy        checks crate boundaries, licences, duplicate versions and sources"
+                "Usage: cargo xtask COMMAND\n\n  apicases    replays recorded API conversations and compares every answer\n  clients     runs the Python client and client-go against stowplan up\n  kubectl     runs kubectl commands against a real server and ours, and compares\n  kubernetes  builds the real Kubernetes to compare with, and prints its folder\n  schema      generates the tables of crates/schema with Go from the module proxy\n  tidy        checks crate boundaries, licences, duplicate versions and sources"
             );
             ExitCode::from(2)
         }
@@ -60,6 +68,19 @@ fn apicases() -> ExitCode {
         Err(error) => {
             eprintln!("cannot run cargo: {error}");
             ExitCode::FAILURE
+        }
+    }
+}
+
+/// Compares what kubectl prints: `kubectl [SECTION…] [--kubectl PROGRAM] [--verbose]`.
+fn kubectl() -> ExitCode {
+    let arguments = xtask::kubectl::Arguments::read(std::env::args().skip(2));
+    match arguments.and_then(|arguments| xtask::kubectl::compare(&arguments)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("kubectl could not be compared: {error:#}");
+            ExitCode::from(2)
         }
     }
 }

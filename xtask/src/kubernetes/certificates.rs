@@ -1,0 +1,27 @@
+//! What the real Kubernetes needs to be trusted by its clients.
+
+use anyhow::Result;
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose,
+};
+use std::fs;
+use std::path::Path;
+
+/// Writes `ca.crt`, `server.crt`, `server.key`, `service-account.key` and `.pub` into a folder.
+pub(super) fn write(folder: &Path) -> Result<()> {
+    let mut ca = CertificateParams::default();
+    ca.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    ca.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    ca.distinguished_name.push(DnType::CommonName, "compare-ca");
+    let ca = CertifiedIssuer::self_signed(ca, KeyPair::generate()?)?;
+    let key = KeyPair::generate()?;
+    let names = ["localhost", "127.0.0.1"].map(str::to_owned);
+    let server = CertificateParams::new(names)?.signed_by(&key, &ca)?;
+    fs::write(folder.join("ca.crt"), ca.pem())?;
+    fs::write(folder.join("server.crt"), server.pem())?;
+    fs::write(folder.join("server.key"), key.serialize_pem())?;
+    let account = KeyPair::generate()?;
+    fs::write(folder.join("service-account.key"), account.serialize_pem())?;
+    fs::write(folder.join("service-account.pub"), account.public_key_pem())?;
+    Ok(())
+}

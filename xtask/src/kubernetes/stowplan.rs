@@ -1,0 +1,62 @@
+//! `stowplan up`, as the other side of a comparison.
+
+use super::process::Process;
+use super::wait_for;
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A running `stowplan up`. It is gone when this is dropped; its folder stays.
+pub struct Stowplan {
+    _process: Process,
+    kubeconfig: PathBuf,
+}
+
+impl Stowplan {
+    /// Builds the binary as it is in the workspace, and says where it is. `STOWPLAN` names another
+    /// one, which is not built.
+    pub fn build() -> Result<PathBuf> {
+        if let Some(binary) = std::env::var_os("STOWPLAN") {
+            return Ok(binary.into());
+        }
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut command = Command::new(cargo);
+        command.args(["build", "--locked", "--package=stowplan-cli"]);
+        let status = command
+            .current_dir(crate::tidy::workspace())
+            .status()
+            .context("cannot run cargo")?;
+        if !status.success() {
+            bail!("cargo build failed");
+        }
+        // This program lies beside it.
+        let us = std::env::current_exe()?;
+        let folder = us.parent().context("no folder")?;
+        Ok(folder.join("stowplan"))
+    }
+
+    /// Starts it with its data in a folder, on a free port, and waits until it is ready.
+    pub fn start(binary: &Path, folder: &Path, arguments: &[&str]) -> Result<Self> {
+        std::fs::create_dir_all(folder)?;
+        let mut command = Command::new(binary);
+        command.args(["up", "--listen=127.0.0.1:0", "--data-dir"]);
+        command.arg(folder).args(arguments);
+        let process = Process::start(&command, &folder.join("stowplan.log"))?;
+        let path = || {
+            let said = process.said();
+            let line = said.lines().find_map(|l| l.strip_prefix("kubeconfig: "));
+            line.map(PathBuf::from).filter(|path| path.exists())
+        };
+        wait_for("stowplan up", || path().is_some()).with_context(|| process.last_words())?;
+        let kubeconfig = path().context("the kubeconfig is gone")?;
+        Ok(Self {
+            _process: process,
+            kubeconfig,
+        })
+    }
+
+    /// The file that lets clients in, as an admin.
+    pub fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+}
