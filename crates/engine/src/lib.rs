@@ -11,6 +11,7 @@
 //! - [`queue`]: the scheduling queue, a state machine over time.
 //! - [`explain`]: the same attempt with everything kept.
 //! - [`fast`]: the same attempt from what is kept about pods that are alike.
+//! - [`remedy`]: what would make a pod fit.
 //! - [`schedule`]: one scheduling attempt from PreFilter to the best set of nodes.
 //! - [`scheduler`]: cluster, queue and profiles as one state machine.
 
@@ -21,6 +22,7 @@ pub mod model;
 pub mod packing;
 pub mod plugins;
 pub mod queue;
+pub mod remedy;
 pub mod schedule;
 pub mod scheduler;
 mod snapshot;

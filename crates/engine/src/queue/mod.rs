@@ -172,14 +172,13 @@ impl SchedulingQueue {
     pub fn get(&self, id: PodId) -> Option<(Place, &QueuedPod)> {
         let slot = self.slots.find(id)?;
         let pod = self.slots.pod(slot);
-        let place = match self.slots.home(slot) {
-            Home::Active => Place::Active,
-            Home::Backoff => Place::Backoff,
-            Home::ErrorBackoff => Place::ErrorBackoff,
-            Home::Pool(_) if pod.is_gated() => Place::Gated,
-            Home::Pool(_) => Place::Unschedulable,
-        };
-        Some((place, pod))
+        Some((place(self.slots.home(slot), pod), pod))
+    }
+
+    /// All pods that wait and where, in no particular order.
+    pub fn waiting(&self) -> impl Iterator<Item = (Place, &QueuedPod)> {
+        let pods = self.slots.iter();
+        pods.map(|(home, pod)| (place(home, pod), pod))
     }
 
     fn home(&self, id: PodId) -> Option<Home> {
@@ -306,6 +305,16 @@ impl SchedulingQueue {
         if let Some(trace) = &mut self.trace {
             trace.events.push(event);
         }
+    }
+}
+
+fn place(home: Home, pod: &QueuedPod) -> Place {
+    match home {
+        Home::Active => Place::Active,
+        Home::Backoff => Place::Backoff,
+        Home::ErrorBackoff => Place::ErrorBackoff,
+        Home::Pool(_) if pod.is_gated() => Place::Gated,
+        Home::Pool(_) => Place::Unschedulable,
     }
 }
 

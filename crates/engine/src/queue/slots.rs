@@ -48,6 +48,12 @@ impl Slots {
         self.by_name.len()
     }
 
+    /// All pods that wait, in no particular order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Home, &QueuedPod)> {
+        let slots = self.slots.iter();
+        slots.filter_map(|slot| Some((slot.home, slot.pod.as_ref()?)))
+    }
+
     pub(super) fn find(&self, id: PodId) -> Option<SlotId> {
         self.by_name.get(&id).copied()
     }
