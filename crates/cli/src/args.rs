@@ -75,6 +75,11 @@ pub(crate) struct Up {
     /// Where to write the kubeconfig [default: kubeconfig in the data folder].
     #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub(crate) kubeconfig: Option<PathBuf>,
+
+    /// Append a line of JSON about each request to this file (`-` is standard output): who asked for
+    /// what, and what came of it (audit.k8s.io/v1 Events of level Metadata).
+    #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
+    pub(crate) audit_log: Option<PathBuf>,
 }
 
 /// What a cluster is read from, and how the answer is printed.

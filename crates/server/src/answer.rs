@@ -26,11 +26,14 @@ pub(crate) fn bytes(code: u16, content_type: &str, body: impl Into<Bytes>) -> An
 pub(crate) fn object(code: u16, object: &Value, output: Output) -> Answer {
     match output.format {
         Format::Json => {
-            let encode = match output.pretty {
-                true => serde_json::to_vec_pretty,
-                false => serde_json::to_vec,
+            // Most objects fit.
+            let mut body = Vec::with_capacity(4096);
+            // Writing JSON to memory does not fail.
+            let _ = match output.pretty {
+                true => serde_json::to_writer_pretty(&mut body, object),
+                false => serde_json::to_writer(&mut body, object),
             };
-            bytes(code, "application/json", encode(object).unwrap_or_default())
+            bytes(code, "application/json", body)
         }
         Format::Yaml => bytes(code, "application/yaml", yaml::from_json(object)),
     }
@@ -53,6 +56,17 @@ pub(crate) fn failure(status: &Status, output: Output) -> Answer {
             .headers_mut()
             .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
+    answer
+}
+
+/// 429, in plain text. Upstream: `tooManyRequests` of the filters for requests in flight.
+pub(crate) fn too_many_requests() -> Answer {
+    let text = "Too many requests, please try again later.\n";
+    let mut answer = bytes(429, "text/plain; charset=utf-8", text);
+    let headers = answer.headers_mut();
+    headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+    let nosniff = HeaderValue::from_static("nosniff");
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
     answer
 }
 

@@ -1,6 +1,7 @@
 //! The server itself: what all requests share, and the way of one request through it.
 
 use crate::answer::{self, Answer};
+use crate::audit::{self, Arrival, Outcome};
 use crate::env::Env;
 use crate::provider::Provider;
 use crate::request::{Info, Query, Request, unescape};
@@ -49,6 +50,9 @@ pub struct Api {
     addresses: tokio::sync::Mutex<()>,
     in_flight: Semaphore,
     watches: Arc<Semaphore>,
+    audit: OnceLock<audit::Log>,
+    /// Whether watches shall end.
+    stopping: tokio::sync::watch::Sender<bool>,
 }
 
 impl Api {
@@ -61,6 +65,8 @@ impl Api {
             addresses: tokio::sync::Mutex::default(),
             in_flight: Semaphore::new(IN_FLIGHT_MAX),
             watches: Arc::new(Semaphore::new(WATCHES_MAX)),
+            audit: OnceLock::new(),
+            stopping: tokio::sync::watch::Sender::new(false),
         });
         bootstrap::run(&api).await;
         api
@@ -69,6 +75,25 @@ impl Api {
     /// Says who runs pods. The first one stays.
     pub fn provide(&self, provider: Box<dyn Provider>) {
         let _ = self.provider.set(provider);
+    }
+
+    /// Says where a line about every request goes. The first one stays.
+    pub fn audit_to(&self, log: audit::Log) {
+        let _ = self.audit.set(log);
+    }
+
+    pub(crate) fn audit_log(&self) -> Option<&audit::Log> {
+        self.audit.get()
+    }
+
+    /// Ends all watches, those to come included: the server is about to stop.
+    pub fn end_watches(&self) {
+        self.stopping.send_replace(true);
+    }
+
+    /// Tells when watches shall end.
+    pub(crate) fn stopping(&self) -> tokio::sync::watch::Receiver<bool> {
+        self.stopping.subscribe()
     }
 
     pub(crate) fn provider(&self) -> Option<&dyn Provider> {
@@ -109,39 +134,50 @@ impl Api {
     /// Answers one request.
     pub async fn call(self: &Arc<Self>, request: http::Request<Body>) -> Answer {
         let (parts, body) = request.into_parts();
+        let arrival = Arrival::new(self.env(), &parts);
         let query = Query::parse(parts.uri.query().unwrap_or_default());
         let path = unescape(parts.uri.path(), false).unwrap_or_default();
         let info = Info::new(&parts.method, &path, &query);
         let certified = parts.extensions.get::<User>().cloned();
         let head = parts.method == http::Method::HEAD;
         let mut request = Request::new(parts.method, info, query, parts.headers);
-        let outcome = match gate::pass(self, &mut request, certified) {
+        let (outcome, panicked) = match gate::pass(self, &mut request, certified) {
             Ok(()) => self.guarded(&mut request, body).await,
-            Err(status) => Err(status),
+            Err(status) => (Err(status), false),
         };
-        let mut answer = match outcome {
-            Ok(answer) => answer,
-            Err(status) => answer::failure(&status, negotiate::for_errors(&request)),
+        let (mut answer, failure) = match outcome {
+            Ok(answer) => (answer, None),
+            Err(status) => {
+                let answer = answer::failure(&status, negotiate::for_errors(&request));
+                (answer, Some(status))
+            }
         };
         answer::add_warnings(&mut answer, &request.warnings());
+        arrival.sign(&mut answer);
         if head {
             *answer.body_mut() = Body::empty();
         }
-        answer
+        let outcome = Outcome {
+            code: answer.status().as_u16(),
+            failure: failure.as_ref(),
+            panicked,
+        };
+        audit::record(self, &arrival, &request, outcome, answer).await
     }
 
-    /// What goes wrong inside is the server's fault, and one client's only.
+    /// What goes wrong inside is the server's fault, and one client's only. Says whether it did.
     async fn guarded(
         self: &Arc<Self>,
         request: &mut Request,
         body: Body,
-    ) -> Result<Answer, Status> {
+    ) -> (Result<Answer, Status>, bool) {
         let answer = AssertUnwindSafe(self.read_and_answer(request, body));
         match answer.catch_unwind().await {
-            Ok(outcome) => outcome,
+            Ok(outcome) => (outcome, false),
             Err(_) => {
                 tracing::error!("a request brought its handler down");
-                Err(Status::internal("this request could not be handled"))
+                let status = Status::internal("this request could not be handled");
+                (Err(status), true)
             }
         }
     }
@@ -155,21 +191,18 @@ impl Api {
         // Watches last, and are counted on their own.
         let _permit = match request.info.verb == "watch" {
             true => None,
-            false => Some(self.in_flight.try_acquire().map_err(|_| busy())?),
+            false => match self.in_flight.try_acquire() {
+                Ok(permit) => Some(permit),
+                Err(_) => return Ok(answer::too_many_requests()),
+            },
         };
         dispatch::answer(self, request).await
     }
 
     /// A place for one more watch.
-    pub(crate) fn watch_permit(&self) -> Result<OwnedSemaphorePermit, Status> {
-        let watches = Arc::clone(&self.watches);
-        watches.try_acquire_owned().map_err(|_| busy())
+    pub(crate) fn watch_permit(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.watches).try_acquire_owned().ok()
     }
-}
-
-/// 429.
-fn busy() -> Status {
-    Status::too_many_requests("Too many requests, please try again later.", 1)
 }
 
 /// The whole body, if it is not too large and does not take forever.
@@ -191,8 +224,9 @@ async fn read(body: Body) -> Result<Bytes, Status> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::testing;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     #[tokio::test]
     async fn a_body_that_is_too_large_is_refused() {
@@ -204,16 +238,67 @@ mod tests {
         assert_eq!((code, &status["reason"]), (413, &reason));
     }
 
+    /// The code, the header `Retry-After` and the body.
+    async fn ask(api: &Arc<Api>, url: &str) -> (u16, String, String) {
+        let request = http::Request::get(url).header("authorization", "Bearer test");
+        let answer = api.call(request.body(Body::empty()).expect("a request"));
+        let answer = answer.await;
+        let code = answer.status().as_u16();
+        let after = answer.headers().get("retry-after");
+        let after = after.map_or("", |v| v.to_str().unwrap_or_default());
+        let after = after.to_owned();
+        let body = answer.into_body().collect().await.expect("a body");
+        let body = String::from_utf8_lossy(&body.to_bytes()).into_owned();
+        (code, after, body)
+    }
+
+    const SHORT_WATCH: &str = "/api/v1/pods?watch=1&timeoutSeconds=1";
+
+    fn refused() -> (u16, String, String) {
+        let text = "Too many requests, please try again later.\n";
+        (429, "1".to_owned(), text.to_owned())
+    }
+
     #[tokio::test]
     async fn too_many_at_once_are_told_to_come_back() {
         let api = testing::api().await;
-        let all = u32::try_from(super::IN_FLIGHT_MAX).expect("fits");
-        let _permits = api.in_flight.acquire_many(all).await.expect("all are free");
-        let (code, status) = testing::get(&api, "/api/v1/pods", "").await;
-        let seconds = &status["details"]["retryAfterSeconds"];
-        assert_eq!((code, seconds), (429, &json!(1)));
-        let watch = "/api/v1/pods?watch=1&timeoutSeconds=1";
-        let (code, _) = testing::send(&api, "GET", watch, &[], &Value::Null).await;
-        assert_eq!(code, 200, "watches have places of their own");
+        let all = u32::try_from(IN_FLIGHT_MAX).expect("fits");
+        let permits = api.in_flight.acquire_many(all).await.expect("all are free");
+        assert_eq!(ask(&api, "/api/v1/pods").await, refused());
+        assert_eq!(
+            ask(&api, SHORT_WATCH).await.0,
+            200,
+            "watches have places of their own"
+        );
+        drop(permits);
+        assert_eq!(ask(&api, "/api/v1/pods").await.0, 200);
+    }
+
+    #[tokio::test]
+    async fn too_many_watches_are_told_to_come_back() {
+        let api = testing::api().await;
+        let all = u32::try_from(WATCHES_MAX).expect("fits");
+        let permits = api.watches.acquire_many(all).await.expect("all are free");
+        assert_eq!(ask(&api, SHORT_WATCH).await, refused());
+        assert_eq!(ask(&api, "/api/v1/pods").await.0, 200);
+        drop(permits);
+        assert_eq!(ask(&api, SHORT_WATCH).await.0, 200);
+        let free = api.watches.available_permits();
+        assert_eq!(free, WATCHES_MAX, "a watch gives its place back");
+    }
+
+    #[tokio::test]
+    async fn a_slow_body_holds_no_place() {
+        let api = testing::api().await;
+        let never = futures_util::stream::pending::<Result<bytes::Bytes, std::io::Error>>();
+        let request = http::Request::post("/api/v1/namespaces")
+            .header("authorization", "Bearer test")
+            .body(Body::from_stream(never))
+            .expect("a request");
+        let mut slow = std::pin::pin!(api.call(request));
+        let poll =
+            std::future::poll_fn(|cx| std::task::Poll::Ready(slow.as_mut().poll(cx).is_pending()));
+        assert!(poll.await, "nothing has come yet");
+        assert_eq!(api.in_flight.available_permits(), IN_FLIGHT_MAX);
     }
 }

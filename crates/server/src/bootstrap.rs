@@ -4,7 +4,7 @@ use crate::api::Api;
 use crate::{clock, storage};
 use serde_json::{Value, json};
 use stowplan_kinds::service::allocate::Ranges;
-use stowplan_machinery::{Edit, View};
+use stowplan_machinery::Edit;
 use stowplan_store::{Expect, Txn};
 
 /// Adds what is missing. Upstream: the post-start hooks of `pkg/controlplane` and
@@ -34,26 +34,30 @@ pub(crate) async fn run(api: &Api) {
     });
     let service = [("", "services", kubernetes_service())];
     let all = namespaces.into_iter().chain(roles).chain(classes);
+    // Together, because each transaction waits for the disk.
+    let mut missing: Option<Txn> = None;
     for (group, plural, object) in all.chain(service) {
-        add(api, group, plural, object).await;
+        let key = api.key_of(group, plural, &object);
+        if api.store().get(key.as_bytes()).is_none() {
+            let bytes = storage::encode(&born(api, object));
+            let txn = missing.take().unwrap_or_default();
+            missing = Some(txn.put(key, bytes, Expect::Absent));
+        }
+    }
+    if let Some(txn) = missing
+        && let Err(error) = api.store().commit(txn).await
+    {
+        tracing::error!(%error, "the objects of every cluster were not added");
     }
     crate::crd::reconcile(api).await;
 }
 
-/// Puts an object there, unless one of that name is.
-async fn add(api: &Api, group: &str, plural: &str, mut object: Value) {
+/// The object with what the server gives to every new one.
+fn born(api: &Api, mut object: Value) -> Value {
     let metadata = object.at_mut("metadata");
     metadata.set("uid", api.env().uid());
     metadata.set("creationTimestamp", clock::seconds(api.env().now()));
-    let key = api.key_of(group, plural, &object);
-    if api.store().get(key.as_bytes()).is_some() {
-        return;
-    }
-    let name = object.at("metadata").text("name").to_owned();
-    let txn = Txn::new().put(key, storage::encode(&object), Expect::Absent);
-    if let Err(error) = api.store().commit(txn).await {
-        tracing::warn!(%error, plural, name, "a default object was not added");
-    }
+    object
 }
 
 fn namespace(name: &str) -> Value {

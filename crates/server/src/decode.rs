@@ -1,8 +1,8 @@
 //! From the bytes of a request to an object in canonical form.
 
 use crate::negotiate::MEDIA_TYPES;
-use crate::request::Request;
 use crate::request::options::FieldValidation;
+use crate::request::{Request, Sent};
 use crate::resource::Resource;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -94,6 +94,8 @@ pub(crate) fn object(
         .map_err(|e| mishandled(&e.to_string()))?;
     let object = validated(request, decoded, validation).map_err(|why| mishandled(&why))?;
     check_version(resource, group, version)?;
+    // Upstream looks at the first object only.
+    request.sent.get_or_init(|| Sent::of(&object));
     Ok(finished(resource, object))
 }
 
@@ -103,7 +105,7 @@ pub(crate) fn decode(resource: &Resource, json: &[u8]) -> Result<Decoded, Decode
     let mut decoded = resource.decode(json)?;
     const FIELD: &[u8] = b"\"managedFields\"";
     if !decoded.object.at("metadata").has("managedFields")
-        && json.windows(FIELD.len()).any(|window| window == FIELD)
+        && memchr::memmem::find(json, FIELD).is_some()
     {
         let raw: Value = serde_json::from_slice(json).unwrap_or_default();
         let asked = raw.at("metadata").at("managedFields");

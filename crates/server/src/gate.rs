@@ -18,14 +18,16 @@ pub(crate) fn pass(
     let cluster = Cluster(api);
     if let Some(wanted) = impersonation::wanted(impersonate_headers(request)?.into_iter())? {
         let user = impersonation::impersonate(&wanted, &attributes(request), &cluster)?;
-        request.user = user;
+        request.impersonator = Some(std::mem::replace(&mut request.user, user));
     }
     let attributes = attributes(request);
     let decision = authorize(&attributes, &cluster);
-    match decision.allowed {
+    let outcome = match decision.allowed {
         true => Ok(()),
         false => Err(attributes.forbidden(&decision.reason)),
-    }
+    };
+    request.decision = Some(decision);
+    outcome
 }
 
 /// The headers that ask to act as somebody else. One that cannot be read is refused: without it the

@@ -59,5 +59,16 @@ pub(crate) fn metrics(api: &Api) -> Answer {
             "# HELP stowplan_store_{name} {help}\n# TYPE stowplan_store_{name} gauge\nstowplan_store_{name} {value}\n"
         );
     }
+    if let Some(log) = api.audit_log() {
+        let (written, lost) = (log.written(), log.lost());
+        let _ = write!(
+            text,
+            "# HELP apiserver_audit_event_total Audit events that were written.\n\
+             # TYPE apiserver_audit_event_total counter\napiserver_audit_event_total {written}\n\
+             # HELP apiserver_audit_error_total Audit events that could not be written.\n\
+             # TYPE apiserver_audit_error_total counter\n\
+             apiserver_audit_error_total{{plugin=\"log\"}} {lost}\n"
+        );
+    }
     answer::bytes(200, "text/plain; version=0.0.4; charset=utf-8", text)
 }

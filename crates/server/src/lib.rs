@@ -4,11 +4,9 @@
 //! `api` (who asks, body) → `dispatch` (which resource, which verb) → `verbs` (the steps of that
 //! verb, in upstream's order) → `storage` (objects as bytes under keys).
 
-// Options and times that the verbs to come will read.
-#![allow(dead_code)]
-
 mod answer;
 mod api;
+mod audit;
 mod bootstrap;
 mod clock;
 mod crd;
@@ -37,5 +35,6 @@ mod versions;
 
 pub use answer::Answer;
 pub use api::{Api, Config};
+pub use audit::Log as AuditLog;
 pub use provider::{LogOptions, Provider};
 pub use stowplan_access::{User, token};

@@ -103,8 +103,6 @@ impl Resource {
         api_version: String = k => k.api_version(), c => c.version.api_version.clone();
         /// Whether its objects live in namespaces.
         namespaced: bool = k => k.namespaced(), c => c.definition.namespaced;
-        /// The kind in the table, unless it is a custom resource.
-        built_in: Option<&'static Kind> = k => Some(k), _c => None;
     }
 
     /// The behaviour of the kind.

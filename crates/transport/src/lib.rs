@@ -2,8 +2,9 @@
 //!
 //! It hands each request to a tower service and knows nothing of the API. A client that shows a
 //! certificate signed by the cluster's CA arrives with a [`User`](stowplan_access::User) in the
-//! request's extensions.
+//! request's extensions, and every client with its address, a [`SocketAddr`](std::net::SocketAddr).
 
+mod impatient;
 mod kubeconfig;
 mod listen;
 mod pki;

@@ -1,5 +1,6 @@
 //! Connections: TLS, HTTP/1 and HTTP/2, limits on what one client may take.
 
+use crate::impatient::Impatient;
 use crate::pki::Pki;
 use http::{Request, Response};
 use hyper::body::Incoming;
@@ -33,6 +34,8 @@ pub struct Limits {
     pub header_time: Duration,
     /// Requests at once on one HTTP/2 connection.
     pub streams: u32,
+    /// How long a client may leave what it is sent unread.
+    pub write_time: Duration,
     /// How long requests under way may take to end when the server stops.
     pub drain_time: Duration,
 }
@@ -44,6 +47,7 @@ impl Default for Limits {
             header_bytes: 1 << 20,
             header_time: Duration::from_secs(10),
             streams: 250,
+            write_time: Duration::from_secs(60),
             drain_time: Duration::from_secs(5),
         }
     }
@@ -91,7 +95,7 @@ impl Listener {
                 accepted = accept(&self.tcp, &room) => accepted,
                 () = &mut stop => break,
             };
-            let (stream, permit) = match accepted {
+            let (stream, peer, permit) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
                     // Out of file handles, most likely: waiting is all that helps.
@@ -104,12 +108,14 @@ impl Listener {
             let watcher = graceful.watcher();
             tokio::spawn(async move {
                 let _permit = permit;
+                let stream = Impatient::new(stream, limits.write_time);
                 let handshake = tokio::time::timeout(limits.header_time, tls.accept(stream));
                 let Ok(Ok(stream)) = handshake.await else {
                     return;
                 };
                 let user = certificate_user(stream.get_ref().1.peer_certificates());
                 let service = hyper::service::service_fn(move |mut request: Request<Incoming>| {
+                    request.extensions_mut().insert(peer);
                     if let Some(user) = &user {
                         request.extensions_mut().insert(user.clone());
                     }
@@ -130,15 +136,18 @@ impl Listener {
 
 type Permit = tokio::sync::OwnedSemaphorePermit;
 
-async fn accept(tcp: &TcpListener, room: &Arc<Semaphore>) -> io::Result<(TcpStream, Permit)> {
+async fn accept(
+    tcp: &TcpListener,
+    room: &Arc<Semaphore>,
+) -> io::Result<(TcpStream, SocketAddr, Permit)> {
     let permit = room
         .clone()
         .acquire_owned()
         .await
         .map_err(io::Error::other)?;
-    let (stream, _) = tcp.accept().await?;
+    let (stream, peer) = tcp.accept().await?;
     stream.set_nodelay(true)?;
-    Ok((stream, permit))
+    Ok((stream, peer, permit))
 }
 
 fn builder(limits: &Limits) -> auto::Builder<TokioExecutor> {
@@ -201,76 +210,4 @@ fn certificate_user(certificates: Option<&[CertificateDer<'_>]>) -> Option<User>
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use http_body_util::{BodyExt, Empty, Full};
-    use rustls::pki_types::ServerName;
-    use rustls::{ClientConfig, RootCertStore};
-    use tokio_rustls::TlsConnector;
-
-    /// Asks once over HTTP/1, with a client certificate or without.
-    async fn ask(address: SocketAddr, pki: &Pki, client: Option<(String, String)>) -> String {
-        let mut roots = RootCertStore::empty();
-        roots
-            .add(CertificateDer::from_pem_slice(pki.ca_pem.as_bytes()).unwrap())
-            .unwrap();
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_root_certificates(roots);
-        let config = match client {
-            None => config.with_no_client_auth(),
-            Some((certificate, key)) => config
-                .with_client_auth_cert(
-                    vec![CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()],
-                    PrivateKeyDer::from_pem_slice(key.as_bytes()).unwrap(),
-                )
-                .unwrap(),
-        };
-        let stream = TcpStream::connect(address).await.unwrap();
-        let name = ServerName::try_from("127.0.0.1").unwrap();
-        let stream = TlsConnector::from(Arc::new(config))
-            .connect(name, stream)
-            .await
-            .unwrap();
-        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
-            .await
-            .unwrap();
-        tokio::spawn(connection);
-        let request = Request::get("/")
-            .body(Empty::<bytes::Bytes>::new())
-            .unwrap();
-        let response = sender.send_request(request).await.unwrap();
-        let body = response.into_body().collect().await.unwrap().to_bytes();
-        String::from_utf8(body.to_vec()).unwrap()
-    }
-
-    #[tokio::test]
-    async fn certificates_of_the_ca_name_users_and_others_are_nobody() {
-        let pki = Pki::generate().unwrap();
-        let any = SocketAddr::from(([127, 0, 0, 1], 0));
-        let listener = Listener::bind(any, &pki, Limits::default()).await.unwrap();
-        let address = listener.address().unwrap();
-        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-        let whoami = tower::service_fn(|request: Request<Incoming>| async move {
-            let user = request.extensions().get::<User>();
-            let text = user.map_or("nobody".to_owned(), |u| {
-                format!("{} {:?}", u.name, u.groups)
-            });
-            Ok::<_, std::convert::Infallible>(Response::new(Full::new(bytes::Bytes::from(text))))
-        });
-        let server = tokio::spawn(listener.serve(whoami, async move {
-            let _ = stopped.await;
-        }));
-        assert_eq!(ask(address, &pki, None).await, "nobody");
-        let client = pki.client("jane", &["devs"]).unwrap();
-        assert_eq!(
-            ask(address, &pki, Some(client)).await,
-            r#"jane ["devs", "system:authenticated"]"#
-        );
-        stop.send(()).unwrap();
-        server.await.unwrap();
-        assert!(TcpStream::connect(address).await.is_err());
-    }
-}
+mod tests;

@@ -14,7 +14,7 @@ use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use stowplan_server::{Api, Config, User, env, token};
+use stowplan_server::{Api, AuditLog, Config, User, env, token};
 use stowplan_store::{Options, Store};
 use stowplan_transport::{Limits, Listener};
 
@@ -49,6 +49,11 @@ async fn serve(args: &Up) -> Result<()> {
         token_key: Some(token::Key::from_pkcs8(&identity.token_key)?),
     })
     .await;
+    if let Some(path) = &args.audit_log {
+        let log = AuditLog::open(path);
+        let cannot = || format!("cannot open the audit log {}", path.display());
+        api.audit_to(log.with_context(cannot)?);
+    }
     let path = args
         .kubeconfig
         .clone()
@@ -58,7 +63,12 @@ async fn serve(args: &Up) -> Result<()> {
     make_folder(path.parent())?;
     write_private(&path, text.as_bytes())?;
     output::print(&format!("kubeconfig: {}\n", path.display()))?;
-    listener.serve(service(api), stop).await;
+    let told = async {
+        stop.await;
+        // They would not end by themselves.
+        api.end_watches();
+    };
+    listener.serve(service(Arc::clone(&api)), told).await;
     store.close();
     Ok(())
 }

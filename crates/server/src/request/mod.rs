@@ -9,11 +9,11 @@ use crate::storage;
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use serde_json::Value;
-use std::sync::{Arc, Mutex};
-use stowplan_access::User;
+use std::sync::{Arc, Mutex, OnceLock};
+use stowplan_access::{Decision, User};
 use stowplan_kinds::Strategy;
 use stowplan_machinery::meta::GroupResource;
-use stowplan_machinery::{Status, go, names};
+use stowplan_machinery::{Status, View, go, names};
 use stowplan_store::Entry;
 
 pub(crate) use info::Info;
@@ -28,6 +28,12 @@ pub(crate) struct Request {
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     pub(crate) user: User,
+    /// Who really asks, if in the name of the user.
+    pub(crate) impersonator: Option<User>,
+    /// Whether they may, once that is known.
+    pub(crate) decision: Option<Decision>,
+    /// The object that was sent, as far as its name goes.
+    pub(crate) sent: OnceLock<Sent>,
     warnings: Mutex<Vec<String>>,
 }
 
@@ -40,6 +46,9 @@ impl Request {
             headers,
             body: Bytes::new(),
             user: User::default(),
+            impersonator: None,
+            decision: None,
+            sent: OnceLock::new(),
             warnings: Mutex::default(),
         }
     }
@@ -67,6 +76,27 @@ impl Request {
     pub(crate) fn warnings(&self) -> Vec<String> {
         let warnings = self.warnings.lock();
         warnings.map(|w| w.clone()).unwrap_or_default()
+    }
+}
+
+/// By what an object in a request's body is known.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sent {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) uid: String,
+    pub(crate) resource_version: String,
+}
+
+impl Sent {
+    pub(crate) fn of(object: &Value) -> Self {
+        let text = |field| object.at("metadata").text(field).to_owned();
+        Self {
+            namespace: text("namespace"),
+            name: text("name"),
+            uid: text("uid"),
+            resource_version: text("resourceVersion"),
+        }
     }
 }
 

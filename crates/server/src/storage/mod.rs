@@ -54,7 +54,8 @@ pub(crate) fn encode(object: &Value) -> Bytes {
 /// change even if it changes nothing else. So the bytes remember it.
 pub(crate) fn encode_as(object: &Value, completed: bool) -> Bytes {
     static EMPTY: Value = Value::Null;
-    let mut out = Vec::with_capacity(1024);
+    // Most objects fit.
+    let mut out = Vec::with_capacity(4096);
     let field = |out: &mut Vec<u8>, separator: &str, name: &str, value: &Value| {
         out.extend_from_slice(separator.as_bytes());
         // Writing JSON to memory does not fail.
@@ -84,7 +85,8 @@ pub(crate) fn encode_as(object: &Value, completed: bool) -> Bytes {
     if completed {
         out.push(COMPLETED);
     }
-    Bytes::from(out)
+    // Without the room that is left: it is kept for long.
+    Bytes::copy_from_slice(&out)
 }
 
 /// What follows a completed object in the store: nothing that a reader of JSON looks at.
@@ -99,7 +101,7 @@ const METADATA: &[u8] = b",\"metadata\":{";
 
 /// Where an entry's `,"metadata":{` begins.
 fn metadata_at(value: &[u8]) -> usize {
-    let found = value.windows(METADATA.len()).position(|w| w == METADATA);
+    let found = memchr::memmem::find(value, METADATA);
     found.unwrap_or(value.len().saturating_sub(METADATA.len()))
 }
 

@@ -66,7 +66,9 @@ pub(crate) async fn watch(
     if output.format != Format::Json {
         return Err(negotiate::not_acceptable(STREAMS));
     }
-    let permit = api.watch_permit()?;
+    let Some(permit) = api.watch_permit() else {
+        return Ok(answer::too_many_requests());
+    };
     let now = Instant::now();
     let seconds = options.timeout_seconds.and_then(|s| u64::try_from(s).ok());
     let duration = match seconds.filter(|s| *s > 0) {
@@ -76,6 +78,7 @@ pub(crate) async fn watch(
     let mut stream = Stream {
         _permit: permit,
         api: Arc::clone(api),
+        stopping: api.stopping(),
         target: target.clone(),
         selection,
         output,
@@ -118,6 +121,7 @@ fn spread(api: &Api) -> Duration {
 struct Stream {
     _permit: OwnedSemaphorePermit,
     api: Arc<Api>,
+    stopping: tokio::sync::watch::Receiver<bool>,
     target: Target,
     selection: Selection,
     output: Output,
@@ -210,6 +214,11 @@ impl Stream {
                 None => std::future::pending().await,
             }
         };
+        let stopping = &mut self.stopping;
+        let stop = async {
+            // Gone only together with the server.
+            let _ = stopping.wait_for(|stopping| *stopping).await;
+        };
         tokio::select! {
             biased;
             seen = watch.next() => match seen {
@@ -217,6 +226,7 @@ impl Stream {
                 Err(error) => self.fail(&expired(&error)),
             },
             () = tokio::time::sleep_until(end) => self.ended = true,
+            () = stop => self.ended = true,
             () = bookmark => self.regular_bookmark(),
         }
     }

@@ -24,6 +24,11 @@ pub(crate) struct Answer {
 
 impl Client {
     pub(crate) async fn new() -> Self {
+        Self::over(Store::in_memory(Options::default())).await
+    }
+
+    /// A server over a store of one's own.
+    pub(crate) async fn over(store: Store) -> Self {
         let admin = User {
             name: "admin".to_owned(),
             groups: vec![
@@ -34,7 +39,7 @@ impl Client {
         };
         let config = Config {
             env: Box::new(env::System::new()),
-            store: Store::in_memory(Options::default()),
+            store,
             tokens: BTreeMap::from([(TOKEN.to_owned(), admin)]),
             token_key: None,
         };
@@ -44,6 +49,20 @@ impl Client {
             .create(accounts, json!({"metadata": {"name": "default"}}))
             .await;
         client
+    }
+
+    /// The server itself.
+    pub(crate) fn api(&self) -> &Arc<Api> {
+        &self.0
+    }
+
+    /// Begins a watch.
+    pub(crate) async fn watch(&self, path: &str) -> Body {
+        let request = http::Request::get(path).header("authorization", format!("Bearer {TOKEN}"));
+        let answer = self.0.call(request.body(Body::empty()).expect("a request"));
+        let answer = answer.await;
+        assert_eq!(answer.status(), 200);
+        answer.into_body()
     }
 
     async fn send(&self, method: &str, path: &str, kind: &str, body: &Value) -> Answer {
