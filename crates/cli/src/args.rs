@@ -255,8 +255,12 @@ Exit status:
 
 /// Measure how fast decisions are made, on scheduler_perf's workloads and some more.
 #[derive(Args, Debug)]
-#[command(after_help = BENCH_HELP)]
+#[command(after_help = BENCH_HELP, args_conflicts_with_subcommands = true)]
 pub(crate) struct Bench {
+    /// What to measure, if not the engine.
+    #[command(subcommand)]
+    pub(crate) part: Option<BenchPart>,
+
     /// Workloads: parts of names, or whole names with `*` and `?`. Without any, all are run.
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
@@ -292,6 +296,45 @@ pub(crate) struct Bench {
     /// Be such a process.
     #[arg(long, hide = true)]
     pub(crate) child: bool,
+}
+
+/// What else can be measured.
+#[derive(Subcommand, Debug)]
+pub(crate) enum BenchPart {
+    Server(BenchServer),
+}
+
+const BENCH_SERVER_HELP: &str = "\
+Starts `stowplan up` in a process of its own, on a folder of its own, and asks it over TLS from this \
+process, on the same cores: 64 clients with a connection each create and bind pods, one lists 10,000 of \
+them, 1,000 watches on 50 connections wait for events. At last pods are created in this process, in \
+memory. CPU columns are the time on a core per operation.
+
+Examples:
+  stowplan bench server
+  stowplan bench server --json --scale 0.1
+  stowplan bench server --data-dir /var/tmp";
+
+/// Measure the API server: start, memory, creates, binds, lists, watches.
+#[derive(Args, Debug)]
+#[command(after_help = BENCH_SERVER_HELP)]
+pub(crate) struct BenchServer {
+    /// Print one JSON object per figure and line.
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Print a table in Markdown, such as in docs/performance.md.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) markdown: bool,
+
+    /// Make this share of the requests and watches; names of figures stay those of the whole.
+    #[arg(long, default_value_t = 1.0, value_name = "SHARE", value_parser = share)]
+    pub(crate) scale: f64,
+
+    /// Where to make folders for the server's files [default: that for temporary files]. On a
+    /// disk, if durable writes shall be measured.
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) data_dir: Option<PathBuf>,
 }
 
 fn share(text: &str) -> Result<f64, String> {

@@ -12,6 +12,12 @@ use args::{Cli, Color, Command};
 use clap::{CommandFactory, Parser};
 use std::process::ExitCode;
 
+/// The API server handles objects as trees, whose many small parts the system's allocator is slow
+/// with.
+#[cfg(not(feature = "count-allocations"))]
+#[global_allocator]
+static GLOBAL: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// How a command ended, other than in an error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Verdict {

@@ -18,12 +18,13 @@ mod one_of_a_kind;
 mod progress;
 mod report;
 mod run;
+mod server;
 mod source;
 mod table;
 mod workloads;
 
 use crate::Verdict;
-use crate::args::Bench;
+use crate::args::{Bench, BenchPart};
 use crate::output::{self, Align, Table};
 use anyhow::{Result, bail};
 use progress::Progress;
@@ -35,6 +36,9 @@ const SEED: u64 = 0;
 
 /// Runs the command.
 pub(crate) fn run(args: &Bench) -> Result<Verdict> {
+    if let Some(BenchPart::Server(args)) = &args.part {
+        return server::run(args);
+    }
     let selected = match workloads::select(&args.names) {
         Ok(selected) => selected,
         Err(pattern) => {

@@ -132,3 +132,22 @@ fn for_people() {
         "{page}"
     );
 }
+
+/// The server is started, loaded, listed, watched and stopped, at a small part of the size.
+#[test]
+fn every_figure_of_the_server_is_measured() {
+    let run = stowplan("bench server --json --scale 0.002");
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""), "{}", run.stdout);
+    let mut names = String::new();
+    for line in run.stdout.lines() {
+        let figure: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        assert!(figure["value"].as_f64().is_some_and(|v| v > 0.0), "{line}");
+        let _ = writeln!(
+            names,
+            "{} ({})",
+            figure["figure"].as_str().expect("a name"),
+            figure["unit"].as_str().expect("a unit"),
+        );
+    }
+    expect_file!["golden/bench_server.txt"].assert_eq(&names);
+}
