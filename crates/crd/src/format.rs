@@ -3,7 +3,7 @@
 //! Upstream: `k8s.io/kube-openapi/pkg/validation/strfmt` and the list of formats that
 //! `pkg/apiserver/validation/formats.go` lets through; all others are not looked at.
 
-use regex::Regex;
+use crate::pattern;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 const TEXT_FORMATS: &[&str] = &[
@@ -52,12 +52,12 @@ pub(crate) fn is_text_format(format: &str) -> bool {
 /// Whether a text matches a regular expression anywhere. An expression that cannot be read matches
 /// nothing; definitions with such expressions are refused.
 pub fn matches(pattern: &str, text: &str) -> bool {
-    Regex::new(pattern).is_ok_and(|regex| regex.is_match(text))
+    pattern::compile(pattern).is_ok_and(|regex| regex.is_match(text))
 }
 
 /// What is wrong with a regular expression, in Go's words for what is wrong most often.
 pub(crate) fn pattern_fault(pattern: &str) -> Option<String> {
-    let error = Regex::new(pattern).err()?;
+    let error = pattern::compile(pattern).err()?;
     let text = error.to_string();
     let quoted = |part: &str| format!("`{part}`");
     let fault = if text.contains("unclosed group") {

@@ -19,6 +19,7 @@ mod json_path;
 pub mod list_type;
 pub mod names;
 mod object;
+mod pattern;
 pub mod prune;
 mod scale;
 mod strategy;

@@ -4,6 +4,7 @@
 
 use crate::prune::{additional, items, property};
 use serde_json::{Map, Value};
+use std::collections::HashMap;
 use stowplan_machinery::View;
 use stowplan_machinery::field::{Error, ErrorList, Path};
 
@@ -40,10 +41,14 @@ pub fn validate(path: &Path<'_>, schema: &Value, value: &Value) -> ErrorList {
 /// Each value that occurs twice is named once, where it occurs for the second time.
 fn duplicates(path: &Path<'_>, list: &[Value]) -> ErrorList {
     let mut errors = ErrorList::new();
+    let mut seen: HashMap<String, usize> = HashMap::with_capacity(list.len());
     for (i, value) in list.iter().enumerate() {
-        if list[..i].iter().filter(|earlier| *earlier == value).count() == 1 {
+        // Maps are kept in order, so what is equal is written alike.
+        let times = seen.entry(value.to_string()).or_default();
+        if *times == 1 {
             errors.push(Error::duplicate(&path.index(i), value));
         }
+        *times += 1;
     }
     errors
 }

@@ -331,7 +331,7 @@ fn of_optional(inner: Option<&Val>, name: &str, with: &[Val]) -> Outcome {
 }
 
 fn regex(pattern: &str) -> Result<Regex, String> {
-    Regex::new(pattern)
+    crate::pattern::compile(pattern)
         .map_err(|why| crate::format::pattern_fault(pattern).unwrap_or_else(|| why.to_string()))
 }
 

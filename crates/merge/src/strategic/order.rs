@@ -7,6 +7,7 @@ use super::lists::{
 use super::lookup::list_field;
 use super::{Object, SET_ELEMENT_ORDER, list_name, without_directives};
 use serde_json::Value;
+use std::collections::HashMap;
 use stowplan_machinery::go;
 use stowplan_schema::Type;
 
@@ -139,12 +140,14 @@ pub(super) fn normalize(
 ) -> Result<Vec<Value>, Fault> {
     let in_patch = sort(in_patch, patch_order, key, elements)?;
     let others = sort(others, server_order, key, elements)?;
+    let places = Places::new(server_order, key, elements);
     let mut out = Vec::with_capacity(in_patch.len() + others.len());
     let mut others = others.into_iter().peekable();
     for item in in_patch {
-        let place = index_of(server_order, &item, key, elements);
+        let place = places.of(&item);
         while let Some(other) = others.peek() {
-            let before = index_of(server_order, other, key, elements)
+            let before = places
+                .of(other)
                 .zip(place)
                 .is_some_and(|(other, item)| other < item);
             if !before {
@@ -179,18 +182,26 @@ fn sort(
                 .partition(|item| !item.as_object().is_some_and(is_deletion))
         }
     };
-    let place = |item: &Value| index_of(order, item, key, elements);
-    insertion_sort(&mut list, |a, b| match (place(a), place(b)) {
-        (Some(a), Some(b)) => a < b,
-        _ => true,
-    });
+    let places = Places::new(order, key, elements);
+    let mut placed: Vec<(Option<usize>, Value)> = list
+        .drain(..)
+        .map(|item| (places.of(&item), item))
+        .collect();
+    match placed.iter().all(|(place, _)| place.is_some()) {
+        true => placed.sort_by_key(|(place, _)| *place),
+        false => insertion_sort(&mut placed, |a, b| match (a.0, b.0) {
+            (Some(a), Some(b)) => a < b,
+            _ => true,
+        }),
+    }
+    list.extend(placed.into_iter().map(|(_, item)| item));
     list.extend(deletions);
     Ok(list)
 }
 
 /// Go's stable sort of short lists. With an order that is none (elements without a place come before
 /// everything) the outcome depends on the algorithm.
-fn insertion_sort(list: &mut [Value], before: impl Fn(&Value, &Value) -> bool) {
+fn insertion_sort<T>(list: &mut [T], before: impl Fn(&T, &T) -> bool) {
     for i in 1..list.len() {
         let mut j = i;
         while j > 0
@@ -205,18 +216,38 @@ fn insertion_sort(list: &mut [Value], before: impl Fn(&Value, &Value) -> bool) {
     }
 }
 
-/// Where in a list an element is, by key.
-pub(super) fn index_of(
-    list: &[Value],
-    item: &Value,
-    key: &str,
+/// Where in a list each element is, by key; the first place counts.
+struct Places<'a> {
+    places: HashMap<String, usize>,
+    key: &'a str,
     elements: Elements,
-) -> Option<usize> {
-    match elements {
-        Elements::Scalars => list.iter().position(|other| other == item),
-        Elements::Maps => {
-            let wanted = item.get(key);
-            list.iter().position(|other| other.get(key) == wanted)
+}
+
+impl<'a> Places<'a> {
+    fn new(list: &[Value], key: &'a str, elements: Elements) -> Self {
+        let mut new = Self {
+            places: HashMap::with_capacity(list.len()),
+            key,
+            elements,
+        };
+        for (i, item) in list.iter().enumerate() {
+            let key = new.key_of(item);
+            new.places.entry(key).or_insert(i);
+        }
+        new
+    }
+
+    fn of(&self, item: &Value) -> Option<usize> {
+        self.places.get(&self.key_of(item)).copied()
+    }
+
+    /// Equal values are written alike, for maps are kept in order; nothing is written like no value.
+    fn key_of(&self, item: &Value) -> String {
+        match self.elements {
+            Elements::Scalars => item.to_string(),
+            Elements::Maps => item
+                .get(self.key)
+                .map_or_else(String::new, Value::to_string),
         }
     }
 }

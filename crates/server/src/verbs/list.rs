@@ -208,19 +208,25 @@ fn one(api: &Api, key: &str, at: Option<Revision>, selection: &Selection) -> Res
     })
 }
 
+/// How many objects are read at a time, at least, to find those that match.
+const LOOK_AT_MIN: usize = 1_000;
+
 fn page(api: &Api, selection: &Selection, plan: &Plan) -> Result<Found, Status> {
     let everything = selection.is_everything();
     let mut found: Vec<Arc<Entry>> = Vec::new();
     let mut after = plan.after.clone();
     let mut at = plan.at;
+    // Where few may match many are looked at at a time.
+    let size = plan.limit.map(|limit| match everything {
+        true => limit,
+        false => limit.max(LOOK_AT_MIN),
+    });
     loop {
-        let page = api.store().range(
-            plan.prefix.as_bytes(),
-            at,
-            after.as_deref().map(str::as_bytes),
-            plan.limit,
-        );
-        let page = page.map_err(|error| match plan.after.is_some() {
+        let after_key = after.as_deref().map(str::as_bytes);
+        let range = api
+            .store()
+            .range(plan.prefix.as_bytes(), at, after_key, size);
+        let page = range.map_err(|error| match plan.after.is_some() {
             true => pages::expired(&plan.root, after.as_deref().unwrap_or_default()),
             false => expired(&error),
         })?;
