@@ -122,7 +122,7 @@ fn other(api: &Api, request: &Request) -> Result<Answer, Status> {
     let path = request.info.path.trim_matches('/');
     let parts: Vec<&str> = path.split('/').collect();
     match parts.as_slice() {
-        ["healthz" | "livez" | "readyz", checks @ ..] => Ok(health::answer(request, checks)),
+        ["healthz" | "livez" | "readyz", checks @ ..] => Ok(health::answer(api, request, checks)),
         ["version"] => Ok(discovery::version()),
         ["api" | "apis", ..] => discovery::answer(api, request, &parts),
         [""] => Ok(discovery::paths(api)),

@@ -9,33 +9,49 @@ use std::fmt::Write;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// What is checked. This server answers when it is up, so none of them ever fails.
-const CHECKS: [&str; 3] = ["ping", "log", "etcd"];
+/// What is checked. Only the store, which goes by the name of upstream's, can fail.
+const CHECKS: [&str; 3] = ["ping", "log", STORE];
+const STORE: &str = "etcd";
 
 /// The state of all checks, or of the one in the path.
-pub(crate) fn answer(request: &Request, checks: &[&str]) -> Answer {
+pub(crate) fn answer(api: &Api, request: &Request, checks: &[&str]) -> Answer {
+    let failed = api.store().stats().failed;
     match checks {
-        [] => all(request),
-        [one] if CHECKS.contains(one) => answer::bytes(200, TEXT, "ok"),
+        [] => all(request, failed),
+        [one] if CHECKS.contains(one) => match failed && *one == STORE {
+            true => {
+                let why = "internal server error: the store cannot write any more\n";
+                answer::bytes(500, TEXT, why)
+            }
+            false => answer::bytes(200, TEXT, "ok"),
+        },
         _ => crate::dispatch::no_such_page(),
     }
 }
 
-fn all(request: &Request) -> Answer {
+fn all(request: &Request, store_failed: bool) -> Answer {
+    let excluded = request.query.all("exclude");
+    let mut text = String::new();
+    let mut bad = false;
+    for check in CHECKS {
+        // Writing to a string does not fail.
+        let _ = if excluded.iter().any(|e| e == check) {
+            writeln!(text, "[+]{check} excluded: ok")
+        } else if store_failed && check == STORE {
+            bad = true;
+            writeln!(text, "[-]{check} failed: reason withheld")
+        } else {
+            writeln!(text, "[+]{check} ok")
+        };
+    }
+    let endpoint = request.info.path.trim_matches('/');
+    if bad {
+        let _ = writeln!(text, "{endpoint} check failed");
+        return answer::bytes(500, TEXT, text);
+    }
     if request.query.get("verbose").is_none() {
         return answer::bytes(200, TEXT, "ok");
     }
-    let excluded = request.query.all("exclude");
-    let mut text = String::new();
-    for check in CHECKS {
-        let state = match excluded.iter().any(|e| e == check) {
-            true => "excluded: ok",
-            false => "ok",
-        };
-        // Writing to a string does not fail.
-        let _ = writeln!(text, "[+]{check} {state}");
-    }
-    let endpoint = request.info.path.trim_matches('/');
     let _ = writeln!(text, "{endpoint} check passed");
     answer::bytes(200, TEXT, text)
 }
@@ -71,4 +87,63 @@ pub(crate) fn metrics(api: &Api) -> Answer {
         );
     }
     answer::bytes(200, "text/plain; version=0.0.4; charset=utf-8", text)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{api_on, get, send};
+    use serde_json::json;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use stowplan_store::{Backend, Batch, Loaded, OpenError, Options, Revision, Store, WriteError};
+
+    /// A disk that is full from some time on.
+    struct Disk(Arc<AtomicBool>);
+
+    impl Backend for Disk {
+        fn name(&self) -> String {
+            "disk".to_owned()
+        }
+
+        fn load(&mut self) -> Result<Loaded, OpenError> {
+            Ok(Loaded {
+                compacted: Revision::FIRST,
+                records: Vec::new(),
+            })
+        }
+
+        fn write(&mut self, _batch: &Batch<'_>) -> Result<(), WriteError> {
+            match self.0.load(Ordering::Relaxed) {
+                true => Err(WriteError {
+                    file: self.name(),
+                    source: "no space left".into(),
+                }),
+                false => Ok(()),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_store_that_cannot_write_is_not_healthy() {
+        let full = Arc::new(AtomicBool::new(false));
+        let options = Options {
+            inline: true,
+            ..Options::default()
+        };
+        let store = Store::open(Disk(Arc::clone(&full)), options).expect("an empty disk");
+        let api = api_on(store).await;
+        for path in ["/readyz", "/livez", "/healthz", "/readyz/etcd"] {
+            assert_eq!(get(&api, path, "").await.0, 200, "{path}");
+        }
+        full.store(true, Ordering::Relaxed);
+        let object = json!({"metadata": {"name": "n"}});
+        let (code, _) = send(&api, "POST", "/api/v1/namespaces", &[], &object).await;
+        assert_eq!(code, 500);
+        for path in ["/readyz", "/livez", "/healthz", "/readyz/etcd"] {
+            assert_eq!(get(&api, path, "").await.0, 500, "{path}");
+        }
+        for path in ["/readyz?exclude=etcd", "/readyz/ping"] {
+            assert_eq!(get(&api, path, "").await.0, 200, "{path}");
+        }
+    }
 }

@@ -12,10 +12,15 @@ const TOKEN: &str = "test";
 
 /// A new server.
 pub(crate) async fn api() -> Arc<Api> {
+    api_on(Store::in_memory(Options::default())).await
+}
+
+/// A server on a store.
+pub(crate) async fn api_on(store: Store) -> Arc<Api> {
     let admin = User::new("admin", &["system:masters"]);
     let config = Config {
         env: Box::new(env::System::new()),
-        store: Store::in_memory(Options::default()),
+        store,
         tokens: BTreeMap::from([(TOKEN.to_owned(), admin)]),
         token_key: None,
     };

@@ -8,6 +8,7 @@ use crate::{
 };
 use bytes::Bytes;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
@@ -40,6 +41,8 @@ struct Inner {
 pub(crate) struct Shared {
     state: RwLock<State>,
     published: watch::Sender<Revision>,
+    /// Whether a write failed, after which there is none any more.
+    failed: AtomicBool,
 }
 
 struct CloseOnDrop(Arc<Shared>);
@@ -71,6 +74,8 @@ pub struct Stats {
     pub history_bytes: usize,
     /// Open watches.
     pub watches: usize,
+    /// Whether a write failed: until the store is opened again, all further ones are refused.
+    pub failed: bool,
 }
 
 impl Store {
@@ -81,6 +86,7 @@ impl Store {
         let shared = Arc::new(Shared {
             published: watch::Sender::new(state.revision),
             state: RwLock::new(state),
+            failed: AtomicBool::new(false),
         });
         let writer = Writer::new(backend, options.retention);
         let commits = if options.inline {
@@ -103,6 +109,7 @@ impl Store {
         let shared = Arc::new(Shared {
             published: watch::Sender::new(state.revision),
             state: RwLock::new(state),
+            failed: AtomicBool::new(false),
         });
         let commits = Commits::Caller(Mutex::new(Some(writer)));
         Self(Arc::new(Inner { shared, commits }))
@@ -225,6 +232,7 @@ impl Store {
             history: state.history.len(),
             history_bytes: state.history_bytes,
             watches: state.channels.watches(),
+            failed: self.0.shared.failed.load(Ordering::Relaxed),
         }
     }
 }
@@ -241,6 +249,11 @@ impl Drop for Inner {
 }
 
 impl Shared {
+    /// A write failed.
+    pub(crate) fn set_failed(&self) {
+        self.failed.store(true, Ordering::Relaxed);
+    }
+
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, State> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }

@@ -115,6 +115,7 @@ impl Writer {
                 compacted: trim.as_ref().map(|trim| trim.to),
             };
             if let Err(error) = self.backend.write(&batch) {
+                shared.set_failed();
                 let failed = self.failed.insert(Arc::new(error));
                 return refuse(orders, &mut self.compactions, failed);
             }

@@ -91,26 +91,55 @@ fn text(bytes: Vec<u8>, folder: &Path, name: &str) -> Result<String> {
 
 /// Writes a file that only its owner can read, whole or not at all.
 pub(super) fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
-    let part = path.with_extension("part");
+    // A name of its own beside it, so that nothing of anybody else's is in the way or overwritten.
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let part = path.with_file_name(format!(".{name}.{}", token::random_text()?));
     let write = || -> std::io::Result<()> {
         let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
+        options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut file = options.open(&part)?;
-        #[cfg(unix)]
-        file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))?;
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&part, path)
     };
-    write().with_context(|| format!("cannot write {}", path.display()))
+    let written = write();
+    if written.is_err() {
+        // It is of no use to anybody; if it cannot be removed, the first error says why.
+        let _ = fs::remove_file(&part);
+    }
+    written.with_context(|| format!("cannot write {}", path.display()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_file_is_written_without_touching_its_neighbours() {
+        let folder = std::env::temp_dir().join(format!("stowplan-private-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("notes.part"), "mine").unwrap();
+        write_private(&folder.join("notes.yaml"), b"first").unwrap();
+        write_private(&folder.join("notes.yaml"), b"second").unwrap();
+        let mut names: Vec<_> = fs::read_dir(&folder)
+            .unwrap()
+            .map(|file| file.unwrap().file_name())
+            .collect();
+        names.sort();
+        assert_eq!(names, ["notes.part", "notes.yaml"]);
+        assert_eq!(
+            fs::read_to_string(folder.join("notes.part")).unwrap(),
+            "mine"
+        );
+        assert_eq!(
+            fs::read_to_string(folder.join("notes.yaml")).unwrap(),
+            "second"
+        );
+        fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn a_second_start_finds_the_same_secrets_and_nobody_else_can_read_them() {
