@@ -10,12 +10,14 @@
 //! - [`plugins`]: one file or folder per in-tree plugin.
 //! - [`queue`]: the scheduling queue, a state machine over time.
 //! - [`explain`]: the same attempt with everything kept.
+//! - [`extended`]: the same attempt with others who have a say.
 //! - [`fast`]: the same attempt from what is kept about pods that are alike.
 //! - [`remedy`]: what would make a pod fit.
 //! - [`schedule`]: one scheduling attempt from PreFilter to the best set of nodes.
 //! - [`scheduler`]: cluster, queue and profiles as one state machine.
 
 pub mod explain;
+pub mod extended;
 pub mod fast;
 pub mod framework;
 pub mod model;

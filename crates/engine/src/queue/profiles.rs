@@ -63,6 +63,30 @@ impl Profiles {
         profiles
     }
 
+    /// Extenders have a say: whom they reject is woken by anything that happens, for they cannot
+    /// say what they wait for.
+    pub fn listen_for_extenders(&mut self) {
+        let plugin = AskedPlugin {
+            id: self.id(crate::extended::EXTENDER),
+            number: 0,
+            hinted: false,
+        };
+        for listeners in &mut self.listeners {
+            listeners.extend(
+                Registration::everything()
+                    .into_iter()
+                    .map(|registration| Listener {
+                        event: registration.event,
+                        plugin,
+                    }),
+            );
+        }
+        for event in ordinary_events() {
+            let asked = Asked::new(&self.listeners, &event);
+            self.asked.insert((event.resource, event.action), asked);
+        }
+    }
+
     /// The frameworks, in the order of the configuration.
     pub fn frameworks(&self) -> &[Framework] {
         &self.frameworks

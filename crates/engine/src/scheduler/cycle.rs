@@ -1,6 +1,7 @@
 //! One scheduling cycle, from the queue to a node or back. Upstream's `scheduleOnePod`.
 
 use super::{Effect, Failure, Scheduler};
+use crate::extended::{Extenders, NoExtenders, schedule_extended};
 use crate::fast::{Classes, Decision, Path};
 use crate::framework::{CycleState, Diagnosis, Framework, Nomination, PluginStatus};
 use crate::model::Pod;
@@ -25,19 +26,34 @@ impl Scheduler {
     ///
     /// Of several best nodes `rng` chooses one.
     pub fn schedule_one(&mut self, now: Time, rng: &mut Rng) -> Option<Arc<Pod>> {
+        self.schedule_one_extended(now, rng, &mut NoExtenders)
+    }
+
+    /// As [`schedule_one`](Self::schedule_one); extenders are asked about the pods that concern
+    /// them.
+    pub fn schedule_one_extended(
+        &mut self,
+        now: Time,
+        rng: &mut Rng,
+        extenders: &mut dyn Extenders,
+    ) -> Option<Arc<Pod>> {
         let pod = self.pop(now)?;
         if pod.terminating || self.cluster.is_assumed(&pod.uid) || !self.profiles.handles(&pod) {
             self.done(&pod.uid);
         } else {
-            self.try_pod(&pod, now, rng);
+            self.try_pod(&pod, now, rng, extenders);
         }
         Some(pod)
     }
 
-    fn try_pod(&mut self, pod: &Arc<Pod>, now: Time, rng: &mut Rng) {
+    fn try_pod(&mut self, pod: &Arc<Pod>, now: Time, rng: &mut Rng, extenders: &mut dyn Extenders) {
         let clear = Nomination::Set(None);
         if self.cluster.nodes().is_empty() {
             return self.fail(&pod.uid, Failure::NoNodes, clear, now);
+        }
+        if extenders.concerns(&self.cluster, pod) {
+            let attempt = schedule_extended(self.framework_of(pod), self.cx(), pod, extenders);
+            return self.follow(pod, attempt, now, rng);
         }
         match (self.path, self.profiles.position(pod)) {
             (Path::Fast, Some(profile)) => {

@@ -150,6 +150,11 @@ impl Scheduler {
         by_uid(&self.bindings)
     }
 
+    /// The pod of this uid on its way to a node.
+    pub fn binding(&self, uid: &str) -> Option<&Binding> {
+        self.bindings.get(uid)
+    }
+
     /// What plugins see.
     pub fn cx(&self) -> Cx<'_> {
         Cx {

@@ -3,8 +3,8 @@
 use super::pick::{DecidedBy, Figures, pick};
 use super::victims::select_victims;
 use crate::framework::{
-    Code, Cx, CycleState, Fit, Framework, Histogram, Nomination, PluginStatus, Status, TrialSpace,
-    Trials, Verdicts,
+    Code, Cx, CycleState, Fit, Framework, Histogram, Nomination, PluginStatus, PostFilterResult,
+    Status, TrialSpace, Trials, Verdicts,
 };
 use crate::model::{Pod, PodDisruptionBudget};
 use std::collections::BTreeSet;
@@ -166,6 +166,36 @@ impl Candidate {
     /// What it is compared by.
     pub(super) fn figures(&self) -> Figures {
         Figures::of(&self.victims, self.pdb_violations)
+    }
+}
+
+impl PostFilterResult {
+    /// Others chose among the candidates, which were taken out of the report. Upstream's
+    /// `callExtenders` and what follows from it.
+    pub(crate) fn extended(&mut self, cx: Cx<'_>, candidates: Result<Vec<Candidate>, String>) {
+        let Some(report) = &mut self.preemption else {
+            return;
+        };
+        let candidates = match candidates {
+            Ok(candidates) => candidates,
+            Err(error) => {
+                report.best.clear();
+                self.status = fail(Code::Error, &error);
+                self.nomination = Nomination::Keep;
+                return;
+            }
+        };
+        let figures: Vec<_> = candidates.iter().map(|c| (c.figures(), c.node)).collect();
+        report.candidates = candidates;
+        report.best.clear();
+        report.choose(&figures, &cx.cluster.names);
+        (self.status, self.nomination) = match report.chosen() {
+            Some(_) => report.verdict(cx),
+            None => {
+                let message = "no candidate node for preemption";
+                (fail(Code::Unschedulable, message), Nomination::Keep)
+            }
+        };
     }
 }
 
