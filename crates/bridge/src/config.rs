@@ -86,7 +86,7 @@ pub fn queue_config(config: &KubeSchedulerConfiguration) -> QueueConfig {
 pub fn left_out(config: &KubeSchedulerConfiguration) -> Vec<ConfigError> {
     let path = Path::new("extenders");
     (0..config.extenders.len())
-        .map(|i| path.index(i).error("extenders are not called"))
+        .map(|i| path.index(i).error("extenders are not called here"))
         .collect()
 }
 

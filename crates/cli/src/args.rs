@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::output::Format;
+use crate::scheduler::args::Scheduler;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -49,13 +50,14 @@ pub(crate) enum Color {
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     Up(Up),
+    Scheduler(Box<Scheduler>),
     Simulate(Simulate),
     Explain(Explain),
     Bench(Bench),
     Completions(Completions),
 }
 
-/// Starts a Kubernetes API of one's own, for kubectl and any other client.
+/// Starts a Kubernetes API of one's own, for kubectl and any other client, with a scheduler.
 ///
 /// Prints `kubeconfig: PATH` when it is ready, and runs until it is told to stop (SIGINT, SIGTERM).
 #[derive(Args, Debug)]
@@ -80,6 +82,19 @@ pub(crate) struct Up {
     /// what, and what came of it (audit.k8s.io/v1 Events of level Metadata).
     #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub(crate) audit_log: Option<PathBuf>,
+
+    /// Leave pods to a scheduler of your own.
+    #[arg(long)]
+    pub(crate) no_scheduler: bool,
+
+    /// A KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) for the scheduler within.
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_hint = ValueHint::FilePath,
+        conflicts_with = "no_scheduler"
+    )]
+    pub(crate) scheduler_config: Option<PathBuf>,
 }
 
 /// What a cluster is read from, and how the answer is printed.

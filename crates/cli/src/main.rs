@@ -4,6 +4,7 @@ mod args;
 mod bench;
 mod explain;
 mod output;
+mod scheduler;
 mod simulate;
 mod up;
 mod world;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
     }
     let result = match cli.command {
         Command::Up(args) => up::run(&args),
+        Command::Scheduler(args) => scheduler::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Explain(args) => {
             explain::run(&args.complete().unwrap_or_else(|error| error.exit()))

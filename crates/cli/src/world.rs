@@ -146,7 +146,7 @@ fn wrong_input(errors: Vec<LoadError>) -> WrongInput {
     WrongInput(errors.iter().map(ToString::to_string).collect())
 }
 
-fn read_config(file: Option<&Path>) -> Result<KubeSchedulerConfiguration> {
+pub(crate) fn read_config(file: Option<&Path>) -> Result<KubeSchedulerConfiguration> {
     let Some(file) = file else {
         return Ok(KubeSchedulerConfiguration::from_profiles(Vec::new())?);
     };

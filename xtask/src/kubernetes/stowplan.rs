@@ -39,7 +39,7 @@ impl Stowplan {
     pub fn start(binary: &Path, folder: &Path, arguments: &[&str]) -> Result<Self> {
         std::fs::create_dir_all(folder)?;
         let mut command = Command::new(binary);
-        command.args(["up", "--listen=127.0.0.1:0", "--data-dir"]);
+        command.args(["up", "--no-scheduler", "--listen=127.0.0.1:0", "--data-dir"]);
         command.arg(folder).args(arguments);
         let process = Process::start(&command, &folder.join("stowplan.log"))?;
         let path = || {

@@ -28,9 +28,20 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "stowplan-cli",
         &[
             "stowplan-access",
+            "stowplan-embedded",
+            "stowplan-live",
             "stowplan-server",
             "stowplan-store",
             "stowplan-transport",
+            "stowplan-api",
+            "stowplan-base",
+            "stowplan-bridge",
+            "stowplan-engine",
+        ],
+    ),
+    (
+        "stowplan-live",
+        &[
             "stowplan-api",
             "stowplan-base",
             "stowplan-bridge",
@@ -115,10 +126,7 @@ const DUPLICATES: &[(&str, &str)] = &[
         "getrandom",
         "0.2 comes with ring, 0.4 with proptest, which is in tests only",
     ),
-    (
-        "hashbrown",
-        "0.16 comes with kube's runtime, which is in tests only",
-    ),
+    ("hashbrown", "0.16 comes with kube's runtime"),
     (
         "syn",
         "2.x comes with derive macros of x509-parser and tracing, which run in the compiler only",

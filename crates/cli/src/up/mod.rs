@@ -5,6 +5,7 @@ mod identity;
 use crate::Verdict;
 use crate::args::Up;
 use crate::output;
+use crate::world::read_config;
 use anyhow::{Context, Result, bail};
 use axum::body::Body;
 use identity::{Identity, write_private};
@@ -14,6 +15,7 @@ use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use stowplan_live::{Running, Settings};
 use stowplan_server::{Api, AuditLog, Config, User, env, token};
 use stowplan_store::{Options, Store};
 use stowplan_transport::{Limits, Listener};
@@ -62,15 +64,50 @@ async fn serve(args: &Up) -> Result<()> {
     let text = stowplan_transport::kubeconfig(&server, &identity.pki.ca_pem, &identity.admin_token);
     make_folder(path.parent())?;
     write_private(&path, text.as_bytes())?;
+    let scheduler = match args.no_scheduler {
+        true => None,
+        false => Some(scheduler(args, api.clone()).await?),
+    };
     output::print(&format!("kubeconfig: {}\n", path.display()))?;
     let told = async {
         stop.await;
         // They would not end by themselves.
         api.end_watches();
     };
-    listener.serve(service(Arc::clone(&api)), told).await;
+    let serving = listener.serve(service(Arc::clone(&api)), told);
+    let served = serve_with(scheduler, serving).await;
     store.close();
-    Ok(())
+    served
+}
+
+/// Starts the scheduler, which asks the API in process.
+async fn scheduler(args: &Up, api: Arc<Api>) -> Result<Running> {
+    let config = read_config(args.scheduler_config.as_deref())?;
+    let user = User::new("system:kube-scheduler", &["system:authenticated"]);
+    let settings = Settings {
+        // Nobody else is in this process, and there is no network to spare.
+        throttled: false,
+        ..crate::scheduler::settings(config, 0)
+    };
+    let client = stowplan_embedded::client(api, user);
+    Ok(stowplan_live::start(client, settings).await?)
+}
+
+/// Serves until that is over, or the scheduler broke.
+async fn serve_with(scheduler: Option<Running>, serving: impl Future<Output = ()>) -> Result<()> {
+    let Some(mut scheduler) = scheduler else {
+        serving.await;
+        return Ok(());
+    };
+    let broke = tokio::select! {
+        () = serving => false,
+        () = scheduler.broken() => true,
+    };
+    scheduler.stop().await;
+    match broke {
+        true => bail!("the scheduler broke: this is a bug, see above"),
+        false => Ok(()),
+    }
 }
 
 /// The store and the secrets of a data folder.
@@ -144,7 +181,7 @@ fn service(
 }
 
 /// Ends with the first SIGINT or SIGTERM.
-fn stop_signal() -> Result<impl Future<Output = ()>> {
+pub(crate) fn stop_signal() -> Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("cannot listen for SIGINT")?;

@@ -1,0 +1,121 @@
+//! `stowplan scheduler`: in place of kube-scheduler.
+
+pub(crate) mod args;
+
+use crate::world::read_config;
+use crate::{Verdict, output};
+use anyhow::{Context, Result, bail};
+use args::{Election, Scheduler};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use std::path::Path;
+use std::sync::Arc;
+use stowplan_api::config::{KubeSchedulerConfiguration, LeaderElection};
+use stowplan_live::{Open, Settings, Silent};
+
+/// Schedules until the process is told to stop.
+pub(crate) fn run(args: &Scheduler) -> Result<Verdict> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    runtime.block_on(schedule(args))?;
+    Ok(Verdict::AllPlaced)
+}
+
+async fn schedule(args: &Scheduler) -> Result<()> {
+    let stop = crate::up::stop_signal()?;
+    let mut config = read_config(args.config.as_deref())?;
+    args.election.apply(&mut config.leader_election);
+    if config.leader_election.leader_elect {
+        output::warn("there is no leader election yet: let one scheduler of each name run");
+    }
+    let kube_config = connection(args, &config).await?;
+    let client = kube::Client::try_from(kube_config).context("cannot make a client")?;
+    let settings = settings(config, args.seed);
+    let mut scheduler = stowplan_live::start(client, settings).await?;
+    let broke = tokio::select! {
+        () = stop => false,
+        () = scheduler.broken() => true,
+    };
+    scheduler.stop().await;
+    match broke {
+        true => bail!("the scheduler broke: this is a bug, see above"),
+        false => Ok(()),
+    }
+}
+
+/// What a scheduler is started with that is alone.
+pub(crate) fn settings(config: KubeSchedulerConfiguration, seed: u64) -> Settings {
+    Settings {
+        config,
+        seed,
+        host: host_name(),
+        fence: Arc::new(Open),
+        observer: Arc::new(Silent),
+        throttled: true,
+    }
+}
+
+/// How to reach the cluster: the flag, the configuration, or the pod's service account.
+async fn connection(args: &Scheduler, config: &KubeSchedulerConfiguration) -> Result<kube::Config> {
+    let configured = &config.client_connection.kubeconfig;
+    let configured = (!configured.is_empty()).then(|| Path::new(configured));
+    let file = args.kubeconfig.as_deref().or(configured);
+    let mut found = match (file, &args.master) {
+        (Some(file), _) => {
+            let read = Kubeconfig::read_from(file);
+            let read = read.with_context(|| format!("cannot read {}", file.display()))?;
+            kube::Config::from_custom_kubeconfig(read, &KubeConfigOptions::default())
+                .await
+                .with_context(|| format!("cannot use {}", file.display()))?
+        }
+        (None, Some(master)) => kube::Config::new(uri(master)?),
+        (None, None) => kube::Config::incluster()
+            .context("not in a pod; say how to reach the cluster with --kubeconfig FILE")?,
+    };
+    if let Some(master) = &args.master {
+        found.cluster_url = uri(master)?;
+    }
+    Ok(found)
+}
+
+fn uri(master: &str) -> Result<http::Uri> {
+    let uri = master.parse();
+    uri.with_context(|| format!("--master: {master:?} is not a URL"))
+}
+
+impl Election {
+    /// What the command line says counts more than the configuration.
+    fn apply(&self, to: &mut LeaderElection) {
+        let set = |to: &mut String, value: &Option<String>| {
+            if let Some(value) = value {
+                to.clone_from(value);
+            }
+        };
+        to.leader_elect = self.leader_elect.unwrap_or(to.leader_elect);
+        to.lease_duration = self
+            .leader_elect_lease_duration
+            .unwrap_or(to.lease_duration);
+        to.renew_deadline = self
+            .leader_elect_renew_deadline
+            .unwrap_or(to.renew_deadline);
+        to.retry_period = self.leader_elect_retry_period.unwrap_or(to.retry_period);
+        set(&mut to.resource_lock, &self.leader_elect_resource_lock);
+        set(&mut to.resource_name, &self.leader_elect_resource_name);
+        set(
+            &mut to.resource_namespace,
+            &self.leader_elect_resource_namespace,
+        );
+    }
+}
+
+/// The name of this host, for events.
+fn host_name() -> String {
+    let kernel = std::fs::read_to_string("/proc/sys/kernel/hostname");
+    let name = kernel.or_else(|_| std::env::var("HOSTNAME").map_err(std::io::Error::other));
+    let name = name.unwrap_or_default();
+    match name.trim() {
+        "" => "localhost".to_owned(),
+        name => name.to_owned(),
+    }
+}

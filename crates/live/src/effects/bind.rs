@@ -1,0 +1,145 @@
+//! A pod goes to a node. Upstream's `bindingCycle` from PreBind on.
+
+use super::events::Note;
+use super::requests::{Failed, pod_path};
+use super::{Bind, Tools};
+use crate::message::Message;
+use serde_json::{Value, json};
+use std::time::Duration;
+use stowplan_api::k8s::api::core::v1::Pod;
+
+/// How long to wait before asking again what became of a request that was not answered.
+const ASK_AGAIN: Duration = Duration::from_millis(500);
+
+/// Why a pod is not bound.
+struct Refused {
+    error: String,
+    /// Somebody else bound it.
+    elsewhere: bool,
+}
+
+impl From<String> for Refused {
+    fn from(error: String) -> Self {
+        Self {
+            error,
+            elsewhere: false,
+        }
+    }
+}
+
+impl Bind {
+    pub(super) async fn carry_out(self, tools: &Tools) {
+        let uid = self.pod.uid.clone();
+        match self.run(tools).await {
+            Ok(()) => {
+                tools
+                    .recorder
+                    .record(&self.scheduler, &self.pod, None, &self.scheduled());
+                tools.tell(Message::Bound { uid });
+            }
+            Err(Refused { error, elsewhere }) => {
+                tracing::debug!(pod = %self.pod.name, %error, "a binding failed");
+                tools.tell(Message::BindFailed {
+                    uid,
+                    error,
+                    elsewhere,
+                });
+            }
+        }
+    }
+
+    fn scheduled(&self) -> Note {
+        let pod = &self.pod;
+        Note::Scheduled(format!(
+            "Successfully assigned {}/{} to {}",
+            pod.namespace, pod.name, self.node
+        ))
+    }
+
+    async fn run(&self, tools: &Tools) -> Result<(), Refused> {
+        if self.nominate {
+            self.nominate(tools).await;
+        }
+        if !self.volumes.is_empty() {
+            self.bind_volumes(tools).await?;
+        }
+        if let Some(bound) = self.bind_by_extenders(tools).await {
+            return Ok(bound?);
+        }
+        match self.bind(tools).await {
+            Ok(()) => Ok(()),
+            Err(failed) if failed.is_open() || failed.code() == Some(409) => {
+                self.find_out(tools, &failed).await
+            }
+            Err(failed) => Err(failed.message().into()),
+        }
+    }
+
+    /// Whether an extender bound the pod; `None` if none took it. Upstream's `extendersBinding`.
+    async fn bind_by_extenders(&self, tools: &Tools) -> Option<Result<(), String>> {
+        let pod = &self.pod;
+        for extender in self
+            .binders
+            .iter()
+            .filter_map(|&at| tools.extenders.get(at))
+        {
+            let bound = extender
+                .bind(&pod.namespace, &pod.name, &pod.uid, &self.node)
+                .await;
+            match bound {
+                Err(error) if extender.is_ignorable() => {
+                    tracing::info!(error, "an extender that could not bind a pod is ignored");
+                }
+                bound => return Some(bound),
+            }
+        }
+        None
+    }
+
+    /// Says where the pod will be; nothing depends on it.
+    async fn nominate(&self, tools: &Tools) {
+        let patch = json!({"status": {"nominatedNodeName": &*self.node}});
+        if let Err(error) = super::status::patch(tools, &self.pod, &patch).await {
+            tracing::warn!(pod = %self.pod.name, %error, "a nomination could not be written");
+        }
+    }
+
+    async fn bind(&self, tools: &Tools) -> Result<(), Failed> {
+        let pod = &self.pod;
+        let binding = json!({
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {"namespace": &*pod.namespace, "name": &*pod.name, "uid": &*pod.uid},
+            "target": {"kind": "Node", "name": &*self.node},
+        });
+        let path = pod_path(&pod.namespace, &pod.name, "/binding");
+        let answer: Result<Value, _> = tools
+            .requests
+            .change("POST", &path, "application/json", &binding)
+            .await;
+        answer.map(drop)
+    }
+
+    /// No answer is not a no: until it is known whether the pod is bound, it stays where it was
+    /// assumed to be.
+    async fn find_out(&self, tools: &Tools, failed: &Failed) -> Result<(), Refused> {
+        loop {
+            let path = pod_path(&self.pod.namespace, &self.pod.name, "");
+            match tools.requests.get::<Pod>(&path).await {
+                Ok(pod) => {
+                    let same = pod.metadata.uid.as_deref() == Some(&*self.pod.uid);
+                    let node = pod.spec.and_then(|spec| spec.node_name);
+                    if same && node.as_deref() == Some(&*self.node) {
+                        return Ok(());
+                    }
+                    return Err(Refused {
+                        error: failed.message(),
+                        elsewhere: same && node.is_some(),
+                    });
+                }
+                Err(error) if error.code() == Some(404) => return Err(failed.message().into()),
+                Err(_) => tokio::time::sleep(ASK_AGAIN).await,
+            }
+        }
+    }
+}

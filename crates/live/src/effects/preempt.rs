@@ -1,0 +1,129 @@
+//! Pods make room for another. Upstream's `framework/preemption/executor.go`.
+
+use super::events::Note;
+use super::requests::{Failed, pod_path};
+use super::{PodRef, Preempt, Tools};
+use crate::message::Message;
+use futures::future::join_all;
+use serde_json::{Value, json};
+use stowplan_api::k8s::api::core::v1::Pod;
+use stowplan_api::k8s::jiff::Timestamp;
+
+impl Preempt {
+    pub(super) async fn carry_out(self, tools: &Tools) {
+        let mut failed = false;
+        for pod in &self.denominate {
+            let patch = json!({"status": {"nominatedNodeName": null}});
+            if let Err(error) = super::status::patch(tools, pod, &patch).await {
+                tracing::warn!(pod = %pod.name, %error, "a nomination could not be taken back");
+                failed = true;
+            }
+        }
+        failed |= !self.evict_all(tools).await;
+        tools.tell(Message::PreemptionEnded {
+            namespace: (&*self.pod.namespace).into(),
+            name: (&*self.pod.name).into(),
+            failed,
+        });
+    }
+
+    /// Evicts all victims, the last of them after all others; returns whether all are gone or on
+    /// their way.
+    async fn evict_all(&self, tools: &Tools) -> bool {
+        let Some((last, others)) = self.victims.split_last() else {
+            return true;
+        };
+        let evictions = others.iter().map(|victim| self.evict(tools, victim));
+        if join_all(evictions).await.contains(&false) {
+            return false;
+        }
+        tools.tell(Message::LastVictim {
+            preemptor: self.pod.uid.clone(),
+            namespace: (&*last.namespace).into(),
+            name: (&*last.name).into(),
+        });
+        self.evict(tools, last).await
+    }
+
+    async fn evict(&self, tools: &Tools, victim: &PodRef) -> bool {
+        match self.try_evict(tools, victim).await {
+            Ok(true) => {
+                let uid = &self.pod.uid;
+                let note = Note::Preempted(format!("Preempted by pod {uid} on node {}", self.node));
+                tools
+                    .recorder
+                    .record(&self.scheduler, victim, Some(&self.pod), &note);
+                true
+            }
+            Ok(false) => true,
+            Err(error) => {
+                tracing::error!(pod = %victim.name, %error, "a pod could not be preempted");
+                false
+            }
+        }
+    }
+
+    /// Whether the victim was there to be deleted.
+    async fn try_evict(&self, tools: &Tools, victim: &PodRef) -> Result<bool, Failed> {
+        let path = pod_path(&victim.namespace, &victim.name, "");
+        let pod: Pod = match tools.requests.get(&path).await {
+            Ok(pod) => pod,
+            Err(failed) if failed.code() == Some(404) => return Ok(false),
+            Err(failed) => return Err(failed),
+        };
+        if pod.metadata.uid.as_deref() != Some(&*victim.uid) {
+            return Ok(false);
+        }
+        if let Some(condition) = self.disruption_target(&pod) {
+            let patch = json!({"status": {"conditions": [condition]}});
+            match super::status::patch(tools, victim, &patch).await {
+                Err(failed) if failed.code() == Some(404) => return Ok(false),
+                patched => patched?,
+            }
+        }
+        let options = json!({
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "preconditions": {"uid": &*victim.uid},
+        });
+        let deleted: Result<Value, _> = tools
+            .requests
+            .change("DELETE", &path, "application/json", &options)
+            .await;
+        match deleted {
+            // A conflict is about the uid: it is another pod by now.
+            Err(failed) if matches!(failed.code(), Some(404 | 409)) => Ok(false),
+            deleted => deleted.map(|_| true),
+        }
+    }
+
+    /// The condition that tells why the victim goes, unless it is told already.
+    fn disruption_target(&self, victim: &Pod) -> Option<Value> {
+        let message = format!(
+            "{}: preempting to accommodate a higher priority pod",
+            self.scheduler
+        );
+        let conditions = victim.status.as_ref()?.conditions.iter().flatten();
+        let before = conditions
+            .into_iter()
+            .find(|condition| condition.type_ == "DisruptionTarget" && condition.status == "True");
+        let same = before.is_some_and(|before| {
+            before.reason.as_deref() == Some("PreemptionByScheduler")
+                && before.message.as_deref() == Some(&*message)
+        });
+        if same {
+            return None;
+        }
+        let since = before.and_then(|before| before.last_transition_time.clone());
+        let since = since.map_or_else(Timestamp::now, |since| since.0);
+        Some(json!({
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": "PreemptionByScheduler",
+            "message": message,
+            "lastProbeTime": null,
+            "lastTransitionTime": since.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            "observedGeneration": victim.metadata.generation,
+        }))
+    }
+}

@@ -1,0 +1,182 @@
+//! What arrives: changes of objects, and what came of work.
+
+use super::Engine;
+use crate::message::Message;
+use crate::observer::Bound;
+use std::sync::Arc;
+use stowplan_api::load::Object as ApiObject;
+use stowplan_bridge::convert::{Door, api_object};
+use stowplan_engine::model::{Kind, Object};
+use stowplan_engine::scheduler::{Change, Failure};
+
+impl Engine {
+    pub(super) fn take(&mut self, message: Message) {
+        let now = self.clock.now();
+        match message {
+            Message::Upsert(object, room) => {
+                self.upsert(&object);
+                drop(room);
+            }
+            Message::Delete {
+                kind,
+                namespace,
+                name,
+            } => self.delete(kind, &namespace, &name),
+            Message::Synced(kind) => {
+                self.state.synced.insert(kind);
+                if self.state.synced.len() == crate::watch::KINDS {
+                    self.observer.synced();
+                }
+            }
+            Message::Bound { uid } => self.bound(&uid),
+            Message::BindFailed {
+                uid,
+                error,
+                elsewhere,
+            } => match elsewhere && self.is_pending(&uid) {
+                // Once the watch tells where the pod is, nothing is left to be written about it.
+                true => drop(self.state.elsewhere.insert(uid, error)),
+                false => self.bind_failed(&uid, error),
+            },
+            Message::LastVictim {
+                preemptor,
+                namespace,
+                name,
+            } => {
+                let (namespace, name) = (self.sym(&namespace), self.sym(&name));
+                self.scheduler
+                    .preemption_at_last_victim(&preemptor, namespace, name);
+            }
+            Message::PreemptionEnded {
+                namespace,
+                name,
+                failed,
+            } => {
+                let (namespace, name) = (self.sym(&namespace), self.sym(&name));
+                self.scheduler
+                    .preemption_ended(namespace, name, failed, now);
+            }
+            Message::CheckVolume {
+                volume,
+                node,
+                answer,
+            } => {
+                // Whoever asked may have given up.
+                let _ = answer.send(self.check_volume(&volume, &node));
+            }
+            Message::Wake | Message::Stop => {}
+        }
+    }
+
+    fn upsert(&mut self, given: &ApiObject) {
+        let converted = match self.convert(given) {
+            Ok(Some(object)) => object,
+            Ok(None) => return,
+            Err(error) => {
+                tracing::error!(object = given.title(), %error, "an object cannot be read");
+                return;
+            }
+        };
+        if let (ApiObject::Pod(given), Object::Pod(pod)) = (given, &converted) {
+            self.state.notes.pod_seen(given, pod);
+        }
+        self.extenders.node_seen(given);
+        self.note_volumes(converted.kind());
+        let now = self.clock.now();
+        let uid = match &converted {
+            Object::Pod(pod) if pod.is_assigned() => Some(pod.uid.clone()),
+            _ => None,
+        };
+        self.scheduler.apply(Change::Upsert(converted), now);
+        if let Some(uid) = uid {
+            self.settle_elsewhere(&uid);
+        }
+    }
+
+    /// An object as the engine has it.
+    pub(super) fn convert(&mut self, given: &ApiObject) -> Result<Option<Object>, String> {
+        let cluster = self.scheduler.cluster_mut();
+        let mut door = Door {
+            names: &mut cluster.names,
+            resource_names: &mut cluster.resource_names,
+        };
+        api_object(&mut door, given).map_err(|error| error.to_string())
+    }
+
+    fn delete(&mut self, kind: Kind, namespace: &str, name: &str) {
+        if kind == Kind::Node {
+            self.extenders.node_gone(name);
+        }
+        let (namespace, name) = (self.sym(namespace), self.sym(name));
+        let mut uid = None;
+        if kind == Kind::Pod {
+            self.state.notes.pod_gone((namespace, name));
+            let pod = self.scheduler.cluster().listed_pod(namespace, name);
+            uid = pod.map(|pod| pod.uid.clone());
+        }
+        self.note_volumes(kind);
+        let change = Change::Delete {
+            kind,
+            namespace,
+            name,
+        };
+        self.scheduler.apply(change, self.clock.now());
+        if let Some(uid) = uid {
+            self.settle_elsewhere(&uid);
+        }
+    }
+
+    /// Whether a pod that is being bound is still on no node, as far as the watch told.
+    fn is_pending(&self, uid: &str) -> bool {
+        let Some(binding) = self.scheduler.binding(uid) else {
+            return false;
+        };
+        let pod = &binding.queued.pod;
+        let listed = self.scheduler.cluster().listed_pod(pod.namespace, pod.name);
+        listed.is_some_and(|listed| listed.uid == pod.uid && !listed.is_assigned())
+    }
+
+    /// The watch caught up with somebody else's binding.
+    fn settle_elsewhere(&mut self, uid: &Arc<str>) {
+        if let Some(error) = self.state.elsewhere.remove(uid) {
+            self.bind_failed(uid, error);
+        }
+    }
+
+    fn note_volumes(&mut self, kind: Kind) {
+        let matters = matches!(
+            kind,
+            Kind::PersistentVolume | Kind::PersistentVolumeClaim | Kind::Node
+        );
+        self.state.volumes_changed |= matters;
+    }
+
+    fn bound(&mut self, uid: &Arc<str>) {
+        let start = self.state.bindings.remove(uid);
+        if let Some(binding) = self.scheduler.binding(uid) {
+            let now = self.clock.now();
+            self.observer.bound(&Bound {
+                pod: &binding.queued.pod,
+                node: self.scheduler.cluster().names.text(binding.node),
+                attempts: binding.queued.attempts,
+                start: start.unwrap_or(now),
+                initial_attempt: binding.queued.initial_attempt,
+                now,
+            });
+        }
+        self.scheduler.bound(uid);
+    }
+
+    fn bind_failed(&mut self, uid: &Arc<str>, error: String) {
+        self.state.bindings.remove(uid);
+        if let Some(binding) = self.scheduler.binding(uid) {
+            self.observer.bind_failed(&binding.queued.pod, &error);
+        }
+        let failure = Failure::Error(error);
+        self.scheduler.bind_failed(uid, failure, self.clock.now());
+    }
+
+    pub(super) fn sym(&mut self, text: &str) -> stowplan_base::Sym {
+        self.scheduler.cluster_mut().names.intern(text)
+    }
+}

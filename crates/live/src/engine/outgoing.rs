@@ -1,0 +1,149 @@
+//! What the scheduler asks for, as work in words that the API understands.
+
+use super::Engine;
+use crate::effects::{Bind, Note, PodRef, Preempt, Status, Work};
+use crate::observer::{Attempt, AttemptResult};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+use stowplan_base::{Sym, Time};
+use stowplan_engine::framework::{BindSteps, Effect as Step, Nomination};
+use stowplan_engine::model::Pod;
+use stowplan_engine::plugins::default_preemption::Preemption;
+use stowplan_engine::scheduler::{Effect, Failure};
+
+/// How long volumes may take to be bound unless the profile says otherwise.
+const BIND_TIMEOUT: Duration = Duration::from_secs(600);
+
+impl Engine {
+    /// Hands out what the scheduler asks for, after this attempt if there was one.
+    pub(super) fn hand_out(&mut self, tried: Option<&Arc<Pod>>, start: Time) {
+        let mut effects = std::mem::take(&mut self.state.effects);
+        self.scheduler.swap_effects(&mut effects);
+        if let Some(pod) = tried {
+            self.tell_attempt(pod, start, &effects);
+        }
+        for effect in effects.drain(..) {
+            match effect {
+                Effect::Bind { pod, node, steps } => self.bind(&pod, node, steps, start),
+                Effect::PostBind { steps, .. } => {
+                    // None of the plugins asks for anything here.
+                    debug_assert!(steps.is_empty());
+                }
+                Effect::Preempt { pod, preemption } => self.preempt(&pod, &preemption),
+                Effect::Failed {
+                    pod,
+                    failure,
+                    nomination,
+                } => self.failed(&pod, &failure, nomination),
+            }
+        }
+        self.state.effects = effects;
+    }
+
+    fn tell_attempt(&self, pod: &Arc<Pod>, start: Time, effects: &[Effect]) {
+        let names = &self.scheduler.cluster().names;
+        let result = effects.iter().rev().find_map(|effect| match effect {
+            Effect::Bind {
+                pod: bound, node, ..
+            } if bound.uid == pod.uid => Some(AttemptResult::Assumed(names.text(*node))),
+            Effect::Failed {
+                pod: failed,
+                failure,
+                ..
+            } if failed.uid == pod.uid => Some(AttemptResult::Failed(failure)),
+            _ => None,
+        });
+        self.observer.attempt(&Attempt {
+            pod,
+            start,
+            took: self.clock.now() - start,
+            result: result.unwrap_or(AttemptResult::Other),
+            scheduler: &self.scheduler,
+        });
+    }
+
+    fn bind(&mut self, pod: &Arc<Pod>, node: Sym, steps: BindSteps, start: Time) {
+        self.state.bindings.insert(pod.uid.clone(), start);
+        let scheduler = self.text(pod.scheduler_name);
+        let volumes: Vec<_> = steps
+            .pre_bind
+            .iter()
+            .filter_map(|step| match step {
+                Step::Write(object) => self.volume_write(object),
+                Step::Bind { .. } => None,
+            })
+            .collect();
+        let timeout = self.bind_timeouts.get(&*scheduler).copied();
+        self.send(Work::Bind(Bind {
+            pod: pod_ref(pod),
+            scheduler,
+            node: self.text(node),
+            // Others want to know before the volumes are made (NominatedNodeNameForExpectation).
+            nominate: !volumes.is_empty() && pod.nominated_node_name != Some(node),
+            binders: self.extenders.binders(self.scheduler.cluster(), pod),
+            volumes,
+            volumes_timeout: timeout.unwrap_or(BIND_TIMEOUT),
+        }));
+    }
+
+    fn preempt(&mut self, pod: &Arc<Pod>, preemption: &Preemption) {
+        self.observer.preempts(pod, preemption.evict.len());
+        let victims = preemption.evict.iter().map(|victim| pod_ref(victim));
+        let denominate = preemption.denominate.iter().map(|pod| pod_ref(pod));
+        self.send(Work::Preempt(Preempt {
+            pod: pod_ref(pod),
+            scheduler: self.text(pod.scheduler_name),
+            node: self.text(preemption.node),
+            victims: victims.collect(),
+            denominate: denominate.collect(),
+        }));
+    }
+
+    /// Upstream's `handleSchedulingFailure`: an event, the condition, the nomination.
+    fn failed(&mut self, pod: &Arc<Pod>, failure: &Failure, nomination: Nomination) {
+        let reason = match failure.is_rejection() {
+            true => "Unschedulable",
+            false => "SchedulerError",
+        };
+        let message = failure.message();
+        let condition = self
+            .state
+            .notes
+            .unscheduled(pod, reason, message, self.clock.now());
+        let mut status = Map::new();
+        if let Some(condition) = condition {
+            status.insert("conditions".to_owned(), json!([condition]));
+        }
+        if let Nomination::Set(node) = nomination
+            && pod.nominated_node_name != node
+        {
+            let node = node.map_or(Value::Null, |node| Value::from(&*self.text(node)));
+            status.insert("nominatedNodeName".to_owned(), node);
+        }
+        self.send(Work::Status(Status {
+            pod: pod_ref(pod),
+            scheduler: self.text(pod.scheduler_name),
+            status,
+            note: Some(Note::FailedScheduling(message.into())),
+        }));
+    }
+
+    pub(super) fn text(&self, name: Sym) -> Arc<str> {
+        self.scheduler.cluster().names.text(name).into()
+    }
+
+    fn send(&self, work: Work) {
+        // Nobody takes it if everything is being stopped.
+        let _ = self.work.send(work);
+    }
+}
+
+fn pod_ref(pod: &Pod) -> PodRef {
+    PodRef {
+        namespace: pod.key.namespace.clone(),
+        name: pod.key.name.clone(),
+        uid: pod.uid.clone(),
+        resource_version: pod.resource_version.clone(),
+    }
+}

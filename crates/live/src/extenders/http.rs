@@ -1,0 +1,152 @@
+//! How an extender is reached.
+
+use super::answers::field;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use kube::config::{
+    AuthInfo, Cluster, Context, KubeConfigOptions, Kubeconfig, NamedAuthInfo, NamedCluster,
+    NamedContext,
+};
+use serde_json::{Value, json};
+use std::time::Duration;
+use stowplan_api::config as api;
+
+/// One extender.
+pub(crate) struct Extender {
+    pub(super) config: api::Extender,
+    client: kube::Client,
+}
+
+/// How long a call may take unless the configuration says otherwise.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+impl Extender {
+    /// An extender as it is configured.
+    pub(crate) async fn new(config: api::Extender) -> Result<Self, String> {
+        let options = KubeConfigOptions::default();
+        let found = kube::Config::from_custom_kubeconfig(connection(&config), &options).await;
+        let mut found = found.map_err(|error| format!("{}: {error}", config.url_prefix))?;
+        found.read_timeout = None;
+        let client = kube::Client::try_from(found);
+        let client = client.map_err(|error| format!("{}: {error}", config.url_prefix))?;
+        Ok(Self { config, client })
+    }
+
+    pub(super) fn url(&self) -> &str {
+        &self.config.url_prefix
+    }
+
+    /// Whether names of nodes are enough for it.
+    pub(super) fn knows_nodes(&self) -> bool {
+        self.config.node_cache_capable
+    }
+
+    pub(super) fn binds(&self) -> bool {
+        !self.config.bind_verb.is_empty()
+    }
+
+    pub(crate) fn is_ignorable(&self) -> bool {
+        self.config.ignorable
+    }
+
+    /// Sends a question and waits for the answer, up to its time limit.
+    pub(super) async fn ask(&self, verb: &str, question: &Value) -> Result<Value, String> {
+        let millis = u64::try_from(self.config.http_timeout.as_millis()).unwrap_or(0);
+        let limit = match millis {
+            0 => TIMEOUT,
+            millis => Duration::from_millis(millis),
+        };
+        let answer = tokio::time::timeout(limit, self.send(verb, question)).await;
+        answer.unwrap_or_else(|_| Err(format!("{}/{verb}: timed out", self.trimmed_url())))
+    }
+
+    fn trimmed_url(&self) -> &str {
+        self.url().trim_end_matches('/')
+    }
+
+    async fn send(&self, verb: &str, question: &Value) -> Result<Value, String> {
+        let url = format!("{}/{verb}", self.trimmed_url());
+        let told = |error: &dyn std::fmt::Display| format!("{url}: {error}");
+        let request = ::http::Request::post(format!("/{verb}"))
+            .header("Content-Type", "application/json")
+            .body(kube::client::Body::from(question.to_string().into_bytes()))
+            .map_err(|error| told(&error))?;
+        let response = self.client.send(request).await.map_err(|e| told(&e))?;
+        let code = response.status();
+        if code != ::http::StatusCode::OK {
+            let code = code.as_u16();
+            return Err(format!(
+                "failed {verb} with extender at URL {url}, code {code}"
+            ));
+        }
+        let body = response.into_body().collect_bytes().await;
+        let body = body.map_err(|error| told(&error))?;
+        serde_json::from_slice(&body).map_err(|error| told(&error))
+    }
+
+    /// Lets the extender bind a pod.
+    pub(crate) async fn bind(
+        &self,
+        namespace: &str,
+        name: &str,
+        uid: &str,
+        node: &str,
+    ) -> Result<(), String> {
+        let question = json!({"PodName": name, "PodNamespace": namespace, "PodUID": uid,
+            "Node": node});
+        let answer = self.ask(&self.config.bind_verb, &question).await?;
+        match field(&answer, "Error").as_str() {
+            None | Some("") => Ok(()),
+            Some(error) => Err(error.to_owned()),
+        }
+    }
+}
+
+/// The same in the words of a kubeconfig. Upstream's `makeTransport`: without roots to trust,
+/// HTTPS trusts everybody.
+fn connection(config: &api::Extender) -> Kubeconfig {
+    let tls = config.tls_config.as_ref();
+    let path = |text: &String| (!text.is_empty()).then(|| text.clone());
+    let data = |bytes: &Vec<u8>| (!bytes.is_empty()).then(|| BASE64_STANDARD.encode(bytes));
+    let has_roots = tls.is_some_and(|tls| !tls.ca_file.is_empty() || !tls.ca_data.0.is_empty());
+    let insecure = tls.is_some_and(|tls| tls.insecure) || (config.enable_https && !has_roots);
+    let cluster = Cluster {
+        server: Some(config.url_prefix.clone()),
+        insecure_skip_tls_verify: Some(insecure),
+        certificate_authority: tls.and_then(|tls| path(&tls.ca_file)),
+        certificate_authority_data: tls.and_then(|tls| data(&tls.ca_data.0)),
+        tls_server_name: tls.and_then(|tls| path(&tls.server_name)),
+        ..Cluster::default()
+    };
+    let user = AuthInfo {
+        client_certificate: tls.and_then(|tls| path(&tls.cert_file)),
+        client_certificate_data: tls.and_then(|tls| data(&tls.cert_data.0)),
+        client_key: tls.and_then(|tls| path(&tls.key_file)),
+        client_key_data: tls.and_then(|tls| data(&tls.key_data.0).map(Into::into)),
+        ..AuthInfo::default()
+    };
+    let name = || "extender".to_owned();
+    Kubeconfig {
+        clusters: vec![NamedCluster {
+            name: name(),
+            cluster: Some(cluster),
+            ..NamedCluster::default()
+        }],
+        auth_infos: vec![NamedAuthInfo {
+            name: name(),
+            auth_info: Some(user),
+            ..NamedAuthInfo::default()
+        }],
+        contexts: vec![NamedContext {
+            name: name(),
+            context: Some(Context {
+                cluster: name(),
+                user: Some(name()),
+                ..Context::default()
+            }),
+            ..NamedContext::default()
+        }],
+        current_context: Some(name()),
+        ..Kubeconfig::default()
+    }
+}

@@ -1,0 +1,51 @@
+//! What the engine thread is told.
+
+use std::sync::Arc;
+use stowplan_api::load::Object as ApiObject;
+use stowplan_engine::model::Kind;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+/// Something that the engine thread has to know.
+pub(crate) enum Message {
+    /// An object is new or changed. The permit bounds how many wait here.
+    Upsert(ApiObject, OwnedSemaphorePermit),
+    /// An object is gone.
+    Delete {
+        kind: Kind,
+        namespace: Box<str>,
+        name: Box<str>,
+    },
+    /// All objects of a kind are known.
+    Synced(Kind),
+    /// A pod is bound.
+    Bound { uid: Arc<str> },
+    /// The binding of a pod failed.
+    BindFailed {
+        uid: Arc<str>,
+        error: String,
+        /// Somebody else bound it: a watch will tell, or told already.
+        elsewhere: bool,
+    },
+    /// Of the victims of a pod only this one is left.
+    LastVictim {
+        preemptor: Arc<str>,
+        namespace: Box<str>,
+        name: Box<str>,
+    },
+    /// The evictions for a pod are over.
+    PreemptionEnded {
+        namespace: Box<str>,
+        name: Box<str>,
+        failed: bool,
+    },
+    /// Does a volume's node affinity admit this node?
+    CheckVolume {
+        volume: ApiObject,
+        node: Box<str>,
+        answer: oneshot::Sender<Result<(), String>>,
+    },
+    /// Look again: something outside changed.
+    Wake,
+    /// It is over.
+    Stop,
+}

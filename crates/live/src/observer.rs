@@ -1,0 +1,89 @@
+//! What the scheduler tells about itself, for metrics, traces and logs.
+
+use std::sync::Arc;
+use stowplan_base::{Duration, Time};
+use stowplan_engine::model::Pod;
+use stowplan_engine::scheduler::{Failure, Scheduler};
+
+/// Told what happens, on the engine thread: each call delays the next decision.
+///
+/// All methods do nothing unless written.
+pub trait Observer: Send + Sync + 'static {
+    /// All kinds are known; decisions begin.
+    fn synced(&self) {}
+
+    /// A pod was tried.
+    fn attempt(&self, attempt: &Attempt<'_>) {
+        let _ = attempt;
+    }
+
+    /// A pod is bound: the API said so.
+    fn bound(&self, bound: &Bound<'_>) {
+        let _ = bound;
+    }
+
+    /// The binding of a pod failed.
+    fn bind_failed(&self, pod: &Pod, error: &str) {
+        let _ = (pod, error);
+    }
+
+    /// Pods have to go to make room for another.
+    fn preempts(&self, preemptor: &Pod, victims: usize) {
+        let _ = (preemptor, victims);
+    }
+
+    /// A round is over: what was known was taken in, and some pods were tried. `scheduler` can be
+    /// read for gauges.
+    fn settled(&self, scheduler: &Scheduler, now: Time) {
+        let _ = (scheduler, now);
+    }
+}
+
+/// The observer that looks away.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Observer for Silent {}
+
+/// One attempt to place a pod.
+#[derive(Clone, Copy)]
+pub struct Attempt<'a> {
+    /// The pod, as it was tried.
+    pub pod: &'a Arc<Pod>,
+    /// When the attempt began.
+    pub start: Time,
+    /// How long the decision took.
+    pub took: Duration,
+    /// What came of it.
+    pub result: AttemptResult<'a>,
+    /// The cluster and the queue after the attempt.
+    pub scheduler: &'a Scheduler,
+}
+
+/// What came of an attempt.
+#[derive(Clone, Copy, Debug)]
+pub enum AttemptResult<'a> {
+    /// The pod goes to this node, unless the binding fails.
+    Assumed(&'a str),
+    /// It fits nowhere, or something broke.
+    Failed(&'a Failure),
+    /// It did not have to be tried, or it waits for permission.
+    Other,
+}
+
+/// A pod that was bound.
+#[derive(Clone, Copy, Debug)]
+pub struct Bound<'a> {
+    /// The pod, as it was tried.
+    pub pod: &'a Arc<Pod>,
+    /// The node.
+    pub node: &'a str,
+    /// How often it was tried, this time included.
+    pub attempts: u32,
+    /// When the last attempt began.
+    pub start: Time,
+    /// When it first entered the active queue.
+    pub initial_attempt: Option<Time>,
+    /// The time now.
+    pub now: Time,
+}
