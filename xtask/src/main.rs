@@ -27,13 +27,10 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
-        Some("kubernetes") => match xtask::kubernetes::build() {
-            Ok(folder) => {
-                println!("{}", folder.display());
-                ExitCode::SUCCESS
-            }
+        Some("kubernetes") => match kubernetes() {
+            Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
-                eprintln!("Kubernetes was not built: {error:#}");
+                eprintln!("no Kubernetes: {error:#}");
                 ExitCode::FAILURE
             }
         },
@@ -48,11 +45,38 @@ fn main() -> ExitCode {
         Some("kubectl") => kubectl(),
         _ => {
             eprintln!(
-                "Usage: cargo xtask COMMAND\n\n  apicases    replays recorded API conversations and compares every answer\n  clients     runs the Python client and client-go against stowplan up\n  kubectl     runs kubectl commands against a real server and ours, and compares\n  kubernetes  builds the real Kubernetes to compare with, and prints its folder\n  schema      generates the tables of crates/schema with Go from the module proxy\n  tidy        checks crate boundaries, licences, duplicate versions and sources"
+                "Usage: cargo xtask COMMAND\n\n  apicases    replays recorded API conversations and compares every answer\n  clients     runs the Python client and client-go against stowplan up\n  kubectl     runs kubectl commands against a real server and ours, and compares\n  kubernetes  builds the real Kubernetes to compare with; --start runs it\n  schema      generates the tables of crates/schema with Go from the module proxy\n  tidy        checks crate boundaries, licences, duplicate versions and sources"
             );
             ExitCode::from(2)
         }
     }
+}
+
+/// Builds the real Kubernetes; with `--start` also runs it until standard input ends, with
+/// `--controllers` and `--scheduler` on request.
+fn kubernetes() -> anyhow::Result<()> {
+    let flags: Vec<String> = std::env::args().skip(2).collect();
+    let known = ["--start", "--controllers", "--scheduler"];
+    if let Some(flag) = flags.iter().find(|flag| !known.contains(&flag.as_str())) {
+        anyhow::bail!("there is no {flag}");
+    }
+    let has = |flag: &str| flags.iter().any(|other| other == flag);
+    let programs = xtask::kubernetes::build()?;
+    if !has("--start") {
+        println!("{}", programs.display());
+        return Ok(());
+    }
+    let options = xtask::kubernetes::Options {
+        controller_manager: has("--controllers"),
+        scheduler: has("--scheduler"),
+        scheduler_config: None,
+    };
+    let folder = std::env::temp_dir().join(format!("kubernetes-{}", std::process::id()));
+    let cluster = xtask::kubernetes::Cluster::start(&programs, &folder, &options)?;
+    println!("kubeconfig: {}", cluster.kubeconfig().display());
+    std::io::copy(&mut std::io::stdin(), &mut std::io::sink())?;
+    drop(cluster);
+    Ok(std::fs::remove_dir_all(&folder)?)
 }
 
 /// Runs the replayer, which is a crate of its own: chores need not build the server.

@@ -23,6 +23,8 @@ static RULES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"(Resource Version: +)\d+", "${1}REVISION"),
         (r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4} UTC", "TIME"),
         (r"[IWE]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ ", "LOG "),
+        // A client that had no more patience with a busy machine.
+        (r"(?m)^LOG request\.go.*\n", ""),
         (r#"(resource version |rv=)"?\d+"#, "${1}REVISION"),
         // Ages, but no quantities: nothing here is ten minutes old.
         (r"\b\d+(m\d+)?s\b( ago)?", "AGE"),

@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 pub(crate) fn wait_for(what: &str, mut ready: impl FnMut() -> bool) -> Result<()> {
     let start = Instant::now();
     while !ready() {
-        if start.elapsed() > Duration::from_secs(120) {
-            bail!("{what} did not come up within two minutes");
+        if start.elapsed() > Duration::from_secs(300) {
+            bail!("{what} did not come up within five minutes");
         }
         std::thread::sleep(Duration::from_millis(50));
     }
