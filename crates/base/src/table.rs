@@ -47,6 +47,16 @@ impl<K: Eq + Hash + Clone, V> Table<K, V> {
         Some(&mut self.entries[at].1)
     }
 
+    /// The value of `key`, made by `make` when absent.
+    pub fn or_insert_with(&mut self, key: K, make: impl FnOnce() -> V) -> &mut V {
+        let entries = &mut self.entries;
+        let at = *self.positions.or_insert_with(key.clone(), || entries.len());
+        if at == entries.len() {
+            entries.push((key, make()));
+        }
+        &mut entries[at].1
+    }
+
     /// Sets `key`; returns what it replaced.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         let entries = &mut self.entries;
@@ -104,9 +114,13 @@ mod tests {
         let mut rng = Rng::new(7);
         for value in 0..5_000 {
             let key = rng.below(50);
-            match rng.below(3) {
+            match rng.below(4) {
                 0 => assert_eq!(table.remove(&key), model.remove(&key)),
                 1 => assert_eq!(table.get(&key), model.get(&key)),
+                2 => {
+                    let made = *table.or_insert_with(key, || value);
+                    assert_eq!(made, *model.entry(key).or_insert(value));
+                }
                 _ => assert_eq!(table.insert(key, value), model.insert(key, value)),
             }
             let mut walked: Vec<_> = table.iter().collect();

@@ -1,21 +1,29 @@
-//! The best of many nodes, block by block.
+//! The best of many nodes, found without looking at all of them.
 
 use super::groups::NEVER;
 
-/// How many nodes make a block.
-const BLOCK: usize = 256;
+/// How many nodes make a part of the lowest level, and how many parts make one of the next.
+const FAN: usize = 32;
 
-/// How many blocks make a district.
-const DISTRICT: usize = 64;
+/// Enough levels for 2^32 nodes.
+const LEVELS: usize = 7;
 
-/// The best total of every block of nodes, and how many have it; brought up to date where
-/// something changed. The same again for districts of blocks, so that of a million nodes as few are
-/// looked at as of a thousand.
+/// A tree over all nodes: of each part the best total, and how many nodes have it.
+///
+/// A node that changes is taken in on the way from its part up to the root. Only where the last of
+/// the best nodes got worse is a part looked at again, when it is asked for. While a part is not
+/// stale, its total is right; while it is counted as well, so is every part below with that total.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Blocks {
-    blocks: Vec<Best>,
-    districts: Vec<Best>,
-    /// All blocks are out of date.
+pub(super) struct Tree {
+    /// All parts, from the lowest level to the root.
+    parts: Vec<Best>,
+    /// Where each level begins.
+    starts: [usize; LEVELS],
+    /// The level of the root.
+    top: usize,
+    /// How many nodes there are.
+    rows: usize,
+    /// Everything is out of date.
     stale: bool,
 }
 
@@ -35,12 +43,26 @@ const UNKNOWN: Best = Best {
 };
 
 impl Best {
-    fn of(totals: impl Iterator<Item = i32>) -> Self {
-        Self {
-            total: totals.max().unwrap_or(i32::MIN),
-            ties: 0,
-            stale: false,
+    /// A node's total changed; `doubtful` says that the part which the node is in is stale.
+    fn follow(&mut self, before: i32, after: i32, doubtful: bool) {
+        if self.stale {
+            return;
         }
+        if after >= self.total && doubtful {
+            self.stale = true;
+        } else if after > self.total {
+            self.total = after;
+            self.ties = 1;
+        } else if after == self.total {
+            self.ties += u32::from(self.ties > 0);
+        } else if before == self.total {
+            self.stale = self.ties <= 1;
+            self.ties = self.ties.saturating_sub(1);
+        }
+    }
+
+    fn has(&self, best: i32) -> bool {
+        !self.stale && self.total == best
     }
 }
 
@@ -59,12 +81,34 @@ impl Row {
     }
 }
 
-impl Blocks {
-    /// The node at this position changed.
-    pub(super) fn touch(&mut self, at: usize) {
-        if let Some(block) = self.blocks.get_mut(at / BLOCK) {
-            block.stale = true;
-            self.districts[at / BLOCK / DISTRICT].stale = true;
+/// The nodes, and what their groups add.
+#[derive(Clone, Copy)]
+struct Totals<'a> {
+    rows: &'a [Row],
+    bonus: &'a [i32],
+}
+
+impl<'a> Totals<'a> {
+    /// The totals of the nodes of a part of the lowest level.
+    fn of(self, part: usize) -> impl Iterator<Item = i32> + 'a {
+        let rows = self.rows[part * FAN..].iter().take(FAN);
+        rows.map(move |row| row.total(self.bonus))
+    }
+}
+
+impl Tree {
+    /// The total of the node at this position changed.
+    pub(super) fn touch(&mut self, at: usize, before: i32, after: i32) {
+        if self.stale || at >= self.rows || before == after {
+            return;
+        }
+        let mut doubtful = false;
+        let mut part = at / FAN;
+        for level in 0..=self.top {
+            let best = &mut self.parts[self.starts[level] + part];
+            best.follow(before, after, doubtful);
+            doubtful = best.stale;
+            part /= FAN;
         }
     }
 
@@ -75,54 +119,89 @@ impl Blocks {
 
     /// The best total, and how many nodes have it; `None` if none is feasible.
     pub(super) fn best(&mut self, rows: &[Row], bonus: &[i32]) -> Option<(i32, usize)> {
-        self.bring_up_to_date(rows, bonus);
-        let totals = self.districts.iter().map(|district| district.total);
-        let best = totals.max().unwrap_or(i32::MIN);
+        if rows.is_empty() {
+            return None;
+        }
+        if self.stale || self.rows != rows.len() {
+            self.plant(rows.len());
+        }
+        let totals = Totals { rows, bonus };
+        let best = self.renew(self.top, 0, totals);
         if best < NEVER / 2 {
             return None;
         }
-        let mut ties = 0;
-        for (i, district) in self.districts.iter_mut().enumerate() {
-            if district.total != best {
-                continue;
-            }
-            if district.ties == 0 {
-                let first = i * DISTRICT;
-                let blocks = self.blocks[first..].iter_mut().take(DISTRICT);
-                let rows = rows[first * BLOCK..].chunks(BLOCK);
-                district.ties = count_ties(blocks.zip(rows), bonus, best);
-            }
-            ties += district.ties as usize;
-        }
-        Some((best, ties))
+        Some((best, self.count(self.top, 0, totals) as usize))
     }
 
-    fn bring_up_to_date(&mut self, rows: &[Row], bonus: &[i32]) {
-        let needed = rows.len().div_ceil(BLOCK);
-        if self.stale || self.blocks.len() != needed {
-            self.blocks.clear();
-            self.blocks.resize(needed, UNKNOWN);
-            self.districts.clear();
-            self.districts.resize(needed.div_ceil(DISTRICT), UNKNOWN);
-            self.stale = false;
-        }
-        let districts = self.districts.iter_mut();
-        let blocks = self.blocks.chunks_mut(DISTRICT);
-        let rows = rows.chunks(BLOCK * DISTRICT);
-        for ((district, blocks), rows) in districts.zip(blocks).zip(rows) {
-            if !district.stale {
-                continue;
+    /// Makes room for so many nodes, of which nothing is known.
+    fn plant(&mut self, rows: usize) {
+        self.parts.clear();
+        self.top = 0;
+        let mut parts = rows.div_ceil(FAN);
+        loop {
+            self.starts[self.top] = self.parts.len();
+            self.parts.resize(self.parts.len() + parts, UNKNOWN);
+            if parts == 1 {
+                break;
             }
-            for (block, rows) in blocks.iter_mut().zip(rows.chunks(BLOCK)) {
-                if block.stale {
-                    *block = Best::of(rows.iter().map(|row| row.total(bonus)));
+            parts = parts.div_ceil(FAN);
+            self.top += 1;
+        }
+        self.rows = rows;
+        self.stale = false;
+    }
+
+    /// The indices of the parts that make this one, which is not of the lowest level.
+    fn below(&self, level: usize, part: usize) -> std::ops::Range<usize> {
+        let first = self.starts[level - 1] + part * FAN;
+        first..(first + FAN).min(self.starts[level])
+    }
+
+    /// The best total of a part, for which those below are looked at if they have to be.
+    fn renew(&mut self, level: usize, part: usize, totals: Totals<'_>) -> i32 {
+        let at = self.starts[level] + part;
+        if self.parts[at].stale {
+            let best = if level == 0 {
+                totals.of(part).max()
+            } else {
+                let first = self.starts[level - 1];
+                self.below(level, part)
+                    .map(|below| self.renew(level - 1, below - first, totals))
+                    .max()
+            };
+            self.parts[at] = Best {
+                total: best.unwrap_or(i32::MIN),
+                ties: 0,
+                stale: false,
+            };
+        }
+        self.parts[at].total
+    }
+
+    /// How many nodes of a part that is not stale have its best total.
+    fn count(&mut self, level: usize, part: usize, totals: Totals<'_>) -> u32 {
+        let at = self.starts[level] + part;
+        let Best { total, ties, .. } = self.parts[at];
+        if ties > 0 {
+            return ties;
+        }
+        let ties = if level == 0 {
+            totals.of(part).filter(|other| *other == total).count() as u32
+        } else {
+            let first = self.starts[level - 1];
+            let mut ties = 0;
+            for below in self.below(level, part) {
+                if self.parts[below].has(total) {
+                    ties += self.count(level - 1, below - first, totals);
                 }
             }
-            *district = Best::of(blocks.iter().map(|block| block.total));
-        }
+            ties
+        };
+        self.parts[at].ties = ties;
+        ties
     }
 
-    /// The position of the nth of the best nodes.
+    /// The position of the nth of the best nodes, after these were found and counted.
     pub(super) fn nth(
         &self,
         rows: &[Row],
@@ -130,45 +209,25 @@ impl Blocks {
         best: i32,
         mut n: usize,
     ) -> Option<usize> {
-        let district = skip(&self.districts, best, &mut n)?;
-        let first = district * DISTRICT;
-        let block = first + skip(&self.blocks[first..], best, &mut n)?;
-        let first = block * BLOCK;
-        let mut tied = (first..)
-            .zip(&rows[first..])
-            .filter(|(_, row)| row.total(bonus) == best);
-        tied.nth(n).map(|(at, _)| at)
-    }
-}
-
-/// How many nodes of these blocks have the best total.
-fn count_ties<'a>(
-    blocks: impl Iterator<Item = (&'a mut Best, &'a [Row])>,
-    bonus: &[i32],
-    best: i32,
-) -> u32 {
-    let mut ties = 0;
-    for (block, rows) in blocks.filter(|(block, _)| block.total == best) {
-        if block.ties == 0 {
-            let tied = rows.iter().filter(|row| row.total(bonus) == best);
-            block.ties = tied.count() as u32;
+        let root = self.parts.last()?;
+        if n >= root.ties as usize {
+            return None;
         }
-        ties += block.ties;
+        let mut part = 0;
+        for level in (1..=self.top).rev() {
+            let below = self.below(level, part).find(|below| {
+                let below = &self.parts[*below];
+                let ties = if below.has(best) { below.ties } else { 0 } as usize;
+                let is_here = n < ties;
+                n -= if is_here { 0 } else { ties };
+                is_here
+            })?;
+            part = below - self.starts[level - 1];
+        }
+        let totals = Totals { rows, bonus }.of(part).enumerate();
+        let mut tied = totals.filter(|(_, total)| *total == best);
+        tied.nth(n).map(|(i, _)| part * FAN + i)
     }
-    ties
-}
-
-/// Where among these the nth of the best nodes is; from there, `n` is counted on.
-fn skip(parts: &[Best], best: i32, n: &mut usize) -> Option<usize> {
-    parts.iter().position(|part| {
-        let ties = match part.total == best {
-            true => part.ties as usize,
-            false => 0,
-        };
-        let is_here = *n < ties;
-        *n -= if is_here { 0 } else { ties };
-        is_here
-    })
 }
 
 #[cfg(test)]
@@ -186,48 +245,55 @@ mod tests {
     #[test]
     fn the_best_are_found_whatever_changes() {
         let mut rng = Rng::new(11);
-        for size in [1, 255, 256, 257, 16_384, 16_385, 50_000] {
+        for (size, scores) in [1, 31, 32, 33, 1024, 1025, 40_000]
+            .into_iter()
+            .flat_map(|size| [(size, 3), (size, 50)])
+        {
             let mut bonus = vec![0, 5, NEVER];
             let row = |rng: &mut Rng| Row {
-                score: rng.below(3) as i32,
+                score: rng.below(scores) as i32,
                 group: rng.below(3) as u32,
             };
             let mut rows: Vec<Row> = (0..size).map(|_| row(&mut rng)).collect();
-            let mut blocks = Blocks::default();
-            for step in 0..60 {
-                match rng.below(12) {
+            let mut tree = Tree::default();
+            for step in 0..400 {
+                match rng.below(100) {
                     0 => {
                         bonus[rng.below(2)] = rng.below(4) as i32;
-                        blocks.touch_all();
+                        tree.touch_all();
                     }
                     1 if rows.len() > 1 => {
                         rows.pop();
-                        blocks.touch_all();
+                        tree.touch_all();
                     }
                     2 => rows.push(row(&mut rng)),
-                    _ => {
-                        let at = rng.below(rows.len());
+                    kind => {
+                        // Most often one of the best gets worse.
+                        let best = best_of_all(&rows, &bonus).filter(|_| kind > 50);
+                        let at = match best {
+                            Some((_, best)) => best[rng.below(best.len())],
+                            None => rng.below(rows.len()),
+                        };
+                        let before = rows[at].total(&bonus);
                         rows[at] = row(&mut rng);
-                        blocks.touch(at);
+                        tree.touch(at, before, rows[at].total(&bonus));
                     }
                 }
                 if rng.below(3) == 0 {
                     continue;
                 }
-                // A row that was pushed is touched before it is asked for.
-                blocks.touch(rows.len() - 1);
                 let expected = best_of_all(&rows, &bonus);
-                let found = blocks.best(&rows, &bonus);
+                let found = tree.best(&rows, &bonus);
                 let counted = expected.as_ref().map(|(best, at)| (*best, at.len()));
                 assert_eq!(found, counted, "{size} rows, step {step}");
                 let Some((best, positions)) = expected else {
                     continue;
                 };
                 for n in [0, positions.len() / 2, positions.len() - 1] {
-                    let at = blocks.nth(&rows, &bonus, best, n);
+                    let at = tree.nth(&rows, &bonus, best, n);
                     assert_eq!(at, Some(positions[n]), "{size} rows, step {step}");
                 }
-                assert_eq!(blocks.nth(&rows, &bonus, best, positions.len()), None);
+                assert_eq!(tree.nth(&rows, &bonus, best, positions.len()), None);
             }
         }
     }

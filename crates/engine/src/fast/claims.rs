@@ -1,10 +1,10 @@
 //! Pods with rules in play that look at anything: those with volumes and claims.
 
 use super::class::{Class, Profile, Scratch};
-use super::columns::LabelColumns;
+use super::columns::Columns;
 use super::decide::Outcome;
 use super::groups::{FITS, NEVER};
-use crate::framework::{Ask, Code, Cx, PRE_FILTER_ONLY, Rule, has_nominated};
+use crate::framework::{Ask, Code, Cx, NodePart, PRE_FILTER_ONLY, Rule, has_nominated};
 use crate::model::Pod;
 use stowplan_base::Sym;
 
@@ -17,6 +17,8 @@ pub(super) struct RuledOut {
     feasible: Vec<u32>,
     /// Per group, the place in the order of filters of the one that rejects it.
     rejected_at: Vec<usize>,
+    /// Nodes with the same number are alike.
+    alike: Vec<u32>,
     /// Verdicts on nodes that are alike.
     known: Vec<Known>,
 }
@@ -30,9 +32,6 @@ enum Known {
 
 /// A rule failed with an error.
 struct Failed;
-
-/// More different combinations of labels than this are not worth a table.
-const COMBINATIONS_MAX: usize = 1 << 16;
 
 impl RuledOut {
     fn contains(&self, at: usize) -> bool {
@@ -70,16 +69,16 @@ impl Class {
         }
         let asking = Asking { profile, cx, pod };
         let Scratch {
-            ruled_out, labels, ..
+            ruled_out, columns, ..
         } = scratch;
-        if self.rule_out(asking, ruled_out, labels).is_err() {
+        if self.rule_out(asking, ruled_out, columns).is_err() {
             return Outcome::Plain;
         }
         match self.groups.feasible() - ruled_out.feasible.len() {
             // The reasons are told by those who know the whole order of filters.
             0 => Outcome::Plain,
             _ if ruled_out.feasible.is_empty() => {
-                match self.blocks.best(&self.rows, &self.groups.bonus) {
+                match self.tree.best(&self.rows, &self.groups.bonus) {
                     Some((best, count)) => Outcome::Best(best, count),
                     None => Outcome::Plain,
                 }
@@ -93,7 +92,7 @@ impl Class {
         &self,
         asking: Asking<'_>,
         out: &mut RuledOut,
-        labels: &mut LabelColumns,
+        columns: &mut Columns,
     ) -> Result<(), Failed> {
         let Profile { framework, plan } = asking.profile;
         out.bits.clear();
@@ -123,9 +122,9 @@ impl Class {
                     }
                 }
                 Ask::Alike { keys, need } => {
-                    labels.catch_up(asking.cx);
+                    columns.catch_up(asking.cx);
                     let need = need.as_ref().map(|(key, values)| (*key, &**values));
-                    self.ask_alike(asking, *rule, &keys, need, out, labels)?;
+                    self.ask_alike(asking, *rule, &keys, need, out, columns)?;
                 }
             }
         }
@@ -197,14 +196,14 @@ impl Class {
         keys: &[Sym],
         need: Option<(Sym, &[Sym])>,
         out: &mut RuledOut,
-        labels: &mut LabelColumns,
+        columns: &mut Columns,
     ) -> Result<(), Failed> {
         let cx = asking.cx;
-        for key in keys.iter().copied().chain(need.map(|(key, _)| key)) {
-            labels.want(cx, key);
-        }
+        let parts: Vec<_> = keys.iter().map(|key| NodePart::Label(*key)).collect();
+        let needed = need.map(|(key, _)| NodePart::Label(key));
+        columns.want(cx, parts.iter().copied().chain(needed));
         if let Some((key, values)) = need
-            && let Some(column) = labels.get(key)
+            && let Some(column) = columns.get(NodePart::Label(key))
         {
             let numbers: Vec<u32> = values.iter().filter_map(|v| column.number_of(*v)).collect();
             for (at, number) in column.values.iter().enumerate() {
@@ -213,20 +212,13 @@ impl Class {
                 }
             }
         }
-        let columns = keys.iter().filter_map(|key| labels.get(*key));
-        let columns: Vec<_> = columns.collect();
-        let combinations = columns.iter().try_fold(1_usize, |product, column| {
-            product.checked_mul(column.numbers())
-        });
-        let combinations = combinations.filter(|product| *product <= COMBINATIONS_MAX);
+        out.alike.clear();
+        out.alike.resize(self.rows.len(), 0);
+        let most = columns.tell_apart(&parts, &mut out.alike, 1);
         out.known.clear();
-        out.known.resize(combinations.unwrap_or(0), Known::Not);
+        out.known.resize(most.unwrap_or(0), Known::Not);
         for at in 0..self.rows.len() {
-            let alike = combinations.map(|_| {
-                columns.iter().fold(0, |combination, column| {
-                    combination * column.numbers() + column.values[at] as usize
-                })
-            });
+            let alike = most.map(|_| out.alike[at] as usize);
             match alike.map_or(Known::Not, |alike| out.known[alike]) {
                 Known::Fits => {}
                 Known::Rejected if self.has_to_ask(rule, at, out) => self.insert(at, out),

@@ -1,10 +1,11 @@
 //! What is known about pods that are alike: every node's verdict and score, kept up to date.
 
-use super::best::{Blocks, Row};
+use super::best::{Row, Tree};
 use super::claims::RuledOut;
-use super::columns::LabelColumns;
-use super::groups::{FITS, Groups, ODD, Tag, VerdictId};
+use super::columns::Columns;
+use super::groups::{GroupId, Groups, ODD, Tag};
 use super::layout::Layout;
+use super::looks::Looks;
 use super::tries::Tries;
 use crate::framework::{
     Code, Cx, CycleState, Framework, Kept, MAX_NODE_SCORE, Plan, PluginStatus, TrialSpace, Trials,
@@ -26,7 +27,7 @@ pub(super) struct Profile<'a> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scratch {
     /// A group's key under construction.
-    key: Vec<u64>,
+    pub(super) key: Vec<u64>,
     /// Positions of nodes that changed.
     dirty: Vec<u32>,
     /// One byte per node: what changed of it.
@@ -43,13 +44,15 @@ pub(super) struct Scratch {
     pub(super) space: TrialSpace,
     /// Nodes that rules reject which look at anything.
     pub(super) ruled_out: RuledOut,
-    /// The labels of all nodes.
-    pub(super) labels: LabelColumns,
+    /// What all nodes say.
+    pub(super) columns: Columns,
+    /// Space to look at all nodes.
+    pub(super) looks: Looks,
 }
 
 /// What changed of a node; the greater includes the lesser.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-enum Mark {
+pub(super) enum Mark {
     #[default]
     Nothing,
     /// Pods on it that no domain counts.
@@ -71,7 +74,7 @@ impl Scratch {
     }
 
     /// Puts many marks in order: nodes lie in memory in the order of their positions.
-    fn sort_marks(&mut self) {
+    pub(super) fn sort_marks(&mut self) {
         if self.dirty.len() * 16 > self.marks.len() {
             // Of many, all are looked through in less time than they are sorted.
             self.dirty.clear();
@@ -87,7 +90,7 @@ impl Scratch {
         while self.take_mark().is_some() {}
     }
 
-    fn take_mark(&mut self) -> Option<(u32, Mark)> {
+    pub(super) fn take_mark(&mut self) -> Option<(u32, Mark)> {
         let at = self.dirty.pop()?;
         Some((at, std::mem::take(&mut self.marks[at as usize])))
     }
@@ -137,7 +140,7 @@ pub(super) struct Class {
     pub(super) rows: Vec<Row>,
     pub(super) groups: Groups,
     pub(super) layout: Layout,
-    pub(super) blocks: Blocks,
+    pub(super) tree: Tree,
     /// The groups have to be evaluated again.
     pub(super) stale: bool,
     /// The first change of the cluster that is not taken in.
@@ -173,7 +176,7 @@ impl Class {
             rows: Vec::new(),
             groups: Groups::default(),
             layout: Layout::default(),
-            blocks: Blocks::default(),
+            tree: Tree::default(),
             stale: true,
             seen: 0,
             seen_nominations: 0,
@@ -274,14 +277,7 @@ impl Class {
             scratch.forget_marks();
             self.regroup(profile, cx, scratch);
         } else {
-            scratch.sort_marks();
-            while let Some((at, mark)) = scratch.take_mark() {
-                let at = at as usize;
-                if at >= self.rows.len() || mark == Mark::Pods && self.touch_up(profile, cx, at) {
-                    continue;
-                }
-                self.look(profile, cx, at, None, scratch);
-            }
+            self.look_at_marked(profile, cx, scratch);
         }
     }
 
@@ -350,7 +346,7 @@ impl Class {
     }
 
     /// Makes room for a node that is yet to be looked at.
-    fn push_row(&mut self) {
+    pub(super) fn push_row(&mut self) {
         if !matches!(self.scope, Scope::All) {
             return;
         }
@@ -363,7 +359,7 @@ impl Class {
         if at < self.rows.len() {
             let row = self.rows.swap_remove(at);
             self.groups.list[row.group as usize].members -= 1;
-            self.blocks.touch_all();
+            self.tree.touch_all();
         }
     }
 
@@ -371,7 +367,7 @@ impl Class {
     fn regroup(&mut self, profile: Profile<'_>, cx: Cx<'_>, scratch: &mut Scratch) {
         self.groups.clear();
         self.rows.clear();
-        self.blocks.touch_all();
+        self.tree.touch_all();
         self.stale = true;
         let Some(first) = cx.cluster.nodes().first() else {
             return;
@@ -379,114 +375,6 @@ impl Class {
         self.layout = Layout::new(profile, &self.cycle, &self.example, first);
         self.look_at_all(profile, cx, scratch);
         self.groups.is_settled = true;
-    }
-
-    /// Looks at all nodes, rule by rule.
-    fn look_at_all(&mut self, profile: Profile<'_>, cx: Cx<'_>, scratch: &mut Scratch) {
-        let Profile { framework, plan } = profile;
-        let nodes = cx.cluster.nodes();
-        let (mut verdicts, mut sums) = (vec![FITS; nodes.len()], vec![Some(0); nodes.len()]);
-        for rule in &plan.node_filters {
-            let (cycle, pod, groups) = (&self.cycle, &self.example, &mut self.groups);
-            let plugin = framework.name_of(rule.plugin);
-            framework.filter_all(*rule, cx, cycle, pod, &mut verdicts, |status| {
-                groups.verdict_id(rule.order, PluginStatus { plugin, status })
-            });
-        }
-        if framework.packing().is_none() {
-            for plugin in &plan.absolute_scores {
-                let (cycle, pod) = (&self.cycle, &self.example);
-                framework.score_all(*plugin, cx, cycle, pod, &verdicts, &mut sums);
-            }
-        }
-        self.rows.reserve(nodes.len());
-        for (at, node) in nodes.iter().enumerate() {
-            self.push_row();
-            if has_nominated(cx, &self.example, node) {
-                self.look(profile, cx, at, None, scratch);
-                continue;
-            }
-            let key = &mut scratch.key;
-            let score = match verdicts[at] {
-                FITS => self.key_of_open(profile, cx, node, at, sums[at], key),
-                verdict => self.key_of_rejected(profile, node, verdict, key),
-            };
-            self.set_row(at, score, &scratch.key);
-        }
-    }
-
-    /// The key of the group of a node that one of the filters which look at one node rejects.
-    fn key_of_rejected(
-        &self,
-        Profile { framework, plan }: Profile<'_>,
-        node: &NodeInfo,
-        verdict: VerdictId,
-        key: &mut Vec<u64>,
-    ) -> i32 {
-        key.clear();
-        key.push(Tag::Rejected(verdict).pack());
-        let order = self.groups.verdict(verdict).order;
-        for rule in plan.domain_filters.iter().filter(|rule| rule.order < order) {
-            framework.see_filter(*rule, &self.cycle, node, key);
-        }
-        0
-    }
-
-    /// The key of the group of a node that they all accept, and the score that concerns it alone.
-    fn key_of_open(
-        &self,
-        profile: Profile<'_>,
-        cx: Cx<'_>,
-        node: &NodeInfo,
-        at: usize,
-        score: Option<i32>,
-        key: &mut Vec<u64>,
-    ) -> i32 {
-        let Profile { framework, plan } = profile;
-        key.clear();
-        key.push(Tag::Open.pack());
-        for rule in &plan.domain_filters {
-            framework.see_filter(*rule, &self.cycle, node, key);
-        }
-        self.see_scores(profile, cx, node, at, Some(score), key)
-    }
-
-    /// Brings a row up to date whose node is the same but for pods that no domain counts; returns
-    /// whether that was possible.
-    fn touch_up(
-        &mut self,
-        Profile { framework, plan }: Profile<'_>,
-        cx: Cx<'_>,
-        at: usize,
-    ) -> bool {
-        let (cycle, pod) = (&self.cycle, &*self.example);
-        let node = &cx.cluster.nodes()[at];
-        let group = &self.groups.list[self.rows[at].group as usize];
-        match group.tag() {
-            Tag::Open if !group.is_odd() && !plan.pods_compare && framework.packing().is_none() => {
-            }
-            Tag::Rejected(verdict) if !has_nominated(cx, pod, node) => {
-                // Whoever rejected it does not care for pods, nor does anybody before.
-                let order = self.groups.verdict(verdict).order;
-                return plan
-                    .pod_filters
-                    .first()
-                    .is_none_or(|first| order < first.order);
-            }
-            _ => return false,
-        }
-        let rejected = framework.first_rejection(&plan.pod_filters, cx, cycle, pod, node);
-        if rejected.is_err() || has_nominated(cx, pod, node) {
-            return false;
-        }
-        let Some(score) = self.absolute_score(framework, plan, cx, node) else {
-            return false;
-        };
-        if self.rows[at].score != score {
-            self.rows[at].score = score;
-            self.blocks.touch(at);
-        }
-        true
     }
 
     /// Looks at one node again, for all pods of the class or for one alone: a pod's own nomination
@@ -504,7 +392,7 @@ impl Class {
         self.set_row(at, score, &scratch.key);
     }
 
-    fn set_row(&mut self, at: usize, score: i32, key: &[u64]) {
+    pub(super) fn set_row(&mut self, at: usize, score: i32, key: &[u64]) {
         let group = self.groups.intern(key);
         let before = self.rows[at];
         if before.group != group {
@@ -512,10 +400,14 @@ impl Class {
             self.groups.list[group as usize].members += 1;
             self.stale = true;
         }
-        if before.group != group || before.score != score {
-            self.rows[at] = Row { score, group };
-            self.blocks.touch(at);
-        }
+        self.replace_row(at, score, group);
+    }
+
+    pub(super) fn replace_row(&mut self, at: usize, score: i32, group: GroupId) {
+        let (before, after) = (self.rows[at], Row { score, group });
+        self.rows[at] = after;
+        let bonus = &self.groups.bonus;
+        self.tree.touch(at, before.total(bonus), after.total(bonus));
     }
 
     /// Leaves the key of the node's group; returns the score that concerns the node alone.
@@ -569,7 +461,7 @@ impl Class {
         self.see_scores(profile, cx, node, at, None, key)
     }
 
-    fn see_scores(
+    pub(super) fn see_scores(
         &self,
         Profile { framework, plan }: Profile<'_>,
         cx: Cx<'_>,

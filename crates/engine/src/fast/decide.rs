@@ -47,12 +47,9 @@ impl Ties<'_> {
         match self.found {
             Found::Best(best, _) => {
                 let Class {
-                    rows,
-                    groups,
-                    blocks,
-                    ..
+                    rows, groups, tree, ..
                 } = self.class;
-                blocks.nth(rows, &groups.bonus, best, n)
+                tree.nth(rows, &groups.bonus, best, n)
             }
             Found::These(positions) => positions.get(n).map(|at| *at as usize),
             Found::Only(at) => (n == 0).then_some(at),
@@ -202,7 +199,7 @@ impl Class {
         if !self.bring_up_to_date(profile, cx, pod, scratch) {
             return Outcome::Plain;
         }
-        match self.blocks.best(&self.rows, &self.groups.bonus) {
+        match self.tree.best(&self.rows, &self.groups.bonus) {
             Some((best, count)) => Outcome::Best(best, count),
             None => Outcome::Nowhere,
         }

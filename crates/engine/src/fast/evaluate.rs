@@ -104,7 +104,7 @@ impl Class {
         }
         if self.groups.bonus != *bonuses {
             std::mem::swap(&mut self.groups.bonus, bonuses);
-            self.blocks.touch_all();
+            self.tree.touch_all();
         }
         Ok(())
     }

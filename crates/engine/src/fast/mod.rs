@@ -20,7 +20,9 @@ mod explain;
 mod groups;
 mod key;
 mod layout;
+mod looks;
 mod nowhere;
+mod touch_up;
 mod tries;
 
 pub use decide::{Decision, Ties};

@@ -4,7 +4,7 @@ use super::cycle::State;
 use super::runtime::MAX_NODE_SCORE;
 use super::{
     Ask, ClusterEvent, Cx, Effect, Fit, Hint, Kept, Permit, Plugin, Point, PostFilterCx,
-    PostFilterResult, PreFilter, PreScore, Range, Registration, Sight, Slot, Status, Trial,
+    PostFilterResult, PreFilter, PreScore, Range, Reads, Registration, Sight, Slot, Status, Trial,
 };
 use crate::model::{Kind, Object, Pod};
 use crate::packing::Packing;
@@ -56,25 +56,26 @@ pub trait AnyPlugin {
     ) -> Vec<Option<i64>>;
     fn normalize(&self, state: &dyn State, raw: i64, over: Range) -> i64;
     fn packing(&self) -> Option<Packing>;
-    /// Asks the filter about all nodes that are not rejected yet (`verdicts` 0), statically
-    /// dispatched inside; `reject` turns a verdict into its number.
-    fn filter_all(
+    /// Asks the filter about the nodes at these positions that are not rejected yet (`verdicts` 0),
+    /// statically dispatched inside; `reject` turns a verdict into its number.
+    fn filter_these(
         &self,
         cx: Cx<'_>,
         state: &dyn State,
         pod: &Pod,
+        positions: &[u32],
         verdicts: &mut [u32],
         reject: &mut dyn FnMut(Status) -> u32,
     );
-    /// Adds the weighted scores of all nodes that are not rejected to `sums`, statically dispatched
-    /// inside; a score out of range leaves `None`.
-    fn score_all(
+    /// Adds the weighted scores of the nodes at these positions that are not rejected to `sums`,
+    /// statically dispatched inside; a score out of range leaves `None`.
+    fn score_these(
         &self,
         cx: Cx<'_>,
         state: &dyn State,
         pod: &Pod,
         weight: i64,
-        verdicts: &[u32],
+        nodes: (&[u32], &[u32]),
         sums: &mut [Option<i32>],
     );
     fn filter_sight(&self) -> Sight;
@@ -97,6 +98,7 @@ pub trait AnyPlugin {
         places: &[u32],
     ) -> Kept;
     fn see_filter(&self, state: &dyn State, node: &NodeInfo, seen: &mut Vec<u64>);
+    fn filter_reads(&self, state: &dyn State, pod: &Pod) -> Option<Reads>;
     fn admit(&self, state: &dyn State, seen: &[u64]) -> Fit;
     fn keep_score(&self, cx: Cx<'_>, pod: &Pod) -> PreScore<Erased>;
     fn score_rests(&self, state: &dyn State) -> bool;
@@ -109,6 +111,7 @@ pub trait AnyPlugin {
         places: &[u32],
     ) -> Kept;
     fn see_score(&self, state: &dyn State, pod: &Pod, node: &NodeInfo, seen: &mut Vec<u64>);
+    fn score_reads(&self, state: &dyn State, pod: &Pod) -> Option<Reads>;
     fn weigh(&self, state: &mut dyn State, feasible: &mut dyn Iterator<Item = (&[u64], usize)>);
     fn raw(&self, cx: Cx<'_>, state: &dyn State, pod: &Pod, seen: &[u64]) -> Option<i64>;
     fn score(&self, cx: Cx<'_>, state: &dyn State, pod: &Pod, node: &NodeInfo) -> Option<i64>;
@@ -280,37 +283,38 @@ impl<P: Plugin> AnyPlugin for P {
         Plugin::packing(self)
     }
 
-    fn filter_all(
+    fn filter_these(
         &self,
         cx: Cx<'_>,
         state: &dyn State,
         pod: &Pod,
+        positions: &[u32],
         verdicts: &mut [u32],
         reject: &mut dyn FnMut(Status) -> u32,
     ) {
-        let state = typed(state);
-        for (node, verdict) in cx.cluster.nodes().iter().zip(verdicts) {
+        let (state, nodes) = (typed(state), cx.cluster.nodes());
+        for (at, verdict) in positions.iter().zip(verdicts) {
             if *verdict == 0
-                && let Err(status) = Plugin::filter(self, cx, state, pod, node)
+                && let Err(status) = Plugin::filter(self, cx, state, pod, &nodes[*at as usize])
             {
                 *verdict = reject(status);
             }
         }
     }
 
-    fn score_all(
+    fn score_these(
         &self,
         cx: Cx<'_>,
         state: &dyn State,
         pod: &Pod,
         weight: i64,
-        verdicts: &[u32],
+        (positions, verdicts): (&[u32], &[u32]),
         sums: &mut [Option<i32>],
     ) {
-        let state = typed(state);
-        let nodes = cx.cluster.nodes().iter().zip(verdicts);
-        for ((node, verdict), sum) in nodes.zip(sums) {
+        let (state, nodes) = (typed(state), cx.cluster.nodes());
+        for ((at, verdict), sum) in positions.iter().zip(verdicts).zip(sums) {
             if *verdict == 0 {
+                let node = &nodes[*at as usize];
                 let score = Plugin::score(self, cx, state, pod, node).unwrap_or(0);
                 let in_range = (0..=MAX_NODE_SCORE).contains(&score);
                 *sum = sum
@@ -382,6 +386,10 @@ impl<P: Plugin> AnyPlugin for P {
         Plugin::see_filter(self, typed(state), node, seen);
     }
 
+    fn filter_reads(&self, state: &dyn State, pod: &Pod) -> Option<Reads> {
+        Plugin::filter_reads(self, typed(state), pod)
+    }
+
     fn admit(&self, state: &dyn State, seen: &[u64]) -> Fit {
         Plugin::admit(self, typed(state), seen)
     }
@@ -414,6 +422,10 @@ impl<P: Plugin> AnyPlugin for P {
 
     fn see_score(&self, state: &dyn State, pod: &Pod, node: &NodeInfo, seen: &mut Vec<u64>) {
         Plugin::see_score(self, typed(state), pod, node, seen);
+    }
+
+    fn score_reads(&self, state: &dyn State, pod: &Pod) -> Option<Reads> {
+        Plugin::score_reads(self, typed(state), pod)
     }
 
     fn weigh(&self, state: &mut dyn State, feasible: &mut dyn Iterator<Item = (&[u64], usize)>) {

@@ -11,6 +11,7 @@ mod event;
 mod keep;
 mod plugin;
 mod profile;
+mod reads;
 mod runtime;
 mod status;
 
@@ -26,6 +27,7 @@ pub use plugin::{
     PreScore, Range, Trial,
 };
 pub use profile::{EnabledPlugin, PluginSet, Plugins, ProfileError, expand};
+pub use reads::{NodePart, Reads};
 pub use runtime::{
     BindSteps, Framework, PluginScores, PreFilterOutcome, ScoreTable, TrialSpace, Trials,
 };

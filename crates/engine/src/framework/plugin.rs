@@ -1,7 +1,7 @@
 //! The author's side of a plugin.
 
 use super::{
-    Ask, ClusterEvent, CycleState, Fit, Framework, Kept, Registration, Sight, Slot, Status,
+    Ask, ClusterEvent, CycleState, Fit, Framework, Kept, Reads, Registration, Sight, Slot, Status,
     Verdicts,
 };
 use crate::model::{Kind, Object, Pod};
@@ -350,6 +350,13 @@ pub trait Plugin: 'static {
     /// as many words.
     fn see_filter(&self, _state: &Self::Filter, _node: &NodeInfo, _seen: &mut Vec<u64>) {}
 
+    /// What of a node [`filter`](Self::filter) ([`Sight::Object`]) or
+    /// [`see_filter`](Self::see_filter) ([`Sight::Domains`]) reads; `None` if every node has to be
+    /// looked at.
+    fn filter_reads(&self, _state: &Self::Filter, _pod: &Pod) -> Option<Reads> {
+        None
+    }
+
     /// Does the pod fit on nodes that look like this?
     fn admit(&self, _state: &Self::Filter, _seen: &[u64]) -> Fit {
         Ok(())
@@ -391,6 +398,13 @@ pub trait Plugin: 'static {
     /// All that Score sees of a node: nodes of which it sees the same get the same raw score.
     /// Always as many words.
     fn see_score(&self, _state: &Self::Score, _pod: &Pod, _node: &NodeInfo, _seen: &mut Vec<u64>) {}
+
+    /// What of a node [`score`](Self::score) ([`Sight::Object`]) or
+    /// [`see_score`](Self::see_score) ([`Sight::Domains`]) reads; `None` if every node has to be
+    /// looked at.
+    fn score_reads(&self, _state: &Self::Score, _pod: &Pod) -> Option<Reads> {
+        None
+    }
 
     /// Takes in the feasible nodes: what is seen of them, and how many look like that.
     fn weigh<'a>(

@@ -261,7 +261,7 @@ impl Resources {
     }
 
     /// The columns that are not 0.
-    pub fn iter(&self) -> impl Iterator<Item = (ResourceId, i64)> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = (ResourceId, i64)> + Clone + '_ {
         (0..)
             .map(ResourceId)
             .zip(self.native.iter().chain(&self.scalars).copied())

@@ -1,6 +1,6 @@
 //! ImageLocality. Upstream's `pkg/scheduler/framework/plugins/imagelocality`.
 
-use crate::framework::{Cx, MAX_NODE_SCORE, Plugin, Point, Sight};
+use crate::framework::{Cx, MAX_NODE_SCORE, NodePart, Plugin, Point, Reads, Sight};
 use crate::model::Pod;
 use crate::{ImageState, NodeInfo};
 use stowplan_base::Sym;
@@ -74,6 +74,10 @@ impl Plugin for ImageLocality {
             let held = held.filter(|(_, image)| node.holds_image(**image));
             seen.push(held.fold(0, |bits, (i, _)| bits | 1 << i));
         }
+    }
+
+    fn score_reads(&self, _state: &(), pod: &Pod) -> Option<Reads> {
+        Some(Reads::of(pod.images.iter().copied().map(NodePart::Image)))
     }
 
     fn raw(&self, cx: Cx<'_>, _state: &(), pod: &Pod, seen: &[u64]) -> Option<i64> {

@@ -4,8 +4,8 @@ use super::change::node_change;
 use super::normalize;
 use crate::NodeInfo;
 use crate::framework::{
-    Action, ClusterEvent, Cx, EventResource, Fit, Hint, Plugin, Point, PreFilter, PreScore, Range,
-    Registration, Sight, Status,
+    Action, ClusterEvent, Cx, EventResource, Fit, Hint, NodePart, Plugin, Point, PreFilter,
+    PreScore, Range, Reads, Registration, Sight, Status,
 };
 use crate::model::{self, Node, NodeSelectorTerm, Object, Op, Pod, PreferredNodeTerm};
 use std::collections::BTreeSet;
@@ -86,6 +86,22 @@ fn weight_of(preferred: &[PreferredNodeTerm], node: &Node, names: &Names) -> i64
         .sum()
 }
 
+/// The labels that terms read, and others; `None` if a term reads more of the node.
+fn reads<'a>(
+    terms: impl Iterator<Item = &'a NodeSelectorTerm>,
+    keys: impl Iterator<Item = Sym>,
+) -> Option<Reads> {
+    let mut parts: Vec<NodePart> = keys.map(NodePart::Label).collect();
+    for term in terms {
+        if !term.fields.is_empty() {
+            return None;
+        }
+        let keys = term.expressions.iter().map(|r| r.key);
+        parts.extend(keys.map(NodePart::Label));
+    }
+    Some(Reads::of(parts))
+}
+
 /// Whether the pod accepts the node; an error if that hangs on a term that cannot be parsed.
 fn accepts(pod: &Pod, node: &Node, names: &Names) -> Result<bool, Hint> {
     if pod.required_node_affinity_matches(node, names) {
@@ -147,6 +163,19 @@ impl Plugin for NodeAffinity {
             ));
         }
         Ok(())
+    }
+
+    fn filter_reads(&self, _state: &(), pod: &Pod) -> Option<Reads> {
+        let added = self.args.added_affinity.required.iter();
+        let required = added.chain(&pod.node_affinity.required);
+        let terms = required.flat_map(|required| &required.terms);
+        reads(terms, pod.node_selector.iter().map(|(key, _)| key))
+    }
+
+    fn score_reads(&self, _state: &(), pod: &Pod) -> Option<Reads> {
+        let added = self.args.added_affinity.preferred.iter();
+        let preferred = added.chain(&pod.node_affinity.preferred);
+        reads(preferred.map(|p| &p.term), std::iter::empty())
     }
 
     fn pre_score(&self, _cx: Cx<'_>, pod: &Pod, _feasible: &[&NodeInfo]) -> PreScore<()> {

@@ -3,8 +3,8 @@
 use super::change::{node_change, pod_change};
 use crate::NodeInfo;
 use crate::framework::{
-    Action, ClusterEvent, Cx, EventResource, Fit, Hint, Plugin, Point, PreFilter, Registration,
-    Sight, Status,
+    Action, ClusterEvent, Cx, EventResource, Fit, Hint, NodePart, Plugin, Point, PreFilter, Reads,
+    Registration, Sight, Status,
 };
 use crate::model::{Object, Pod};
 
@@ -41,6 +41,10 @@ impl Plugin for NodeDeclaredFeatures {
             ));
         }
         Ok(())
+    }
+
+    fn filter_reads(&self, _state: &(), _pod: &Pod) -> Option<Reads> {
+        Some(Reads::of([NodePart::Features]))
     }
 
     fn events(&self) -> Vec<Registration> {

@@ -2,7 +2,7 @@
 
 use crate::NodeInfo;
 use crate::framework::{
-    Action, Cx, EventResource, Fit, Plugin, Point, Registration, Sight, Status,
+    Action, Cx, EventResource, Fit, Plugin, Point, Reads, Registration, Sight, Status,
 };
 use crate::model::Pod;
 
@@ -24,6 +24,11 @@ impl Plugin for NodeName {
             )),
             _ => Ok(()),
         }
+    }
+
+    fn filter_reads(&self, _state: &(), pod: &Pod) -> Option<Reads> {
+        // Names tell all nodes apart.
+        pod.node_name.is_none().then(Reads::default)
     }
 
     fn events(&self) -> Vec<Registration> {

@@ -3,7 +3,8 @@
 use super::change::{node_change, pod_change};
 use crate::NodeInfo;
 use crate::framework::{
-    Action, ClusterEvent, Cx, EventResource, Fit, Hint, Plugin, Point, Registration, Sight, Status,
+    Action, ClusterEvent, Cx, EventResource, Fit, Hint, NodePart, Plugin, Point, Reads,
+    Registration, Sight, Status,
 };
 use crate::model::{Effect, Object, Pod, Taint};
 use stowplan_base::{Sym, sym};
@@ -35,6 +36,10 @@ impl Plugin for NodeUnschedulable {
             return Err(Status::unresolvable("node(s) were unschedulable"));
         }
         Ok(())
+    }
+
+    fn filter_reads(&self, _state: &(), _pod: &Pod) -> Option<Reads> {
+        Some(Reads::of([NodePart::Unschedulable]))
     }
 
     fn events(&self) -> Vec<Registration> {

@@ -4,8 +4,8 @@ use super::change::{node_change, pod_change};
 use super::normalize;
 use crate::NodeInfo;
 use crate::framework::{
-    Action, ClusterEvent, Cx, EventResource, Fit, Hint, Plugin, Point, PreScore, Range,
-    Registration, Sight, Status,
+    Action, ClusterEvent, Cx, EventResource, Fit, Hint, NodePart, Plugin, Point, PreScore, Range,
+    Reads, Registration, Sight, Status,
 };
 use crate::model::{Effect, Node, Object, Pod, Toleration, find_untolerated_taint};
 
@@ -33,6 +33,14 @@ impl Plugin for TaintToleration {
         } else {
             Err(Status::unresolvable("node(s) had untolerated taint(s)"))
         }
+    }
+
+    fn filter_reads(&self, _state: &(), _pod: &Pod) -> Option<Reads> {
+        Some(Reads::of([NodePart::Taints]))
+    }
+
+    fn score_reads(&self, _state: &Self::Score, _pod: &Pod) -> Option<Reads> {
+        Some(Reads::of([NodePart::Taints]))
     }
 
     fn pre_score(&self, _cx: Cx<'_>, pod: &Pod, _feasible: &[&NodeInfo]) -> PreScore<Self::Score> {

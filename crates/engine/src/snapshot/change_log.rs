@@ -32,6 +32,8 @@ pub enum Delta {
     NodeUpdated {
         /// The node's position.
         at: u32,
+        /// The node as it is now.
+        node: Arc<Node>,
         /// What it was and what it is, if others may see the difference: labels or taints.
         seen: Option<Box<NodeUpdate>>,
     },

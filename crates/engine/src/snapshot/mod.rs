@@ -439,7 +439,8 @@ impl Snapshot {
             })
         });
         let at = at as u32;
-        let updated = Delta::NodeUpdated { at, seen };
+        let node = new.clone();
+        let updated = Delta::NodeUpdated { at, node, seen };
         self.log.push(updated, self.nodes.len());
     }
 

@@ -2,8 +2,8 @@
 
 use super::Framework;
 use crate::framework::{
-    AnyPlugin, Ask, Cx, CycleState, Fit, Kept, Point, PreFilter, PreScore, Range, Sight, Slot,
-    Status,
+    AnyPlugin, Ask, Cx, CycleState, Fit, Kept, Point, PreFilter, PreScore, Range, Reads, Sight,
+    Slot, Status,
 };
 use crate::model::{Kind, Pod};
 use crate::{Delta, NodeInfo};
@@ -255,38 +255,89 @@ impl Framework {
         Ok(())
     }
 
-    /// Asks one rule about all nodes that are not rejected yet; `reject` turns a verdict into its
-    /// number.
-    pub(crate) fn filter_all(
+    /// Asks one rule about the nodes at these positions that are not rejected yet; `reject` turns a
+    /// verdict into its number.
+    pub(crate) fn filter_these(
         &self,
         rule: Rule,
         cx: Cx<'_>,
-        cycle: &CycleState,
-        pod: &Pod,
+        (cycle, pod): (&CycleState, &Pod),
+        positions: &[u32],
         verdicts: &mut [u32],
         mut reject: impl FnMut(Status) -> u32,
     ) {
         let plugin = &*self.plugins[rule.plugin];
         if let Slot::Ready(state) = &cycle.filter[rule.plugin] {
             let mut reject = |status| reject(super::filters::blame(plugin, status, cx));
-            plugin.filter_all(cx, &**state, pod, verdicts, &mut reject);
+            plugin.filter_these(cx, &**state, pod, positions, verdicts, &mut reject);
         }
     }
 
-    /// Adds the weighted scores of one plugin to the sums of all nodes that are not rejected; a
-    /// score out of range leaves `None`.
-    pub(crate) fn score_all(
+    /// Asks one rule about all nodes that are not rejected yet, of which those with the same number,
+    /// below `most`, get the same verdict.
+    pub(crate) fn filter_alike(
+        &self,
+        rule: Rule,
+        cx: Cx<'_>,
+        (cycle, pod): (&CycleState, &Pod),
+        (numbers, most): (&[u32], usize),
+        verdicts: &mut [u32],
+        mut reject: impl FnMut(Status) -> u32,
+    ) {
+        let plugin = &*self.plugins[rule.plugin];
+        let Slot::Ready(state) = &cycle.filter[rule.plugin] else {
+            return;
+        };
+        let nodes = cx.cluster.nodes();
+        let mut ask = |at: usize| match plugin.filter(cx, &**state, pod, &nodes[at]) {
+            Ok(()) => 0,
+            Err(status) => reject(super::filters::blame(plugin, status, cx)),
+        };
+        if most == 1 && ask(0) == 0 {
+            return;
+        }
+        let mut known: Vec<Option<u32>> = vec![None; most];
+        for (at, (number, verdict)) in numbers.iter().zip(verdicts).enumerate() {
+            if *verdict == 0 {
+                *verdict = *known[*number as usize].get_or_insert_with(|| ask(at));
+            }
+        }
+    }
+
+    /// What of a node a filter reads, while it has something to check.
+    pub(crate) fn filter_reads(&self, rule: Rule, cycle: &CycleState, pod: &Pod) -> Option<Reads> {
+        match &cycle.filter[rule.plugin] {
+            Slot::Ready(state) => self.plugins[rule.plugin].filter_reads(&**state, pod),
+            _ => Some(Reads::default()),
+        }
+    }
+
+    /// What of a node a score reads, while it tells nodes apart.
+    pub(crate) fn score_reads(
+        &self,
+        plugin: usize,
+        cycle: &CycleState,
+        pod: &Pod,
+    ) -> Option<Reads> {
+        match &cycle.score[plugin] {
+            Slot::Ready(state) => self.plugins[plugin].score_reads(&**state, pod),
+            _ => Some(Reads::default()),
+        }
+    }
+
+    /// Adds the weighted scores of one plugin to the sums of the nodes at these positions that are
+    /// not rejected; a score out of range leaves `None`.
+    pub(crate) fn score_these(
         &self,
         plugin: usize,
         cx: Cx<'_>,
-        cycle: &CycleState,
-        pod: &Pod,
-        verdicts: &[u32],
+        (cycle, pod): (&CycleState, &Pod),
+        nodes: (&[u32], &[u32]),
         sums: &mut [Option<i32>],
     ) {
         if let Slot::Ready(state) = &cycle.score[plugin] {
             let weight = self.weights[plugin];
-            self.plugins[plugin].score_all(cx, &**state, pod, weight, verdicts, sums);
+            self.plugins[plugin].score_these(cx, &**state, pod, weight, nodes, sums);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::term::{IncomingTerm, matches_all};
 use super::topology::{Change, Place, Topologies, TopologyCounts};
-use crate::framework::{Fit, Kept, Status};
+use crate::framework::{Fit, Kept, Reads, Status};
 use crate::model::{AffinityTerm, Labels, Node, Pod};
 use crate::{Fact, Snapshot};
 use std::sync::Arc;
@@ -262,6 +262,15 @@ impl RequiredTerms {
                 | has(&self.anti_affinity_counts, HAS_ANTI_AFFINITY)
                 | has(&self.existing_anti_affinity_counts, HAS_EXISTING)
         });
+    }
+
+    /// What [`see`](Self::see) reads of a node.
+    pub(super) fn reads(&self) -> Reads {
+        self.topologies.reads(&[
+            &self.affinity_counts,
+            &self.anti_affinity_counts,
+            &self.existing_anti_affinity_counts,
+        ])
     }
 
     /// The rule, for nodes that stand there in each topology.

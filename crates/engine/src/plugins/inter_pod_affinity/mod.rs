@@ -14,7 +14,7 @@ pub use filtering::RequiredTerms;
 pub use scoring::PreferredTerms;
 
 use crate::framework::{
-    ClusterEvent, Code, Cx, Fit, Hint, Kept, Plugin, Point, PreFilter, PreScore, Range,
+    ClusterEvent, Code, Cx, Fit, Hint, Kept, Plugin, Point, PreFilter, PreScore, Range, Reads,
     Registration, Sight, Status, Trial,
 };
 use crate::model::{Kind, Object, Pod, Selector};
@@ -173,6 +173,10 @@ impl Plugin for InterPodAffinity {
         state.see(&node.node, seen);
     }
 
+    fn filter_reads(&self, state: &RequiredTerms, _pod: &Pod) -> Option<Reads> {
+        Some(state.reads())
+    }
+
     fn admit(&self, state: &RequiredTerms, seen: &[u64]) -> Fit {
         state.admit(seen)
     }
@@ -221,6 +225,10 @@ impl Plugin for InterPodAffinity {
 
     fn see_score(&self, state: &PreferredTerms, _pod: &Pod, node: &NodeInfo, seen: &mut Vec<u64>) {
         state.see(&node.node, seen);
+    }
+
+    fn score_reads(&self, state: &PreferredTerms, _pod: &Pod) -> Option<Reads> {
+        Some(state.reads())
     }
 
     fn raw(&self, _cx: Cx<'_>, state: &PreferredTerms, _pod: &Pod, seen: &[u64]) -> Option<i64> {

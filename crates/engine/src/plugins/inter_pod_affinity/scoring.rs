@@ -2,7 +2,7 @@
 
 use super::term::IncomingTerm;
 use super::topology::{Change, Place, Topologies, TopologyCounts};
-use crate::framework::{Kept, MAX_NODE_SCORE, Range};
+use crate::framework::{Kept, MAX_NODE_SCORE, Range, Reads};
 use crate::model::{AffinityTerm, Labels, Node, Pod, WeightedAffinityTerm};
 use crate::{Fact, Snapshot};
 use std::sync::Arc;
@@ -199,6 +199,11 @@ impl PreferredTerms {
     pub(super) fn see(&self, node: &Node, seen: &mut Vec<u64>) {
         let worth = |key, value| self.worth.get(key, value);
         self.topologies.see(node, seen, worth);
+    }
+
+    /// What [`see`](Self::see) reads of a node.
+    pub(super) fn reads(&self) -> Reads {
+        self.topologies.reads(&[&self.worth])
     }
 
     fn sum(&self, place: impl Fn(Sym) -> Place) -> i64 {

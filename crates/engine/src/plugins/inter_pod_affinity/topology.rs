@@ -1,15 +1,16 @@
 //! Sums per topology domain, and how nodes stand to them.
 
 use crate::Snapshot;
+use crate::framework::{NodePart, Reads};
 use crate::model::{Labels, Node};
-use stowplan_base::{Lookup, Sym};
+use stowplan_base::{Sym, Table};
 
 /// A sum per (topology key, value), over whatever was added there.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TopologyCounts {
     /// Every key that was ever added, in that order.
     keys: Vec<Sym>,
-    sums: Lookup<(Sym, Sym), Sum>,
+    sums: Table<(Sym, Sym), Sum>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -111,6 +112,18 @@ impl Topologies {
     pub(super) fn shares_a_fine_domain(&self, cluster: &Snapshot, node: &Node) -> bool {
         let mut fine = self.0.iter().filter(|topology| topology.fine);
         fine.any(|topology| cluster.shares_label(node, topology.key))
+    }
+
+    /// What is read of a node, if only these sums are.
+    pub(super) fn reads(&self, sums: &[&TopologyCounts]) -> Reads {
+        let part = |topology: &Topology| match topology.fine {
+            true => NodePart::HasLabel(topology.key),
+            false => NodePart::Label(topology.key),
+        };
+        let pairs = sums.iter().flat_map(|counts| counts.sums.iter());
+        let is_fine = |key: Sym| self.0.iter().any(|t| t.fine && t.key == key);
+        let fine = pairs.filter(|((key, _), _)| is_fine(*key));
+        Reads::of(self.0.iter().map(part)).apart_by_label(fine.map(|(pair, _)| *pair))
     }
 
     /// What is seen of a node, topology by topology: nothing, its value, or, in fine topologies,

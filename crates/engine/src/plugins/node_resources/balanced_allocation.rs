@@ -1,6 +1,6 @@
 //! NodeResourcesBalancedAllocation.
 
-use super::allocation::{Load, Share, Sums, is_best_effort, shares};
+use super::allocation::{Share, Sums, is_best_effort, shares};
 use super::fit::ResourceSpec;
 use crate::NodeInfo;
 use crate::framework::{Cx, MAX_NODE_SCORE, Plugin, Point, PreScore, Sight, Status};
@@ -82,35 +82,38 @@ impl Plugin for NodeResourcesBalancedAllocation {
         if state.best_effort {
             return Some(0);
         }
-        let with_pod = balance(&state.shares, node, |load| load.requested);
-        let without_pod = balance(&state.shares, node, |load| load.allocated);
+        let [with_pod, without_pod] = deviations(&state.shares, node).map(balance);
         let half = MAX_NODE_SCORE / 2;
         Some(half + (half + with_pod - without_pod) / 2)
     }
 }
 
 /// 100 less the standard deviation of the used fractions, in percent.
-fn balance(shares: &[Share], node: &NodeInfo, used: impl Fn(Load) -> i64) -> i64 {
+fn balance(deviation: f64) -> i64 {
+    ((1.0 - deviation) * MAX_NODE_SCORE as f64) as i64
+}
+
+/// The standard deviations of the used fractions, with the pod and without it.
+fn deviations(shares: &[Share], node: &NodeInfo) -> [f64; 2] {
     let fractions = || {
-        shares
+        let loads = shares
             .iter()
-            .filter_map(|share| share.load(node, Sums::Requested))
-            .map(|load| (used(load) as f64 / load.allocatable as f64).min(1.0))
+            .filter_map(|share| share.load(node, Sums::Requested));
+        loads.map(|load| {
+            let used = [load.requested, load.allocated];
+            used.map(|used| (used as f64 / load.allocatable as f64).min(1.0))
+        })
     };
-    let count = fractions().count();
-    let deviation = match count {
-        0 | 1 => 0.0,
-        2 => {
-            let mut pair = fractions();
-            let (a, b) = (pair.next().unwrap_or(0.0), pair.next().unwrap_or(0.0));
-            ((a - b) / 2.0).abs()
-        }
-        _ => {
-            let count = count as f64;
+    let mut first = fractions();
+    match (first.next(), first.next(), first.next()) {
+        (None, ..) | (_, None, _) => [0.0; 2],
+        (Some(a), Some(b), None) => [0, 1].map(|i| ((a[i] - b[i]) / 2.0_f64).abs()),
+        _ => [0, 1].map(|i| {
+            let fractions = || fractions().map(|fraction| fraction[i]);
+            let count = fractions().count() as f64;
             let mean = fractions().fold(0.0, |sum, f| sum + f) / count;
             let squares = fractions().fold(0.0, |sum, f| sum + (f - mean) * (f - mean));
             (squares / count).sqrt()
-        }
-    };
-    ((1.0 - deviation) * MAX_NODE_SCORE as f64) as i64
+        }),
+    }
 }

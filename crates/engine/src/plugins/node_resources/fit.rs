@@ -99,6 +99,13 @@ pub(super) struct Request {
 }
 
 impl Request {
+    /// Whether the node has enough of the resource left, or need not have it.
+    fn fits(&self, node: &NodeInfo) -> bool {
+        let allocatable = node.allocatable().get(self.id);
+        let free = allocatable.wrapping_sub(node.requested.get(self.id));
+        self.amount <= free || self.is_left_to_devices(&node.node)
+    }
+
     /// Upstream's `shouldDelegateResourceToDRA`: no device plugin offers the resource on the node,
     /// so it would have to come from devices, which DynamicResources sees to.
     pub(super) fn is_left_to_devices(&self, node: &Node) -> bool {
@@ -142,7 +149,7 @@ impl NodeResourcesFit {
 pub(super) fn requests_of<'a>(
     cluster: &'a Snapshot,
     pod: &'a Pod,
-) -> impl Iterator<Item = Request> + 'a {
+) -> impl Iterator<Item = Request> + Clone + 'a {
     let columns = pod.requests.spec_columns.iter();
     columns
         .filter(|(id, amount)| *id != ResourceId::PODS && *amount > 0)
@@ -158,7 +165,17 @@ pub(super) fn requests_of<'a>(
 
 /// Whether a pod with these requests finds room beside the pods of `node`. Upstream's
 /// `fitsRequest`.
-pub(super) fn fits(requests: impl Iterator<Item = Request>, node: &NodeInfo) -> Fit {
+pub(super) fn fits(requests: impl Iterator<Item = Request> + Clone, node: &NodeInfo) -> Fit {
+    let pods = i64::try_from(node.pods.len()).unwrap_or(i64::MAX);
+    let room = node.allocatable().get(ResourceId::PODS);
+    if pods < room && requests.clone().all(|request| request.fits(node)) {
+        return Ok(());
+    }
+    Err(shortage(requests, node, pods >= room))
+}
+
+/// What there is too little of on the node.
+fn shortage(requests: impl Iterator<Item = Request>, node: &NodeInfo, of_pods: bool) -> Status {
     let allocatable = node.allocatable();
     let mut code = Code::Unschedulable;
     let mut first = None;
@@ -167,29 +184,22 @@ pub(super) fn fits(requests: impl Iterator<Item = Request>, node: &NodeInfo) -> 
         None => first = Some(reason),
         Some(_) => more.push(reason),
     };
-    let pods = i64::try_from(node.pods.len()).unwrap_or(i64::MAX);
-    if pods >= allocatable.get(ResourceId::PODS) {
+    if of_pods {
         fail(Reason::Text("Too many pods"));
     }
-    for request in requests {
-        let Request { id, amount, .. } = request;
-        let free = allocatable.get(id).wrapping_sub(node.requested.get(id));
-        if amount > free && !request.is_left_to_devices(&node.node) {
-            fail(Reason::Insufficient(id));
-            if amount > allocatable.get(id) {
-                code = Code::UnschedulableAndUnresolvable;
-            }
+    for request in requests.filter(|request| !request.fits(node)) {
+        fail(Reason::Insufficient(request.id));
+        if request.amount > allocatable.get(request.id) {
+            code = Code::UnschedulableAndUnresolvable;
         }
     }
-    let Some(first) = first else { return Ok(()) };
-    if more.is_empty() {
-        return Err(Status::new(code, first));
+    match first {
+        Some(first) if more.is_empty() => Status::new(code, first),
+        first => Status {
+            code,
+            reasons: Reasons::Many(first.into_iter().chain(more).collect()),
+        },
     }
-    more.insert(0, first);
-    Err(Status {
-        code,
-        reasons: Reasons::Many(more.into()),
-    })
 }
 
 impl Plugin for NodeResourcesFit {

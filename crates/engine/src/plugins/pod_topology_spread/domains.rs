@@ -67,6 +67,13 @@ impl Domains {
         self.domains[id as usize].pods
     }
 
+    /// The values of the domains with matching pods.
+    pub(super) fn with_pods(&self) -> impl Iterator<Item = Sym> {
+        let domains = self.values.iter().zip(&self.domains);
+        let with_pods = domains.filter(|(_, domain)| domain.pods != 0);
+        with_pods.map(|(value, _)| *value)
+    }
+
     /// A node that counts came or went. A domain exists while it has one.
     pub(super) fn count_node(&mut self, id: DomainId, comes: bool) {
         let domain = &mut self.domains[id as usize];

@@ -2,7 +2,7 @@
 
 use super::constraint::{Constraint, has_all_keys};
 use super::domains::{Domains, Place};
-use crate::framework::{Fit, Kept, Status};
+use crate::framework::{Fit, Kept, NodePart, Reads, Status};
 use crate::model::{Node, Pod};
 use crate::{Fact, Snapshot};
 use std::sync::Arc;
@@ -183,6 +183,20 @@ impl HardConstraints {
     /// What is seen of a node.
     pub(super) fn see(&self, node: &Node, seen: &mut Vec<u64>) {
         seen.extend(self.0.iter().map(|hard| hard.place(node).pack()));
+    }
+
+    /// What [`see`](Self::see) reads of a node.
+    pub(super) fn reads(&self) -> Reads {
+        let part = |hard: &HardConstraint| match hard.fine {
+            true => NodePart::HasLabel(hard.constraint.topology_key),
+            false => NodePart::Label(hard.constraint.topology_key),
+        };
+        let fine = self.0.iter().filter(|hard| hard.fine);
+        let crowded = fine.flat_map(|hard| {
+            let values = hard.domains.with_pods();
+            values.map(|value| (hard.constraint.topology_key, value))
+        });
+        Reads::of(self.0.iter().map(part)).apart_by_label(crowded)
     }
 
     /// Counts `other` in or out. Unlike [`count`](Self::count) this does not look whether `other`

@@ -16,8 +16,8 @@ pub use filtering::HardConstraints;
 pub use scoring::SoftConstraints;
 
 use crate::framework::{
-    ClusterEvent, Cx, Fit, Hint, Kept, Plugin, Point, PreFilter, PreScore, Range, Registration,
-    Sight, Status, Trial,
+    ClusterEvent, Cx, Fit, Hint, Kept, Plugin, Point, PreFilter, PreScore, Range, Reads,
+    Registration, Sight, Status, Trial,
 };
 use crate::model::{Kind, Object, Pod, Selector, SpreadConstraint, UnsatisfiableAction};
 use crate::{Fact, NodeInfo};
@@ -198,6 +198,10 @@ impl Plugin for PodTopologySpread {
         state.see(&node.node, seen);
     }
 
+    fn filter_reads(&self, state: &HardConstraints, _pod: &Pod) -> Option<Reads> {
+        Some(state.reads())
+    }
+
     fn admit(&self, state: &HardConstraints, seen: &[u64]) -> Fit {
         state.admit(seen.iter().map(|word| Place::unpack(*word)))
     }
@@ -256,6 +260,10 @@ impl Plugin for PodTopologySpread {
 
     fn see_score(&self, state: &SoftConstraints, _pod: &Pod, node: &NodeInfo, seen: &mut Vec<u64>) {
         state.see(&node.node, seen);
+    }
+
+    fn score_reads(&self, state: &SoftConstraints, _pod: &Pod) -> Option<Reads> {
+        Some(state.reads())
     }
 
     fn weigh<'a>(

@@ -2,11 +2,11 @@
 
 use super::constraint::{Constraint, has_all_keys};
 use super::logarithm::ln;
-use crate::framework::{Kept, MAX_NODE_SCORE, Range};
+use crate::framework::{Kept, MAX_NODE_SCORE, NodePart, Range, Reads};
 use crate::model::{Node, Pod};
 use crate::{Fact, NodeInfo, Snapshot};
 use std::sync::Arc;
-use stowplan_base::{Lookup, Names, Sym, sym};
+use stowplan_base::{Lookup, Names, Sym, Table, sym};
 
 /// A pod's soft constraints and how its like are spread now. What PreScore leaves for Score.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +30,7 @@ struct SoftConstraint {
 enum Counts {
     /// Hostname is special: every node is a domain of its own, by its name, whatever the label
     /// says. Only nodes with pods are here.
-    Nodes(Lookup<Sym, i64>),
+    Nodes(Table<Sym, i64>),
     /// By the label's value. Only under the system defaults can the label be missing, which counts
     /// as one more domain. Only domains with pods are here.
     Values {
@@ -47,7 +47,7 @@ const IGNORED: u64 = 0;
 impl SoftConstraint {
     fn new(constraint: Constraint) -> Self {
         let counts = if constraint.topology_key == sym::HOSTNAME {
-            Counts::Nodes(Lookup::new())
+            Counts::Nodes(Table::new())
         } else {
             Counts::Values {
                 pods: Lookup::new(),
@@ -66,7 +66,13 @@ impl SoftConstraint {
     fn count_pods(&mut self, pod: &Pod, node: &Node, delta: i64, names: &Names) {
         match &mut self.counts {
             // The inclusion policies do not matter here: upstream counts these while scoring.
-            Counts::Nodes(counts) => add(counts, node.name, delta),
+            Counts::Nodes(counts) => {
+                let count = counts.or_insert_with(node.name, || 0);
+                *count += delta;
+                if *count == 0 {
+                    counts.remove(&node.name);
+                }
+            }
             Counts::Values { pods, .. } => {
                 if self.constraint.includes(pod, node, names) {
                     let value = node.labels.get(self.constraint.topology_key);
@@ -220,6 +226,23 @@ impl SoftConstraints {
         let ignored = self.ignores(node);
         let see = |soft: &SoftConstraint| if ignored { IGNORED } else { soft.see(node) };
         seen.extend(self.constraints.iter().map(see));
+    }
+
+    /// What [`see`](Self::see) reads of a node.
+    pub(super) fn reads(&self) -> Reads {
+        let mut parts = Vec::new();
+        let mut crowded = Vec::new();
+        for soft in &self.constraints {
+            let key = soft.constraint.topology_key;
+            match &soft.counts {
+                Counts::Nodes(counts) => {
+                    parts.push(NodePart::HasLabel(key));
+                    crowded.extend(counts.iter().map(|(node, _)| *node));
+                }
+                Counts::Values { .. } => parts.push(NodePart::Label(key)),
+            }
+        }
+        Reads::of(parts).apart(crowded)
     }
 
     /// Weighs each topology by its domains that hold a feasible node.

@@ -1,0 +1,280 @@
+//! Looking at all nodes: how a class is opened.
+
+use super::best::Row;
+use super::class::{Class, Profile, Scratch};
+use super::columns::Columns;
+use super::groups::{FITS, GroupId, Tag, VerdictId};
+use crate::NodeInfo;
+use crate::framework::{Cx, NodePart, PluginStatus, Reads, has_nominated};
+use stowplan_base::Sym;
+
+/// What is found out about many nodes, most often all, one by one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Looks {
+    /// Of which nodes something is found out.
+    pub(super) positions: Vec<u32>,
+    /// The first verdict of the filters that look at one node.
+    pub(super) verdicts: Vec<VerdictId>,
+    /// The scores that need no comparison; `None` if one is out of range.
+    pub(super) sums: Vec<Option<i32>>,
+    /// Nodes with the same number look alike; [`APART`] if a node has to be looked at by itself.
+    alike: Vec<u32>,
+    /// The group of each number.
+    groups: Vec<Option<GroupId>>,
+    /// Positions of nodes that have to be looked at by themselves.
+    apart: Vec<u32>,
+    /// What the rules read.
+    parts: Vec<NodePart>,
+}
+
+/// The number of nodes that have to be looked at one by one.
+const APART: u32 = u32::MAX;
+
+impl Class {
+    /// Looks at all nodes, rule by rule, and gives each its row.
+    pub(super) fn look_at_all(&mut self, profile: Profile<'_>, cx: Cx<'_>, scratch: &mut Scratch) {
+        scratch.columns.catch_up(cx);
+        let mut looks = std::mem::take(&mut scratch.looks);
+        self.ask_filters(profile, cx, &mut scratch.columns, &mut looks);
+        self.ask_scores(profile, cx, &mut looks);
+        self.rows.reserve(looks.verdicts.len());
+        match self.tell_apart(profile, cx, &mut scratch.columns, &mut looks) {
+            Some(most) => self.group_alike(profile, cx, scratch, &mut looks, most),
+            None => self.group_each(profile, cx, scratch, &looks),
+        }
+        scratch.looks = looks;
+    }
+
+    /// Asks the filters that look at one node, each about the nodes that none before it rejects.
+    fn ask_filters(
+        &mut self,
+        Profile { framework, plan }: Profile<'_>,
+        cx: Cx<'_>,
+        columns: &mut Columns,
+        looks: &mut Looks,
+    ) {
+        let nodes = cx.cluster.nodes().len();
+        looks.positions.clear();
+        looks.positions.extend(0..nodes as u32);
+        let verdicts = &mut looks.verdicts;
+        verdicts.clear();
+        verdicts.resize(nodes, FITS);
+        for rule in &plan.node_filters {
+            let (cycle, pod, groups) = (&self.cycle, &self.example, &mut self.groups);
+            let plugin = framework.name_of(rule.plugin);
+            let reject = |status| groups.verdict_id(rule.order, PluginStatus { plugin, status });
+            let reads = match plan.pod_filters.contains(rule) {
+                true => None,
+                false => framework.filter_reads(*rule, cycle, pod),
+            };
+            let alike = reads.and_then(|reads| {
+                columns.want(cx, reads.parts.iter().copied());
+                looks.alike.clear();
+                looks.alike.resize(nodes, 0);
+                columns.tell_apart(&reads.parts, &mut looks.alike, 1)
+            });
+            match alike {
+                Some(most) => {
+                    let alike = (&looks.alike[..], most);
+                    framework.filter_alike(*rule, cx, (cycle, pod), alike, verdicts, reject);
+                }
+                None => framework.filter_these(
+                    *rule,
+                    cx,
+                    (cycle, pod),
+                    &looks.positions,
+                    verdicts,
+                    reject,
+                ),
+            }
+        }
+    }
+
+    /// Asks the scores that look at one node and need no comparison about nodes that were asked
+    /// about by filters.
+    pub(super) fn ask_scores(
+        &self,
+        Profile { framework, plan }: Profile<'_>,
+        cx: Cx<'_>,
+        looks: &mut Looks,
+    ) {
+        let Looks {
+            positions,
+            verdicts,
+            sums,
+            ..
+        } = looks;
+        sums.clear();
+        sums.resize(verdicts.len(), Some(0));
+        if framework.packing().is_none() {
+            for plugin in &plan.absolute_scores {
+                let asking = (&self.cycle, &*self.example);
+                framework.score_these(*plugin, cx, asking, (positions, verdicts), sums);
+            }
+        }
+    }
+
+    /// Numbers the nodes so that those with the same number belong to the same group, save for some
+    /// that are put apart. Returns what the numbers are below; `None` if they cannot be told apart
+    /// by what rules say they read.
+    fn tell_apart(
+        &self,
+        Profile { framework, plan }: Profile<'_>,
+        cx: Cx<'_>,
+        columns: &mut Columns,
+        looks: &mut Looks,
+    ) -> Option<usize> {
+        if framework.packing().is_some() || plan.pods_compare {
+            return None;
+        }
+        let (cycle, pod) = (&self.cycle, &*self.example);
+        let filters = plan.domain_filters.iter();
+        let scores = plan.relative_scores.iter().chain(&plan.domain_scores);
+        let reads = filters
+            .map(|rule| framework.filter_reads(*rule, cycle, pod))
+            .chain(scores.map(|plugin| framework.score_reads(*plugin, cycle, pod)));
+        let (parts, apart) = (&mut looks.parts, &mut looks.apart);
+        parts.clear();
+        apart.clear();
+        let position = |name: Sym| cx.cluster.node_position(name).map(|at| at as u32);
+        apart.extend(cx.nominator.iter().filter_map(|(name, _)| position(name)));
+        for reads in reads {
+            let reads = reads?;
+            apart.extend(reads.apart.iter().filter_map(|name| position(*name)));
+            put_apart(cx, columns, &reads, apart);
+            for part in reads.parts {
+                if !parts.contains(&part) {
+                    parts.push(part);
+                }
+            }
+        }
+        if apart.len() * 4 > looks.verdicts.len() {
+            return None;
+        }
+        columns.want(cx, parts.iter().copied());
+        let alike = &mut looks.alike;
+        alike.clone_from(&looks.verdicts);
+        let most = columns.tell_apart(parts, alike, self.groups.verdicts().len() + 1)?;
+        for at in &*apart {
+            alike[*at as usize] = APART;
+        }
+        Some(most)
+    }
+
+    /// Puts nodes into groups, of which only one of those that are alike is looked at.
+    fn group_alike(
+        &mut self,
+        profile: Profile<'_>,
+        cx: Cx<'_>,
+        scratch: &mut Scratch,
+        looks: &mut Looks,
+        most: usize,
+    ) {
+        looks.groups.clear();
+        looks.groups.resize(most, None);
+        for (at, node) in cx.cluster.nodes().iter().enumerate() {
+            let (verdict, sum) = (looks.verdicts[at], looks.sums[at]);
+            let known = looks.groups.get(looks.alike[at] as usize).copied();
+            let (Some(known), Some(score)) = (known, sum) else {
+                self.push_row();
+                self.look(profile, cx, at, None, scratch);
+                continue;
+            };
+            let group = known.unwrap_or_else(|| {
+                let key = &mut scratch.key;
+                match verdict {
+                    FITS => self.key_of_open(profile, cx, node, at, sum, key),
+                    verdict => self.key_of_rejected(profile, node, verdict, key),
+                };
+                let group = self.groups.intern(key);
+                looks.groups[looks.alike[at] as usize] = Some(group);
+                group
+            });
+            self.rows.push(Row { score, group });
+            self.groups.list[group as usize].members += 1;
+        }
+    }
+
+    /// Puts nodes into groups, each by itself.
+    fn group_each(
+        &mut self,
+        profile: Profile<'_>,
+        cx: Cx<'_>,
+        scratch: &mut Scratch,
+        looks: &Looks,
+    ) {
+        for (at, node) in cx.cluster.nodes().iter().enumerate() {
+            self.push_row();
+            if has_nominated(cx, &self.example, node) {
+                self.look(profile, cx, at, None, scratch);
+                continue;
+            }
+            let key = &mut scratch.key;
+            let score = match looks.verdicts[at] {
+                FITS => self.key_of_open(profile, cx, node, at, looks.sums[at], key),
+                verdict => self.key_of_rejected(profile, node, verdict, key),
+            };
+            self.set_row(at, score, &scratch.key);
+        }
+    }
+
+    /// The key of the group of a node that one of the filters which look at one node rejects.
+    fn key_of_rejected(
+        &self,
+        Profile { framework, plan }: Profile<'_>,
+        node: &NodeInfo,
+        verdict: VerdictId,
+        key: &mut Vec<u64>,
+    ) -> i32 {
+        key.clear();
+        key.push(Tag::Rejected(verdict).pack());
+        let order = self.groups.verdict(verdict).order;
+        for rule in plan.domain_filters.iter().filter(|rule| rule.order < order) {
+            framework.see_filter(*rule, &self.cycle, node, key);
+        }
+        0
+    }
+
+    /// The key of the group of a node that they all accept, and the score that concerns it alone.
+    fn key_of_open(
+        &self,
+        profile: Profile<'_>,
+        cx: Cx<'_>,
+        node: &NodeInfo,
+        at: usize,
+        score: Option<i32>,
+        key: &mut Vec<u64>,
+    ) -> i32 {
+        let Profile { framework, plan } = profile;
+        key.clear();
+        key.push(Tag::Open.pack());
+        for rule in &plan.domain_filters {
+            framework.see_filter(*rule, &self.cycle, node, key);
+        }
+        self.see_scores(profile, cx, node, at, Some(score), key)
+    }
+}
+
+/// Notes the positions of nodes with labels by which they are to be looked at one by one.
+fn put_apart(cx: Cx<'_>, columns: &mut Columns, reads: &Reads, apart: &mut Vec<u32>) {
+    let labels = &reads.apart_by_label;
+    for (i, (key, _)) in labels.iter().enumerate() {
+        if labels[..i].iter().any(|(before, _)| before == key) {
+            continue;
+        }
+        let part = NodePart::Label(*key);
+        columns.want(cx, std::iter::once(part));
+        let Some(column) = columns.get(part) else {
+            continue;
+        };
+        let mut is_apart = vec![false; column.numbers()];
+        for (_, value) in labels.iter().filter(|(other, _)| other == key) {
+            if let Some(number) = column.number_of(*value) {
+                is_apart[number as usize] = true;
+            }
+        }
+        let numbers = (0..).zip(&column.values);
+        let found = numbers.filter(|(_, number)| is_apart[**number as usize]);
+        apart.extend(found.map(|(at, _)| at));
+    }
+}

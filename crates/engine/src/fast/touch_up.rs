@@ -1,0 +1,107 @@
+//! Bringing the rows of nodes up to date where something changed.
+
+use super::class::{Class, Mark, Profile, Scratch};
+use super::groups::{FITS, Tag};
+use super::looks::Looks;
+use crate::framework::{Cx, has_nominated};
+
+impl Class {
+    /// Looks again at the nodes that are marked. Most of them lost or got pods that no domain
+    /// counts: such nodes are asked about together, rule by rule.
+    pub(super) fn look_at_marked(
+        &mut self,
+        profile: Profile<'_>,
+        cx: Cx<'_>,
+        scratch: &mut Scratch,
+    ) {
+        let mut looks = std::mem::take(&mut scratch.looks);
+        looks.positions.clear();
+        scratch.sort_marks();
+        while let Some((at, mark)) = scratch.take_mark() {
+            if at as usize >= self.rows.len() {
+                continue;
+            }
+            match self.need_of(profile, cx, at as usize, mark) {
+                Need::Nothing => {}
+                Need::Score => looks.positions.push(at),
+                Need::Everything => self.look(profile, cx, at as usize, None, scratch),
+            }
+        }
+        self.touch_up(profile, cx, scratch, &mut looks);
+        scratch.looks = looks;
+    }
+
+    /// What has to be found out about a marked node.
+    fn need_of(
+        &self,
+        Profile { framework, plan }: Profile<'_>,
+        cx: Cx<'_>,
+        at: usize,
+        mark: Mark,
+    ) -> Need {
+        let group = &self.groups.list[self.rows[at].group as usize];
+        if mark == Mark::All || has_nominated(cx, &self.example, &cx.cluster.nodes()[at]) {
+            return Need::Everything;
+        }
+        match group.tag() {
+            Tag::Open if !group.is_odd() && !plan.pods_compare && framework.packing().is_none() => {
+                Need::Score
+            }
+            Tag::Rejected(verdict) => {
+                // Whoever rejected it does not care for pods, nor does anybody before.
+                let order = self.groups.verdict(verdict).order;
+                let mut cares = plan.pod_filters.iter();
+                match cares.all(|rule| order < rule.order) {
+                    true => Need::Nothing,
+                    false => Need::Everything,
+                }
+            }
+            _ => Need::Everything,
+        }
+    }
+
+    /// Brings rows up to date whose nodes are the same but for pods that no domain counts.
+    fn touch_up(
+        &mut self,
+        profile: Profile<'_>,
+        cx: Cx<'_>,
+        scratch: &mut Scratch,
+        looks: &mut Looks,
+    ) {
+        let Profile { framework, plan } = profile;
+        if looks.positions.is_empty() {
+            return;
+        }
+        if looks.positions.len() * 8 > self.rows.len() {
+            // Of so many, following each costs more than finding the best anew.
+            self.tree.touch_all();
+        }
+        looks.verdicts.clear();
+        looks.verdicts.resize(looks.positions.len(), FITS);
+        for rule in &plan.pod_filters {
+            let asking = (&self.cycle, &*self.example);
+            let (positions, verdicts) = (&looks.positions, &mut looks.verdicts);
+            framework.filter_these(*rule, cx, asking, positions, verdicts, |_| REJECTED);
+        }
+        self.ask_scores(profile, cx, looks);
+        let answers = looks.verdicts.iter().zip(&looks.sums);
+        for (at, answer) in looks.positions.iter().zip(answers) {
+            let at = *at as usize;
+            match answer {
+                (&FITS, Some(score)) => self.replace_row(at, *score, self.rows[at].group),
+                _ => self.look(profile, cx, at, None, scratch),
+            }
+        }
+    }
+}
+
+/// What has to be found out about a node.
+enum Need {
+    Nothing,
+    /// The rules that look at the pods on it, which most often accept it still, and its score.
+    Score,
+    Everything,
+}
+
+/// Some verdict other than [`FITS`].
+const REJECTED: u32 = 1;
