@@ -1,6 +1,6 @@
 //! Drives the engine: plays the API server to it, on a virtual clock, and charges what it costs.
 
-use super::meter::{Meter, Owner, cost};
+use super::meter::{Meter, Owner};
 use crate::simulate::volumes;
 use std::sync::Arc;
 use stowplan_base::{Duration, Rng, Sym, Time};
@@ -64,8 +64,10 @@ impl Drive {
 
     /// An object appears or changes.
     pub(super) fn upsert(&mut self, owner: Owner, object: Object) {
-        let ((), cost) = cost(|| self.scheduler.apply(Change::Upsert(object), self.now));
-        self.meter.charge(owner, cost);
+        let ((), time) = self
+            .meter
+            .time(|| self.scheduler.apply(Change::Upsert(object), self.now));
+        self.meter.charge(owner, time);
     }
 
     /// An object disappears.
@@ -75,8 +77,8 @@ impl Drive {
             namespace,
             name,
         };
-        let ((), cost) = cost(|| self.scheduler.apply(gone, self.now));
-        self.meter.charge(owner, cost);
+        let ((), time) = self.meter.time(|| self.scheduler.apply(gone, self.now));
+        self.meter.charge(owner, time);
     }
 
     /// Lets the engine try the next pod, and does what it asks for; `false` if it has none for now.
@@ -84,18 +86,18 @@ impl Drive {
         if self.now >= self.next_tick {
             self.tick();
         }
-        let (tried, cost) = cost(|| {
+        let (tried, time) = self.meter.time(|| {
             let pod = self.scheduler.schedule_one(self.now, &mut self.rng)?;
             self.scheduler.swap_effects(&mut self.effects);
             Some(pod)
         });
         let Some(pod) = tried else {
-            self.meter.charge(Owner::Anyone, cost);
+            self.meter.charge(Owner::Anyone, time);
             return false;
         };
         self.now = self.now + ATTEMPT;
         let owner = self.meter.owner(pod.name);
-        self.meter.charge(owner, cost);
+        self.meter.charge(owner, time);
         self.background_attempts += usize::from(owner == Owner::Background);
         let mut effects = std::mem::take(&mut self.effects);
         for effect in effects.drain(..) {
@@ -121,8 +123,8 @@ impl Drive {
     }
 
     fn tick(&mut self) {
-        let ((), cost) = cost(|| self.scheduler.tick(self.now));
-        self.meter.charge(Owner::Anyone, cost);
+        let ((), time) = self.meter.time(|| self.scheduler.tick(self.now));
+        self.meter.charge(Owner::Anyone, time);
         self.next_tick = self.now + TICK;
     }
 
@@ -144,13 +146,13 @@ impl Drive {
     /// Writes what the engine asks for; the API's answer is the changed objects.
     fn bind(&mut self, owner: Owner, pod: &Arc<Pod>, steps: BindSteps) {
         let echo = self.written(steps);
-        let ((), cost) = cost(|| {
+        let ((), time) = self.meter.time(|| {
             for object in echo {
                 self.scheduler.apply(Change::Upsert(object), self.now);
             }
             self.scheduler.bound(&pod.uid);
         });
-        self.meter.charge(owner, cost);
+        self.meter.charge(owner, time);
         self.meter.bound(owner);
         self.background_bound += usize::from(owner == Owner::Background);
     }
@@ -192,7 +194,7 @@ impl Drive {
             self.nominate(owner, other, Nomination::Set(None));
         }
         self.evicted += preemption.evict.len();
-        let ((), cost) = cost(|| {
+        let ((), time) = self.meter.time(|| {
             let (scheduler, now) = (&mut self.scheduler, self.now);
             let evict = |scheduler: &mut Scheduler, victim: &Arc<Pod>| {
                 let gone = Change::Delete {
@@ -209,6 +211,6 @@ impl Drive {
             }
             scheduler.preemption_ended(pod.namespace, pod.name, false, now);
         });
-        self.meter.charge(owner, cost);
+        self.meter.charge(owner, time);
     }
 }

@@ -1,43 +1,30 @@
 //! What is measured: how long the engine takes, and how often it allocates.
 
+use alloc_tracker::{Operation, Session};
 use std::time::{Duration, Instant};
 use stowplan_base::Sym;
 
-#[cfg(feature = "count-allocations")]
-#[global_allocator]
-static GLOBAL: &stats_alloc::StatsAlloc<std::alloc::System> = &stats_alloc::INSTRUMENTED_SYSTEM;
-
-/// How often anything in the binary allocated; `None` if that is not counted.
-///
-/// Counting costs every allocation of the whole binary, whatever command it runs, so it is a feature
-/// of the build (`count-allocations`) and not on by default.
-#[cfg(feature = "count-allocations")]
-fn allocations() -> Option<usize> {
-    let stats = GLOBAL.stats();
-    Some(stats.allocations + stats.reallocations)
+/// How often the engine allocates.
+struct Allocations {
+    session: Session,
+    engine: Operation,
 }
 
-#[cfg(not(feature = "count-allocations"))]
-fn allocations() -> Option<usize> {
-    None
+impl Default for Allocations {
+    fn default() -> Self {
+        let session = Session::new();
+        let engine = session.operation("engine");
+        Self { session, engine }
+    }
 }
 
-/// What one call into the engine cost.
-#[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Cost {
-    time: Duration,
-    allocations: usize,
-}
-
-/// Calls into the engine, and tells what that cost.
-pub(super) fn cost<T>(call: impl FnOnce() -> T) -> (T, Cost) {
-    let before = allocations();
-    let start = Instant::now();
-    let result = call();
-    let time = start.elapsed();
-    let made = allocations().zip(before);
-    let allocations = made.map_or(0, |(after, before)| after - before);
-    (result, Cost { time, allocations })
+impl Allocations {
+    fn total(&self) -> u64 {
+        let report = self.session.to_report();
+        let all = report.operations();
+        all.map(|(_, engine)| engine.total_allocations_count())
+            .sum()
+    }
 }
 
 /// For whom the engine worked.
@@ -67,7 +54,8 @@ pub(super) struct Meter {
     /// What the next measured pod has to wait for.
     carried: Duration,
     /// Everything, background included.
-    total: Cost,
+    total: Duration,
+    allocations: Allocations,
     background: Duration,
     bound: usize,
 }
@@ -107,20 +95,29 @@ impl Meter {
         }
     }
 
-    /// Notes what a call cost.
-    pub(super) fn charge(&mut self, owner: Owner, cost: Cost) {
+    /// Calls into the engine, and tells how long that took.
+    pub(super) fn time<T>(&self, call: impl FnOnce() -> T) -> (T, Duration) {
+        let counted = self.is_on.then(|| self.allocations.engine.measure_thread());
+        let start = Instant::now();
+        let result = call();
+        let time = start.elapsed();
+        drop(counted);
+        (result, time)
+    }
+
+    /// Notes how long a call took.
+    pub(super) fn charge(&mut self, owner: Owner, time: Duration) {
         if !self.is_on {
             return;
         }
-        self.total.time += cost.time;
-        self.total.allocations += cost.allocations;
+        self.total += time;
         match owner {
             Owner::Measured(at) => {
-                let time = cost.time + std::mem::take(&mut self.carried);
+                let time = time + std::mem::take(&mut self.carried);
                 self.nanos[at] += u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
             }
-            Owner::Background => self.background += cost.time,
-            Owner::Anyone => self.carried += cost.time,
+            Owner::Background => self.background += time,
+            Owner::Anyone => self.carried += time,
         }
     }
 
@@ -139,8 +136,8 @@ impl Meter {
     }
 
     /// How long the engine worked.
-    pub(super) fn time(&self) -> Duration {
-        self.total.time
+    pub(super) fn total(&self) -> Duration {
+        self.total
     }
 
     /// How long it worked on pods in the background.
@@ -150,13 +147,12 @@ impl Meter {
 
     /// Decisions per second, everything counted; `None` if there were none.
     pub(super) fn decisions_per_s(&self) -> Option<f64> {
-        rate(self.bound, self.total.time)
+        rate(self.bound, self.total)
     }
 
-    /// Allocations per decision, everything counted, if the build counts them.
+    /// Allocations per decision, everything counted; `None` if there were none.
     pub(super) fn allocations_per_decision(&self) -> Option<f64> {
-        allocations()?;
-        (self.bound > 0).then(|| self.total.allocations as f64 / self.bound as f64)
+        (self.bound > 0).then(|| self.allocations.total() as f64 / self.bound as f64)
     }
 
     /// These percentiles of the time per decision.
@@ -186,11 +182,8 @@ mod tests {
     use super::*;
     use stowplan_base::Names;
 
-    fn millis(millis: u64) -> Cost {
-        Cost {
-            time: Duration::from_millis(millis),
-            allocations: 1,
-        }
+    fn millis(millis: u64) -> Duration {
+        Duration::from_millis(millis)
     }
 
     #[test]
@@ -214,20 +207,27 @@ mod tests {
         assert_eq!(meter.owner(other), Owner::Background);
         meter.charge(Owner::Background, millis(50));
         assert_eq!(meter.scheduled(), 99);
-        assert_eq!(meter.time(), Duration::from_millis(4950 + 100 + 50));
+        assert_eq!(meter.total(), Duration::from_millis(4950 + 100 + 50));
         assert_eq!(meter.background_time(), Duration::from_millis(50));
         let [p50, p99] = meter.percentiles([50, 99]);
         assert_eq!(p50, Some(Duration::from_millis(51)));
         assert_eq!(p99, Some(Duration::from_millis(100)));
-        let per_decision = allocations().map(|_| 201.0 / 99.0);
-        assert_eq!(meter.allocations_per_decision(), per_decision);
     }
 
     #[test]
-    fn allocations_are_counted() {
-        // Other tests allocate at the same time, so there may be more.
-        let (kept, cost) = cost(|| vec![1_u8; 100]);
-        let least = usize::from(cfg!(feature = "count-allocations"));
-        assert!(cost.allocations >= least && kept.len() == 100);
+    fn what_the_engine_allocates_is_counted() {
+        let mut names = Names::new();
+        let mut meter = Meter::default();
+        let allocate = || vec![1_u8; 100];
+        let (before, _) = meter.time(allocate);
+        meter.start(2);
+        for name in ["a", "b"] {
+            let owner = meter.expect(names.intern(name));
+            let (kept, time) = meter.time(|| [allocate(), allocate(), allocate()]);
+            meter.charge(owner, time);
+            meter.bound(owner);
+            assert_eq!(kept[0], before);
+        }
+        assert_eq!(meter.allocations_per_decision(), Some(3.0));
     }
 }

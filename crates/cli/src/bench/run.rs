@@ -266,7 +266,7 @@ impl Stage {
     fn is_over(&self, limit: Option<Duration>) -> bool {
         limit.is_some_and(|limit| {
             let meter = &self.drive.meter;
-            meter.time() >= limit && meter.scheduled() > 0
+            meter.total() >= limit && meter.scheduled() > 0
         })
     }
 

@@ -179,8 +179,8 @@ bound, and everything that the engine does counts: taking in the pod (and its cl
 it keeps up to date, filtering and scoring, preempting and taking in the evictions, and taking in
 the bound pod. `p50` and `p99` are of the time per decision; what churn costs is charged to the
 decision that waits for it. `plain/s` is the same workload on the plain path, sampled from its
-middle for two seconds; `allocs` is allocations per decision, if the build counts them (feature
-`count-allocations`); `rss MiB` the peak of the process, one per workload.
+middle for two seconds; `allocs` is allocations per decision; `rss MiB` the peak of the process, one per
+workload.
 
 Measured pods arrive in bursts of 1,000, those that have to preempt in bursts of 100. What
 scheduler_perf paces by the clock is counted: one churn operation per 50 measured pods, one

@@ -21,7 +21,13 @@ impl Server {
         let binary = std::env::current_exe().context("this binary cannot be found")?;
         let begin = Instant::now();
         let mut child = Command::new(binary)
-            .args(["up", "--listen", "127.0.0.1:0", "--data-dir"])
+            .args([
+                "up",
+                "--no-scheduler",
+                "--listen",
+                "127.0.0.1:0",
+                "--data-dir",
+            ])
             .arg(folder)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
