@@ -56,6 +56,7 @@ var kinds = []any{
 	storagev1.CSIStorageCapacity{}, storagev1.CSIStorageCapacityList{},
 	storagev1.StorageClass{}, storagev1.StorageClassList{},
 	storagev1.VolumeAttachment{}, storagev1.VolumeAttachmentList{},
+	storagev1.VolumeAttributesClass{}, storagev1.VolumeAttributesClassList{},
 	coordinationv1.Lease{}, coordinationv1.LeaseList{},
 	eventsv1.Event{}, eventsv1.EventList{},
 	nodev1.RuntimeClass{}, nodev1.RuntimeClassList{},

@@ -111,17 +111,14 @@ pub fn check_binding(
     if may_bind {
         return Ok(());
     }
-    let rules = referred_rules(role_ref, namespace, cluster).map_err(|problem| {
-        let name = role_ref.text("name");
-        match role_ref.text("kind") {
-            "Role" => Status::not_found(&GroupResource::new(GROUP, "roles"), name),
-            "ClusterRole" => Status::not_found(&GroupResource::new(GROUP, "clusterroles"), name),
-            _ => Status::plain_error(problem),
-        }
+    let group_resource = GroupResource::new(GROUP, resource);
+    let rules = referred_rules(role_ref, namespace, cluster).map_err(|problem| match roles {
+        // A role that is not there is told as if the binding itself were missing.
+        Some(_) => Status::not_found(&group_resource, role_ref.text("name")),
+        None => Status::plain_error(problem),
     })?;
-    confirm(user, namespace, &rules, cluster).map_err(|why| {
-        Status::forbidden(&GroupResource::new(GROUP, resource), meta::name(new), why)
-    })
+    confirm(user, namespace, &rules, cluster)
+        .map_err(|why| Status::forbidden(&group_resource, meta::name(new), why))
 }
 
 /// Whether a ClusterRole gathers the rules of others.
@@ -249,6 +246,13 @@ mod tests {
         let weak = cluster(json!([]));
         let refused = check_binding(&erin, "rolebindings", "n", &binding, None, &weak);
         assert_eq!(refused.unwrap_err().code, 403);
+        let dangling = json!({"metadata": {"name": "nb"},
+            "roleRef": {"apiGroup": GROUP, "kind": "Role", "name": "missing"}});
+        let refused = check_binding(&erin, "rolebindings", "n", &dangling, None, &weak);
+        assert_eq!(
+            refused.unwrap_err().message,
+            "rolebindings.rbac.authorization.k8s.io \"missing\" not found"
+        );
         let binder = cluster(json!([
             {"apiGroups": [GROUP], "resources": ["roles"], "verbs": ["bind", "escalate"]}]));
         assert!(check_binding(&erin, "rolebindings", "n", &binding, None, &binder).is_ok());

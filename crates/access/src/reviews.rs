@@ -2,6 +2,8 @@
 //!
 //! Upstream: `pkg/registry/{authorization,authentication}`; the objects have been validated.
 
+mod selectors;
+
 use crate::rbac::{authorize, rules_for};
 use crate::{Attributes, Rule, Target, User};
 use serde_json::{Map, Value, json};
@@ -40,6 +42,10 @@ pub fn access_review(review: &mut Value, own: Option<&User>, cluster: &dyn Looku
     let mut status = json!({"allowed": decision.allowed});
     if !decision.reason.is_empty() {
         status.set("reason", decision.reason);
+    }
+    let problems = selectors::problems(resource);
+    if !problems.is_empty() {
+        status.set("evaluationError", problems.join("; "));
     }
     review.set("status", status);
 }
@@ -155,6 +161,14 @@ mod tests {
         let user = User::new("u", &[]);
         access_review(&mut review, Some(&user), &Nothing);
         assert_eq!(review["status"], json!({"allowed": false}));
+        let mut blind = json!({"spec": {"resourceAttributes": {
+            "verb": "list", "resource": "pods", "labelSelector": {"rawSelector": "a in b"}}}});
+        access_review(&mut blind, Some(&user), &Nothing);
+        let error = "spec.resourceAttributes.labelSelector ignored due to parse error";
+        assert_eq!(
+            blind["status"],
+            json!({"allowed": false, "evaluationError": error})
+        );
         let mut path = json!({"spec": {"nonResourceAttributes": {"path": "/x", "verb": "get"}}});
         access_review(&mut path, Some(&user), &Nothing);
         assert_eq!(path["status"], json!({"allowed": false}));

@@ -8,6 +8,7 @@
 mod case;
 mod compare;
 mod fill;
+mod fuzz;
 mod normalise;
 mod ordered;
 mod run;
@@ -46,6 +47,12 @@ struct Arguments {
     /// How many cases run at a time.
     #[arg(long, value_name = "N", default_value_t = 32)]
     at_once: usize,
+    /// Send at least N requests made by chance from the cases, and look for failures.
+    #[arg(long, value_name = "N")]
+    fuzz: Option<usize>,
+    /// What chance does; `--fuzz 1 --seed S --case I` repeats one conversation and shows it.
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
 }
 
 #[derive(Default)]
@@ -78,10 +85,14 @@ impl Tally {
 
 fn main() -> Result<ExitCode> {
     let arguments = Arguments::parse();
+    let only = match arguments.fuzz {
+        Some(_) => "",
+        None => &arguments.case,
+    };
     let mut cases = Vec::new();
     for file in &arguments.files {
         let read = case::read(file).with_context(|| file.display().to_string())?;
-        let wanted = |case: &Case| case.name.contains(&arguments.case);
+        let wanted = |case: &Case| case.name.contains(only);
         cases.extend(read.into_iter().filter(wanted));
     }
     let known = match &arguments.known {
@@ -93,6 +104,15 @@ fn main() -> Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()?;
+    if let Some(requests) = arguments.fuzz {
+        let plan = fuzz::Plan {
+            requests,
+            seed: arguments.seed,
+            only: arguments.case.parse().ok(),
+            at_once: arguments.at_once,
+        };
+        return Ok(runtime.block_on(fuzz::run(cases, plan)));
+    }
     let outcomes = runtime.block_on(run_all(cases, arguments.at_once));
     Ok(report(&arguments, &outcomes, &known))
 }

@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use http_body_util::BodyExt;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use stowplan_base::Rng;
 use stowplan_server::{Api, Config, User, env, token};
@@ -37,11 +37,25 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) async fn new() -> Self {
+        Self::with(Box::new(env::System::new())).await
+    }
+
+    /// A server that makes up the same names again.
+    pub(crate) async fn seeded(seed: u64) -> Self {
+        Self::with(Box::new(Seeded(Mutex::new(Rng::new(seed))))).await
+    }
+
+    /// Asks it.
+    pub(crate) async fn call(&self, request: http::Request<Body>) -> stowplan_server::Answer {
+        self.api.call(request).await
+    }
+
+    async fn with(env: Box<dyn env::Env>) -> Self {
         let mut admin = User::new("admin", &["system:masters"]);
         "admin".clone_into(&mut admin.uid);
         let key = token::Key::generate().and_then(|key| token::Key::from_pkcs8(&key));
         let config = Config {
-            env: Box::new(env::System::new()),
+            env,
             store: Store::in_memory(Options::default()),
             tokens: BTreeMap::from([(TOKEN.to_owned(), admin)]),
             token_key: key.ok(),
@@ -49,6 +63,22 @@ impl Server {
         Self {
             api: Api::new(config).await,
         }
+    }
+}
+
+/// The machine's clock, and randomness from a seed.
+struct Seeded(Mutex<Rng>);
+
+impl env::Env for Seeded {
+    fn now(&self) -> stowplan_base::Time {
+        env::System::new().now()
+    }
+
+    fn random(&self) -> u64 {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .next_u64()
     }
 }
 
@@ -222,7 +252,7 @@ impl Conversation<'_> {
         };
         step.insert("path".to_owned(), path.into());
         let reply = match request(&step, body) {
-            Ok(request) => receive(&step, self.server.api.call(request).await).await,
+            Ok(request) => receive(&step, self.server.call(request).await).await,
             Err(error) => Reply {
                 code: 0,
                 headers: HeaderMap::new(),
@@ -325,7 +355,11 @@ fn reached(until: Option<&Value>, reply: &Reply) -> bool {
     u64::from(reply.code) == code && value
 }
 
-fn request(step: &Map<String, Value>, body: Option<String>) -> anyhow::Result<http::Request<Body>> {
+/// A step as a request.
+pub(crate) fn request(
+    step: &Map<String, Value>,
+    body: Option<String>,
+) -> anyhow::Result<http::Request<Body>> {
     let text = |key: &str| step.get(key).map(fill::as_text);
     let mut target = escape(
         &text("path").unwrap_or_default(),

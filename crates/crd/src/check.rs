@@ -391,8 +391,11 @@ fn validate_status(object: &Value) -> ErrorList {
         return errors;
     }
     let versions = object.at("spec").list("versions");
-    for version in versions.iter().filter(|v| v.flag("storage")) {
-        if !stored.contains(version.at("name")) {
+    for (i, version) in versions.iter().enumerate() {
+        let name = version.at("name");
+        // Each name is found once: a second version of that name is missed.
+        let again = versions.iter().take(i).any(|v| v.at("name") == name);
+        if version.flag("storage") && (again || !stored.contains(name)) {
             let why = format!("must have the storage version {}", version.text("name"));
             errors.push(Error::invalid(
                 &place,

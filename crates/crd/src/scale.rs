@@ -25,8 +25,8 @@ fn nested<'a>(object: &'a Value, path: &str, wanted: &str) -> Result<Option<&'a 
     let mut here = object;
     for (i, key) in keys.iter().enumerate() {
         let Value::Object(map) = here else {
-            let so_far: String = keys[..i].iter().map(|k| format!(".{k}")).collect();
-            return Err(wrong(&so_far, here, "map[string]interface {}"));
+            let so_far: String = keys[..=i].iter().map(|k| format!(".{k}")).collect();
+            return Err(wrong(&so_far, here, "map[string]interface{}"));
         };
         match map.get(*key) {
             None => return Ok(None),

@@ -1,12 +1,13 @@
 //! From the bytes of a request to an object in canonical form.
 
 use crate::negotiate::MEDIA_TYPES;
+use crate::registered::is_registered;
 use crate::request::options::FieldValidation;
 use crate::request::{Request, Sent};
 use crate::resource::Resource;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::borrow::Cow;
-use stowplan_kinds::table;
+use stowplan_machinery::field::{Error, ErrorList};
 use stowplan_machinery::go::quote;
 use stowplan_machinery::{Edit, Status, View, meta};
 use stowplan_schema::protobuf::{self, Envelope};
@@ -145,14 +146,14 @@ pub(crate) fn check_kind(
     if same && (version == resource.version() || is_older(resource, version)) {
         return Ok(());
     }
-    match table::by_kind(group, version, kind) {
+    match is_registered(group, version, kind) {
         // Another version is told apart later, in other words.
-        Some(_) if same => Ok(()),
-        Some(_) => Err(format!(
+        true if same => Ok(()),
+        true => Err(format!(
             "converting ({version}.{kind}) to ({}): unknown conversion",
             resource.go_type()
         )),
-        None => Err(not_registered(&meta::api_version(group, version), kind)),
+        false => Err(not_registered(&meta::api_version(group, version), kind)),
     }
 }
 
@@ -246,6 +247,29 @@ impl Opened<'_> {
     }
 }
 
+/// Where a fault prints a map that is not there, says `{}` if the body had an empty one: the two are
+/// the same in canonical form, but not in Go.
+pub(crate) fn tell_empty_maps(request: &Request, errors: &mut ErrorList) {
+    let absent = |error: &&mut Error| error.value.as_deref() == Some("null");
+    let mut errors = errors.iter_mut().filter(absent).peekable();
+    if errors.peek().is_none() {
+        return;
+    }
+    let Ok(Ok(Opened::Json(json, _))) = encoding(request).map(|e| open(&request.body, e)) else {
+        return;
+    };
+    let given: Value = serde_json::from_slice(&json).unwrap_or_default();
+    for error in errors {
+        let place = error
+            .field
+            .split('.')
+            .fold(&given, |at, field| at.at(field));
+        if place.as_object().is_some_and(Map::is_empty) {
+            error.value = Some("{}".to_owned());
+        }
+    }
+}
+
 /// The beginning of a body. Upstream: `summarizeData`.
 fn summary(body: &[u8]) -> String {
     const BYTES_MAX: usize = 30;
@@ -269,7 +293,11 @@ pub(crate) fn delete_options(request: &Request) -> Result<Value, Status> {
     let body = open(&request.body, encoding(request)?).map_err(bad)?;
     let TypeMeta { api_version, kind } = body.meta().map_err(|e| bad(e.to_string()))?;
     if !matches!(kind.as_str(), "" | "DeleteOptions") {
-        return Err(bad(not_registered(&api_version, &kind)));
+        let api_version = match api_version.as_str() {
+            "" => "meta.k8s.io/v1",
+            given => given,
+        };
+        return Err(bad(not_registered(api_version, &kind)));
     }
     let ty = stowplan_schema::type_of("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions");
     let ty = ty.unwrap_or(&stowplan_schema::DEDUCED);

@@ -85,7 +85,7 @@ async fn perform(api: &Arc<Api>, request: &Request, target: Target) -> Result<An
             verbs::review::answer(api, request, &target)
         }
         "create" => verbs::create::create(api, request, target).await,
-        "get" => verbs::get::get(api, request, &target),
+        "get" => verbs::get::get(api, request, &target).await,
         "list" | "watch" => list_or_watch(api, request, &target).await,
         "update" => verbs::update::update(api, request, &target).await,
         "patch" => verbs::patch::patch(api, request, &target).await,

@@ -20,6 +20,7 @@ mod negotiate;
 mod openapi;
 mod pages;
 mod provider;
+mod registered;
 mod request;
 mod resource;
 mod route;

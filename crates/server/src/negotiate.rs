@@ -121,12 +121,14 @@ pub(crate) fn output(request: &Request) -> Result<Output, Status> {
             ..Output::default()
         });
     }
+    let tables = has_tables(request);
     for clause in clauses(header) {
         for (subtype, format) in FORMATS {
             if !clause.covers(subtype) {
                 continue;
             }
-            if let Some(convert) = conversion(&clause) {
+            let convert = conversion(&clause);
+            if let Some(convert) = convert.filter(|c| tables || !matches!(c, Convert::Table(_))) {
                 return Ok(Output {
                     format,
                     convert,
@@ -136,6 +138,25 @@ pub(crate) fn output(request: &Request) -> Result<Output, Status> {
         }
     }
     Err(not_acceptable(MEDIA_TYPES))
+}
+
+/// Whether what is asked for can be shown as a table: questions and deeds cannot. Upstream: the
+/// storages that have a `ConvertToTable`.
+fn has_tables(request: &Request) -> bool {
+    let info = &request.info;
+    let questions = ["authentication.k8s.io", "authorization.k8s.io"];
+    let deeds = [
+        "binding",
+        "ephemeralcontainers",
+        "eviction",
+        "finalize",
+        "log",
+        "resize",
+        "token",
+    ];
+    let asks = questions.contains(&info.group.as_str());
+    let acts = info.group.is_empty() && info.resource == "bindings";
+    !asks && !acts && !deeds.contains(&info.subresource.as_str())
 }
 
 /// How errors are written: as the client asked, without conversion; JSON if that cannot be.
@@ -218,6 +239,22 @@ mod tests {
             ["text/html", "application/*", "*/*", "application/json"]
         );
         assert_eq!(read[1].param("as"), Some("Table"));
+    }
+
+    #[test]
+    fn questions_and_deeds_have_no_table() {
+        let asked = |path: &str| {
+            let mut headers = http::HeaderMap::new();
+            let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+            headers.insert("accept", http::HeaderValue::from_static(table));
+            let (method, query) = (http::Method::PATCH, crate::request::Query::default());
+            let info = crate::request::Info::new(&method, path, &query);
+            output(&Request::new(method, info, query, headers)).map_err(|status| status.code)
+        };
+        assert!(asked("/api/v1/namespaces/n/pods/p/status").is_ok());
+        assert_eq!(asked("/api/v1/namespaces/n/pods/p/resize"), Err(406));
+        let review = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews";
+        assert_eq!(asked(review), Err(406));
     }
 
     #[test]

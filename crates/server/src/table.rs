@@ -44,6 +44,10 @@ pub(crate) fn table<'a>(
     let rows: Vec<Value> = objects
         .map(|object| row(target, object, now_s, style))
         .collect();
+    let rows = match rows.is_empty() && has_plain_table(target) {
+        true => Value::Null,
+        false => rows.into(),
+    };
     let columns = match style.headers {
         true => columns(target),
         false => Value::Null,
@@ -55,6 +59,20 @@ pub(crate) fn table<'a>(
         "columnDefinitions": columns,
         "rows": rows,
     })
+}
+
+/// Whether upstream makes the table without knowing the kind, and leaves out what is empty:
+/// `rest.NewDefaultTableConvertor`.
+fn has_plain_table(target: &Target) -> bool {
+    let kind = target.resource.kind();
+    let plain = [
+        "ClusterRole",
+        "CSIStorageCapacity",
+        "CustomResourceDefinition",
+        "LimitRange",
+        "Role",
+    ];
+    !target.resource.is_custom() && plain.contains(&kind)
 }
 
 /// How a table is made.

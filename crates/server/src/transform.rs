@@ -36,7 +36,7 @@ pub(crate) fn object(
         _ if object.text("kind") == "Status" => object.clone(),
         Convert::Metadata(version, false) => partial(object, version),
         Convert::Metadata(_, true) => {
-            let kind = target.resource.go_type();
+            let kind = target.spoken().go_type();
             return Err(not_acceptable(format!(
                 "you requested PartialObjectMetadataList, but the requested object is not a list (*{kind})"
             )));

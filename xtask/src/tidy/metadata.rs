@@ -90,7 +90,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("stowplan-transport", &["stowplan-access"]),
     (
         "stowplan-apicases",
-        &["stowplan-base", "stowplan-server", "stowplan-store"],
+        &[
+            "stowplan-base",
+            "stowplan-kinds",
+            "stowplan-schema",
+            "stowplan-server",
+            "stowplan-store",
+        ],
     ),
     ("xtask", &[]),
 ];

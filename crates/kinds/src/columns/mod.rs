@@ -33,6 +33,7 @@ pub(crate) use resource::{DEVICE_CLASSES, RESOURCE_CLAIM_TEMPLATES};
 pub(crate) use resource::{RESOURCE_CLAIMS, RESOURCE_SLICES};
 pub(crate) use scaling::HORIZONTAL_POD_AUTOSCALERS;
 pub use scaling::SCALES;
+pub(crate) use storage::VOLUME_ATTRIBUTES_CLASSES;
 pub(crate) use storage::{CSI_DRIVERS, CSI_NODES, PERSISTENT_VOLUME_CLAIMS};
 pub(crate) use storage::{PERSISTENT_VOLUMES, STORAGE_CLASSES, VOLUME_ATTACHMENTS};
 pub(crate) use workloads::{DAEMON_SETS, DEPLOYMENTS, POD_DISRUPTION_BUDGETS};

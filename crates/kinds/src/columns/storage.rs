@@ -74,6 +74,15 @@ pub(crate) static STORAGE_CLASSES: Columns = Columns::new("storageclasses", |obj
     ]
 });
 
+pub(crate) static VOLUME_ATTRIBUTES_CLASSES: Columns =
+    Columns::new("volumeattributesclasses", |object, now_s| {
+        vec![
+            json!(meta::name(object)),
+            json!(object.text("driverName")),
+            json!(age::of(object, now_s)),
+        ]
+    });
+
 pub(crate) static CSI_NODES: Columns = Columns::new("csinodes", |object, now_s| {
     vec![
         json!(meta::name(object)),

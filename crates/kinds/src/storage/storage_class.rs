@@ -23,11 +23,7 @@ impl Strategy for StorageClass {
 
     fn validate(&self, object: &Value, _: &Context<'_>) -> ErrorList {
         let mut errors = kube_metadata::validate(object, false, &name_rules::dns_subdomain);
-        let path = Path::new("provisioner");
-        match object.text("provisioner").to_lowercase().as_str() {
-            "" => errors.required(&path, ""),
-            name => errors.invalid_each(&path, name, names::label_key(name)),
-        }
+        validate_provisioner(object, "provisioner", &mut errors);
         validate_parameters(object, &mut errors);
         let policy = object.text("reclaimPolicy");
         if !matches!(policy, "" | "Delete" | "Retain") {
@@ -86,7 +82,17 @@ impl Strategy for StorageClass {
     }
 }
 
-fn validate_parameters(object: &Value, errors: &mut ErrorList) {
+/// The driver that a class names in a field.
+pub(super) fn validate_provisioner(object: &Value, field: &str, errors: &mut ErrorList) {
+    let path = Path::new(field);
+    match object.text(field).to_lowercase().as_str() {
+        "" => errors.required(&path, ""),
+        name => errors.invalid_each(&path, name, names::label_key(name)),
+    }
+}
+
+/// What a class hands to its driver.
+pub(super) fn validate_parameters(object: &Value, errors: &mut ErrorList) {
     let path = Path::new("parameters");
     let parameters = || object.entries("parameters");
     if parameters().count() > PARAMETERS_MAX {

@@ -64,6 +64,7 @@ pub static KINDS: &[&Kind] = &[
     &storage::CSISTORAGE_CAPACITY,
     &storage::STORAGE_CLASS,
     &storage::VOLUME_ATTACHMENT,
+    &storage::VOLUME_ATTRIBUTES_CLASS,
     &coordination::LEASE,
     &events::EVENT,
     &node::RUNTIME_CLASS,

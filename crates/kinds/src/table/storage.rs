@@ -94,3 +94,20 @@ pub(super) static VOLUME_ATTACHMENT: Kind = Kind {
     fields: &METADATA,
     columns: &columns::VOLUME_ATTACHMENTS,
 };
+
+pub(super) static VOLUME_ATTRIBUTES_CLASS: Kind = Kind {
+    group: "storage.k8s.io",
+    version: "v1",
+    kind: "VolumeAttributesClass",
+    plural: "volumeattributesclasses",
+    singular: "volumeattributesclass",
+    short_names: &["vac"],
+    categories: &[],
+    scope: Scope::Cluster,
+    verbs: ALL_VERBS,
+    subresources: &[],
+    schema: "io.k8s.api.storage.v1.VolumeAttributesClass",
+    strategy: &crate::storage::volume_attributes_class::VolumeAttributesClass,
+    fields: &METADATA,
+    columns: &columns::VOLUME_ATTRIBUTES_CLASSES,
+};

@@ -8,8 +8,14 @@ use serde::de::{
 use serde_json::{Map, Number, Value};
 use std::fmt;
 
+/// How deep brackets may nest. The parser gives up at 128 levels, but takes ever longer to get there.
+const FLOW_DEPTH_MAX: usize = 200;
+
 /// The first document of a text, and the keys that it gives twice.
 pub(super) fn read(text: &[u8]) -> Result<(Value, Vec<String>), String> {
+    if flow_depth(text) > FLOW_DEPTH_MAX {
+        return Err(format!("yaml: exceeded max depth of {FLOW_DEPTH_MAX}"));
+    }
     let mut reader = Reader {
         text,
         last: None,
@@ -33,6 +39,25 @@ pub(super) fn read(text: &[u8]) -> Result<(Value, Vec<String>), String> {
         }
         Err(error) => Err(told(&error, text)),
     }
+}
+
+/// How deep the brackets of a text nest that are in no quotes. Those of comments and block texts
+/// count too: nobody leaves that many open there.
+fn flow_depth(text: &[u8]) -> usize {
+    let (mut depth, mut deepest, mut quote) = (0usize, 0, None);
+    let mut bytes = text.iter();
+    while let Some(byte) = bytes.next() {
+        match (byte, quote) {
+            (b'\\', Some(b'"')) => drop(bytes.next()),
+            (b'"' | b'\'', None) => quote = Some(*byte),
+            (_, Some(open)) if *byte == open => quote = None,
+            (b'[' | b'{', None) => depth += 1,
+            (b']' | b'}', None) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
 }
 
 struct Reader<'a> {
@@ -263,5 +288,19 @@ fn number_key(number: &Number) -> String {
     match number.as_f64() {
         Some(float) if number.is_f64() => super::scalar::go_float(float),
         _ => number.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endless_nesting_is_refused_at_once() {
+        let deep = "{a: [".repeat(100_000);
+        let error = read(deep.as_bytes()).unwrap_err();
+        assert_eq!(error, "yaml: exceeded max depth of 200");
+        assert_eq!(flow_depth(b"{a: '[[', b: \"[\\\"[\", c: []}"), 2);
+        assert!(read(b"a: '[[['\nb: [[[1]]]\n").is_ok());
     }
 }

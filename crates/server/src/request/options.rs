@@ -165,10 +165,16 @@ impl DeleteOptions {
         let grace = query
             .number("gracePeriodSeconds")
             .map_err(Status::bad_request)?;
+        let condition = |name: &str| {
+            let value = query.get(name).filter(|value| !value.is_empty());
+            value.map(str::to_owned)
+        };
         let options = Self {
             grace_period_seconds: grace,
             orphan_dependents: query.flag("orphanDependents"),
             propagation_policy: query.get("propagationPolicy").map(str::to_owned),
+            uid: condition("uid"),
+            resource_version: condition("resourceVersion"),
             ..Self::default()
         };
         options.checked(&query.all("dryRun"))

@@ -34,7 +34,7 @@ pub(crate) async fn answer(
         ("token", "create") => token::create(api, request, target),
         ("log", "get") => log::get(api, request, target),
         ("scale", "get") => scale::get(api, request, target),
-        (_, "get") => verbs::get::get(api, request, target),
+        (_, "get") => verbs::get::get(api, request, target).await,
         (_, "update") => verbs::update::update(api, request, target).await,
         (_, "patch") => verbs::patch::patch(api, request, target).await,
         _ => Err(no_such_method()),

@@ -2,12 +2,12 @@
 
 use super::Write;
 use super::write::wipe;
-use crate::answer::{self, Answer};
+use crate::answer::Answer;
 use crate::api::Api;
 use crate::request::options::WriteOptions;
 use crate::request::{Request, Target};
 use crate::storage::Cluster;
-use crate::{clock, decode, gate, negotiate};
+use crate::{clock, decode, gate, negotiate, transform};
 use serde_json::{Value, json};
 use stowplan_kinds::Context;
 use stowplan_machinery::meta::GroupKind;
@@ -64,7 +64,7 @@ pub(crate) fn answer(api: &Api, request: &Request, target: &Target) -> Result<An
         }
         _ => review_token(api, &mut object),
     }
-    Ok(answer::object(201, &object, output))
+    transform::object(api, request, target, 201, &object, output)
 }
 
 /// Upstream: `pkg/registry/authentication/tokenreview`.

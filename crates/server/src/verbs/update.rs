@@ -19,7 +19,8 @@ pub(crate) async fn update(
     let options = WriteOptions::read(request, "UpdateOptions")?;
     let encoding = decode::encoding(request)?;
     let validation = options.field_validation;
-    let mut object = decode::object(request, &target.spoken(), encoding, validation)?;
+    let mut object = decode::object(request, &target.spoken(), encoding, validation)
+        .map_err(|status| unnamed(target, status))?;
     let write = Write {
         api,
         request,
@@ -60,4 +61,16 @@ pub(super) fn check_name(object: &Value, target: &Target) -> Result<(), Status> 
         )));
     }
     Ok(())
+}
+
+/// The server of custom resources cannot name the kind of a scale that it cannot read.
+fn unnamed(target: &Target, status: Status) -> Status {
+    let unread = ["cannot be handled as a Scale", "(must be of type Scale)"];
+    let message = &status.message;
+    match target.resource.is_custom() && unread.iter().any(|part| message.contains(part)) {
+        true => Status::bad_request(
+            "no kind is registered for the type v1.Scale in scheme \"pkg/runtime/scheme.go:111\"",
+        ),
+        false => status,
+    }
 }

@@ -7,8 +7,9 @@ use crate::request::options::WriteOptions;
 use crate::request::{Request, Target};
 use crate::storage::{self, Cluster};
 use crate::subresources::Scale;
-use crate::{clock, gate};
+use crate::{clock, decode, gate};
 use bytes::Bytes;
+use http::Method;
 use serde_json::{Map, Value};
 use stowplan_admission::{Attributes, Operation, QuotaWrite};
 use stowplan_kinds::common::metadata;
@@ -87,7 +88,8 @@ impl Write<'_> {
         self.allocate(&mut object, None)?;
         self.before_create(&mut object)?;
         let charged = self.validate_admission(&mut object, &Value::Null)?;
-        if !object.at("metadata").text("resourceVersion").is_empty() {
+        // What is no revision is passed over.
+        if storage::revision_of(&object).is_ok_and(|given| given != Revision(0)) {
             let why = "resourceVersion should not be set on objects to be created";
             return Err(Status::plain_error(why).into());
         }
@@ -206,7 +208,7 @@ impl Write<'_> {
             );
         }
         if !errors.is_empty() {
-            return Err(self.invalid(object, &errors));
+            return Err(self.invalid(object, errors));
         }
         for warning in self.strategy.warnings(object, None) {
             self.request.warn(warning);
@@ -215,9 +217,12 @@ impl Write<'_> {
         Ok(())
     }
 
-    fn invalid(&self, object: &Value, errors: &ErrorList) -> Status {
+    fn invalid(&self, object: &Value, mut errors: ErrorList) -> Status {
+        if matches!(self.request.method, Method::POST | Method::PUT) {
+            decode::tell_empty_maps(self.request, &mut errors);
+        }
         let kind = self.target.resource.internal_kind();
-        Status::invalid(&kind, object.at("metadata").text("name"), errors)
+        Status::invalid(&kind, object.at("metadata").text("name"), &errors)
     }
 
     /// Changes an object, or creates it. `make` is given the object as it is (null if it is not) and
@@ -319,6 +324,10 @@ impl Write<'_> {
         let _addresses = self.addresses().await;
         self.allocate(&mut object, Some(existing))?;
         self.before_update(&mut object, existing)?;
+        // An empty list is no change to one that is not there.
+        if !self.target.resource.is_custom() {
+            self.target.resource.settle(&mut object);
+        }
         managed::keep_times(&mut object, existing);
         let charged = self.validate_admission(&mut object, existing)?;
         self.store_change(entry, existing, object, charged).await
@@ -385,7 +394,7 @@ impl Write<'_> {
         errors.extend(metadata::validate_update(metadata, old, &place));
         errors.extend(self.strategy.validate_update(object, existing, &cx));
         if !errors.is_empty() {
-            return Err(self.invalid(object, &errors));
+            return Err(self.invalid(object, errors));
         }
         for warning in self.strategy.warnings(object, Some(existing)) {
             self.request.warn(warning);
@@ -414,7 +423,10 @@ impl Write<'_> {
         }
         drop_self_link(&mut object);
         let same = completed == storage::is_completed(entry) && object == *existing;
-        if !gone && same {
+        // What one version of a custom resource does not show is lost when that version is written.
+        let hidden =
+            || self.target.resource.is_custom() && self.encoded(&object, completed) != entry.value;
+        if !gone && same && !hidden() {
             return Ok(object);
         }
         let expect = Expect::Revision(entry.mod_revision);
