@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use stowplan_api::config::Duration;
 
 const HELP: &str = "\
-Takes the place of kube-scheduler: the same configuration file, the same flags, the same rights \
-(the cluster role system:kube-scheduler). Without --kubeconfig it takes the service account of the \
-pod that it runs in.
+Takes the place of kube-scheduler: the same configuration file, the same rights (the cluster role \
+system:kube-scheduler). Of kube-scheduler's flags it has those above; it serves no port and holds no \
+lease yet. Without --kubeconfig it takes the service account of the pod that it runs in.
 
 Examples:
   stowplan scheduler --kubeconfig ~/.kube/config
@@ -46,7 +46,7 @@ pub(crate) struct Scheduler {
 /// Which of several schedulers works. What is given here counts more than the configuration.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Election {
-    /// Whether to work only while holding a lease.
+    /// Whether to work only while holding a lease. It cannot yet, and warns.
     #[arg(
         long,
         num_args = 0..=1,
