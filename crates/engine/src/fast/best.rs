@@ -12,7 +12,7 @@ const LEVELS: usize = 7;
 ///
 /// A node that changes is taken in on the way from its part up to the root. Only where the last of
 /// the best nodes got worse is a part looked at again, when it is asked for. While a part is not
-/// stale, its total is right; while it is counted as well, so is every part below with that total.
+/// stale, it is right, and so is every part below that has its total.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tree {
     /// All parts, from the lowest level to the root.
@@ -31,38 +31,50 @@ pub(super) struct Tree {
 #[derive(Clone, Copy, Debug)]
 struct Best {
     total: i32,
-    /// How many nodes have it; 0 if that was not counted.
+    /// How many nodes have it; 0 if that is out of date.
     ties: u32,
-    stale: bool,
 }
 
-const UNKNOWN: Best = Best {
+const STALE: Best = Best {
     total: i32::MIN,
     ties: 0,
-    stale: true,
 };
 
 impl Best {
+    fn is_stale(self) -> bool {
+        self.ties == 0
+    }
+
     /// A node's total changed; `doubtful` says that the part which the node is in is stale.
     fn follow(&mut self, before: i32, after: i32, doubtful: bool) {
-        if self.stale {
+        if self.is_stale() {
             return;
         }
         if after >= self.total && doubtful {
-            self.stale = true;
+            self.ties = 0;
         } else if after > self.total {
-            self.total = after;
-            self.ties = 1;
+            *self = Self {
+                total: after,
+                ties: 1,
+            };
         } else if after == self.total {
-            self.ties += u32::from(self.ties > 0);
+            self.ties += 1;
         } else if before == self.total {
-            self.stale = self.ties <= 1;
-            self.ties = self.ties.saturating_sub(1);
+            self.ties -= 1;
         }
     }
 
-    fn has(&self, best: i32) -> bool {
-        !self.stale && self.total == best
+    /// Takes in so many nodes with this total.
+    fn add(&mut self, total: i32, ties: u32) {
+        if total > self.total {
+            *self = Self { total, ties };
+        } else if total == self.total {
+            self.ties += ties;
+        }
+    }
+
+    fn has(self, best: i32) -> bool {
+        !self.is_stale() && self.total == best
     }
 }
 
@@ -89,10 +101,19 @@ struct Totals<'a> {
 }
 
 impl<'a> Totals<'a> {
-    /// The totals of the nodes of a part of the lowest level.
-    fn of(self, part: usize) -> impl Iterator<Item = i32> + 'a {
-        let rows = self.rows[part * FAN..].iter().take(FAN);
-        rows.map(move |row| row.total(self.bonus))
+    /// The nodes of a part of the lowest level.
+    fn rows_of(self, part: usize) -> &'a [Row] {
+        let first = part * FAN;
+        &self.rows[first..(first + FAN).min(self.rows.len())]
+    }
+
+    /// The best of a part of the lowest level.
+    fn best_of(self, part: usize) -> Best {
+        let mut best = STALE;
+        for row in self.rows_of(part) {
+            best.add(row.total(self.bonus), 1);
+        }
+        best
     }
 }
 
@@ -107,7 +128,7 @@ impl Tree {
         for level in 0..=self.top {
             let best = &mut self.parts[self.starts[level] + part];
             best.follow(before, after, doubtful);
-            doubtful = best.stale;
+            doubtful = best.is_stale();
             part /= FAN;
         }
     }
@@ -125,12 +146,8 @@ impl Tree {
         if self.stale || self.rows != rows.len() {
             self.plant(rows.len());
         }
-        let totals = Totals { rows, bonus };
-        let best = self.renew(self.top, 0, totals);
-        if best < NEVER / 2 {
-            return None;
-        }
-        Some((best, self.count(self.top, 0, totals) as usize))
+        let Best { total, ties } = self.renew(self.top, 0, Totals { rows, bonus });
+        (total >= NEVER / 2).then_some((total, ties as usize))
     }
 
     /// Makes room for so many nodes, of which nothing is known.
@@ -140,7 +157,7 @@ impl Tree {
         let mut parts = rows.div_ceil(FAN);
         loop {
             self.starts[self.top] = self.parts.len();
-            self.parts.resize(self.parts.len() + parts, UNKNOWN);
+            self.parts.resize(self.parts.len() + parts, STALE);
             if parts == 1 {
                 break;
             }
@@ -157,48 +174,23 @@ impl Tree {
         first..(first + FAN).min(self.starts[level])
     }
 
-    /// The best total of a part, for which those below are looked at if they have to be.
-    fn renew(&mut self, level: usize, part: usize, totals: Totals<'_>) -> i32 {
+    /// The best of a part, for which those below are looked at if they have to be.
+    fn renew(&mut self, level: usize, part: usize, totals: Totals<'_>) -> Best {
         let at = self.starts[level] + part;
-        if self.parts[at].stale {
-            let best = if level == 0 {
-                totals.of(part).max()
+        if self.parts[at].is_stale() {
+            self.parts[at] = if level == 0 {
+                totals.best_of(part)
             } else {
                 let first = self.starts[level - 1];
-                self.below(level, part)
-                    .map(|below| self.renew(level - 1, below - first, totals))
-                    .max()
-            };
-            self.parts[at] = Best {
-                total: best.unwrap_or(i32::MIN),
-                ties: 0,
-                stale: false,
-            };
-        }
-        self.parts[at].total
-    }
-
-    /// How many nodes of a part that is not stale have its best total.
-    fn count(&mut self, level: usize, part: usize, totals: Totals<'_>) -> u32 {
-        let at = self.starts[level] + part;
-        let Best { total, ties, .. } = self.parts[at];
-        if ties > 0 {
-            return ties;
-        }
-        let ties = if level == 0 {
-            totals.of(part).filter(|other| *other == total).count() as u32
-        } else {
-            let first = self.starts[level - 1];
-            let mut ties = 0;
-            for below in self.below(level, part) {
-                if self.parts[below].has(total) {
-                    ties += self.count(level - 1, below - first, totals);
+                let mut best = STALE;
+                for below in self.below(level, part) {
+                    let Best { total, ties } = self.renew(level - 1, below - first, totals);
+                    best.add(total, ties);
                 }
-            }
-            ties
-        };
-        self.parts[at].ties = ties;
-        ties
+                best
+            };
+        }
+        self.parts[at]
     }
 
     /// The position of the nth of the best nodes, after these were found and counted.
@@ -224,8 +216,8 @@ impl Tree {
             })?;
             part = below - self.starts[level - 1];
         }
-        let totals = Totals { rows, bonus }.of(part).enumerate();
-        let mut tied = totals.filter(|(_, total)| *total == best);
+        let rows = Totals { rows, bonus }.rows_of(part).iter().enumerate();
+        let mut tied = rows.filter(|(_, row)| row.total(bonus) == best);
         tied.nth(n).map(|(i, _)| part * FAN + i)
     }
 }

@@ -1,11 +1,12 @@
 //! Looking at all nodes: how a class is opened.
 
+use super::ask::Questions;
 use super::best::Row;
 use super::class::{Class, Profile, Scratch};
 use super::columns::Columns;
 use super::groups::{FITS, GroupId, Tag, VerdictId};
 use crate::NodeInfo;
-use crate::framework::{Cx, NodePart, PluginStatus, Reads, has_nominated};
+use crate::framework::{Cx, NodePart, PluginStatus, Reads, Rule, has_nominated};
 use stowplan_base::Sym;
 
 /// What is found out about many nodes, most often all, one by one.
@@ -19,99 +20,116 @@ pub(super) struct Looks {
     pub(super) sums: Vec<Option<i32>>,
     /// Nodes with the same number look alike; [`APART`] if a node has to be looked at by itself.
     alike: Vec<u32>,
-    /// The group of each number.
-    groups: Vec<Option<GroupId>>,
+    /// The answer of a rule for each number, or [`UNKNOWN`].
+    answers: Vec<VerdictId>,
+    /// The group of each number, or [`UNKNOWN`].
+    groups: Vec<GroupId>,
     /// Positions of nodes that have to be looked at by themselves.
     apart: Vec<u32>,
     /// What the rules read.
     parts: Vec<NodePart>,
+    /// How often one of those that are alike was put into its group.
+    pub(super) alike_looks: u64,
+    /// How often each node was.
+    pub(super) each_looks: u64,
 }
 
 /// The number of nodes that have to be looked at one by one.
 const APART: u32 = u32::MAX;
+
+/// What is yet to be found out for a number.
+pub(crate) const UNKNOWN: u32 = u32::MAX;
 
 impl Class {
     /// Looks at all nodes, rule by rule, and gives each its row.
     pub(super) fn look_at_all(&mut self, profile: Profile<'_>, cx: Cx<'_>, scratch: &mut Scratch) {
         scratch.columns.catch_up(cx);
         let mut looks = std::mem::take(&mut scratch.looks);
-        self.ask_filters(profile, cx, &mut scratch.columns, &mut looks);
-        self.ask_scores(profile, cx, &mut looks);
+        self.ask_all(profile, cx, scratch, &mut looks);
         self.rows.reserve(looks.verdicts.len());
         match self.tell_apart(profile, cx, &mut scratch.columns, &mut looks) {
-            Some(most) => self.group_alike(profile, cx, scratch, &mut looks, most),
-            None => self.group_each(profile, cx, scratch, &looks),
+            Some(most) => {
+                looks.alike_looks += 1;
+                self.group_alike(profile, cx, scratch, &mut looks, most);
+            }
+            None => {
+                looks.each_looks += 1;
+                self.group_each(profile, cx, scratch, &looks);
+            }
         }
         scratch.looks = looks;
     }
 
-    /// Asks the filters that look at one node, each about the nodes that none before it rejects.
-    fn ask_filters(
+    /// Asks the filters and the scores that look at one node. Filters that read no more of it than
+    /// other nodes have too, and that come before all others, are asked once for nodes that are
+    /// alike.
+    fn ask_all(
         &mut self,
-        Profile { framework, plan }: Profile<'_>,
+        profile: Profile<'_>,
         cx: Cx<'_>,
-        columns: &mut Columns,
+        scratch: &mut Scratch,
         looks: &mut Looks,
     ) {
+        let Profile { framework, plan } = profile;
         let nodes = cx.cluster.nodes().len();
         looks.positions.clear();
         looks.positions.extend(0..nodes as u32);
-        let verdicts = &mut looks.verdicts;
-        verdicts.clear();
-        verdicts.resize(nodes, FITS);
-        for rule in &plan.node_filters {
-            let (cycle, pod, groups) = (&self.cycle, &self.example, &mut self.groups);
-            let plugin = framework.name_of(rule.plugin);
-            let reject = |status| groups.verdict_id(rule.order, PluginStatus { plugin, status });
-            let reads = match plan.pod_filters.contains(rule) {
-                true => None,
-                false => framework.filter_reads(*rule, cycle, pod),
-            };
-            let alike = reads.and_then(|reads| {
-                columns.want(cx, reads.parts.iter().copied());
-                looks.alike.clear();
-                looks.alike.resize(nodes, 0);
-                columns.tell_apart(&reads.parts, &mut looks.alike, 1)
-            });
-            match alike {
-                Some(most) => {
-                    let alike = (&looks.alike[..], most);
-                    framework.filter_alike(*rule, cx, (cycle, pod), alike, verdicts, reject);
-                }
-                None => framework.filter_these(
-                    *rule,
-                    cx,
-                    (cycle, pod),
-                    &looks.positions,
-                    verdicts,
-                    reject,
-                ),
+        looks.verdicts.clear();
+        looks.verdicts.resize(nodes, FITS);
+        let mut rules = plan.node_filters.as_slice();
+        while let Some((rule, others)) = rules.split_first() {
+            if plan.pod_filters.contains(rule)
+                || !self.ask_once_for_alike(profile, cx, *rule, &mut scratch.columns, looks)
+            {
+                break;
             }
+            rules = others;
         }
+        let scores = match framework.packing() {
+            Some(_) => &[],
+            None => &plan.absolute_scores[..],
+        };
+        let questions = Questions {
+            framework,
+            cx,
+            filters: rules,
+            scores,
+        };
+        self.ask_one_by_one(questions, looks);
     }
 
-    /// Asks the scores that look at one node and need no comparison about nodes that were asked
-    /// about by filters.
-    pub(super) fn ask_scores(
-        &self,
-        Profile { framework, plan }: Profile<'_>,
+    /// Asks a filter about nodes that none before it rejects, once for those that are alike to it;
+    /// `false` if it cannot be said which those are.
+    fn ask_once_for_alike(
+        &mut self,
+        Profile { framework, .. }: Profile<'_>,
         cx: Cx<'_>,
+        rule: Rule,
+        columns: &mut Columns,
         looks: &mut Looks,
-    ) {
+    ) -> bool {
+        let (cycle, pod, groups) = (&self.cycle, &self.example, &mut self.groups);
+        let Some(reads) = framework.filter_reads(rule, cycle, pod) else {
+            return false;
+        };
         let Looks {
-            positions,
+            alike,
+            answers,
             verdicts,
-            sums,
             ..
         } = looks;
-        sums.clear();
-        sums.resize(verdicts.len(), Some(0));
-        if framework.packing().is_none() {
-            for plugin in &plan.absolute_scores {
-                let asking = (&self.cycle, &*self.example);
-                framework.score_these(*plugin, cx, asking, (positions, verdicts), sums);
-            }
-        }
+        columns.want(cx, reads.parts.iter().copied());
+        alike.clear();
+        alike.resize(verdicts.len(), 0);
+        let Some(most) = columns.tell_apart(&reads.parts, alike, 1) else {
+            return false;
+        };
+        let plugin = framework.name_of(rule.plugin);
+        let reject = |status| groups.verdict_id(rule.order, PluginStatus { plugin, status });
+        answers.clear();
+        answers.resize(most, UNKNOWN);
+        framework.filter_alike(rule, cx, (cycle, pod), (alike, answers), verdicts, reject);
+        true
     }
 
     /// Numbers the nodes so that those with the same number belong to the same group, save for some
@@ -171,7 +189,7 @@ impl Class {
         most: usize,
     ) {
         looks.groups.clear();
-        looks.groups.resize(most, None);
+        looks.groups.resize(most, UNKNOWN);
         for (at, node) in cx.cluster.nodes().iter().enumerate() {
             let (verdict, sum) = (looks.verdicts[at], looks.sums[at]);
             let known = looks.groups.get(looks.alike[at] as usize).copied();
@@ -180,16 +198,19 @@ impl Class {
                 self.look(profile, cx, at, None, scratch);
                 continue;
             };
-            let group = known.unwrap_or_else(|| {
-                let key = &mut scratch.key;
-                match verdict {
-                    FITS => self.key_of_open(profile, cx, node, at, sum, key),
-                    verdict => self.key_of_rejected(profile, node, verdict, key),
-                };
-                let group = self.groups.intern(key);
-                looks.groups[looks.alike[at] as usize] = Some(group);
-                group
-            });
+            let group = match known {
+                UNKNOWN => {
+                    let key = &mut scratch.key;
+                    match verdict {
+                        FITS => self.key_of_open(profile, cx, node, at, sum, key),
+                        verdict => self.key_of_rejected(profile, node, verdict, key),
+                    };
+                    let group = self.groups.intern(key);
+                    looks.groups[looks.alike[at] as usize] = group;
+                    group
+                }
+                known => known,
+            };
             self.rows.push(Row { score, group });
             self.groups.list[group as usize].members += 1;
         }

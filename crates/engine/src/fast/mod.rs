@@ -10,6 +10,7 @@
 //! it, and what cannot be kept is asked anew or takes the plain path
 //! ([`schedule`](crate::schedule)), which the fast path has to agree with always.
 
+mod ask;
 mod best;
 mod claims;
 mod class;
@@ -26,6 +27,7 @@ mod touch_up;
 mod tries;
 
 pub use decide::{Decision, Ties};
+pub(crate) use looks::UNKNOWN;
 
 use crate::framework::{Cx, Framework, Plan};
 use crate::model::Pod;
@@ -61,6 +63,8 @@ pub struct Classes {
     stats: Stats,
     /// The class that was decided last.
     last: usize,
+    /// The class that was looked for last: pods that are alike often come together.
+    recent: usize,
 }
 
 /// How often what happened.
@@ -74,6 +78,10 @@ pub struct Stats {
     pub evicted: u64,
     /// Attempts that took the plain path.
     pub plain: u64,
+    /// Looks at all nodes for which only one of those that are alike was put into its group.
+    pub alike: u64,
+    /// Looks at all nodes for which each was.
+    pub each: u64,
 }
 
 struct Entry {
@@ -97,7 +105,11 @@ impl Classes {
 
     /// How often what happened.
     pub fn stats(&self) -> Stats {
-        self.stats
+        Stats {
+            alike: self.scratch.looks.alike_looks,
+            each: self.scratch.looks.each_looks,
+            ..self.stats
+        }
     }
 
     /// How many classes there are.
@@ -113,25 +125,45 @@ impl Classes {
     /// The class of a pod, up to date.
     fn class_of(&mut self, framework: &Framework, cx: Cx<'_>, pod: &Pod) -> usize {
         self.round += 1;
+        let (read, names) = (cx.cluster.read_keys(), &cx.cluster.names);
+        let is_like = |entry: &Entry| key::is_like(pod, &entry.class.example, read, names);
+        let mut hash = None;
+        let found = match self.classes.get(self.recent) {
+            Some(entry) if is_like(entry) => Some(self.recent),
+            _ => {
+                let hash = *hash.insert(key::hash(pod, read, names));
+                self.find(hash, is_like)
+            }
+        };
         let plan = self.plan.get_or_insert_with(|| framework.plan());
         let profile = Profile { framework, plan };
-        let (read, names) = (cx.cluster.read_keys(), &cx.cluster.names);
-        let hash = key::hash(pod, read, names);
-        let mut found = self.by_hash.get(&hash).copied();
-        while let Some(at) = found {
-            let entry = &mut self.classes[at as usize];
-            if key::is_like(pod, &entry.class.example, read, names) {
-                entry.used = self.round;
-                entry.class.catch_up(profile, cx, &mut self.scratch);
-                self.stats.warm += 1;
-                return at as usize;
-            }
-            found = entry.next;
+        if let Some(at) = found {
+            let entry = &mut self.classes[at];
+            entry.used = self.round;
+            entry.class.catch_up(profile, cx, &mut self.scratch);
+            self.stats.warm += 1;
+            self.recent = at;
+            return at;
         }
         self.stats.opened += 1;
         let example = Arc::new(key::example(pod, read, names));
         let class = Class::open(profile, cx, example, &mut self.scratch);
-        self.insert(hash, class)
+        let hash = hash.unwrap_or_else(|| key::hash(pod, read, names));
+        self.recent = self.insert(hash, class);
+        self.recent
+    }
+
+    /// The class of this hash for which `is_it` holds.
+    fn find(&self, hash: u64, is_it: impl Fn(&Entry) -> bool) -> Option<usize> {
+        let mut found = self.by_hash.get(&hash).copied();
+        while let Some(at) = found {
+            let entry = &self.classes[at as usize];
+            if is_it(entry) {
+                return Some(at as usize);
+            }
+            found = entry.next;
+        }
+        None
     }
 
     fn insert(&mut self, hash: u64, class: Class) -> usize {

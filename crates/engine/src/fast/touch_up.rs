@@ -1,9 +1,10 @@
 //! Bringing the rows of nodes up to date where something changed.
 
+use super::ask::Questions;
 use super::class::{Class, Mark, Profile, Scratch};
-use super::groups::{FITS, Tag};
+use super::groups::{FITS, Tag, VerdictId};
 use super::looks::Looks;
-use crate::framework::{Cx, has_nominated};
+use crate::framework::{Cx, Plan, has_nominated};
 
 impl Class {
     /// Looks again at the nodes that are marked. Most of them lost or got pods that no domain
@@ -23,7 +24,7 @@ impl Class {
             }
             match self.need_of(profile, cx, at as usize, mark) {
                 Need::Nothing => {}
-                Need::Score => looks.positions.push(at),
+                Need::Pods => looks.positions.push(at),
                 Need::Everything => self.look(profile, cx, at as usize, None, scratch),
             }
         }
@@ -45,7 +46,7 @@ impl Class {
         }
         match group.tag() {
             Tag::Open if !group.is_odd() && !plan.pods_compare && framework.packing().is_none() => {
-                Need::Score
+                Need::Pods
             }
             Tag::Rejected(verdict) => {
                 // Whoever rejected it does not care for pods, nor does anybody before.
@@ -53,7 +54,7 @@ impl Class {
                 let mut cares = plan.pod_filters.iter();
                 match cares.all(|rule| order < rule.order) {
                     true => Need::Nothing,
-                    false => Need::Everything,
+                    false => Need::Pods,
                 }
             }
             _ => Need::Everything,
@@ -78,30 +79,38 @@ impl Class {
         }
         looks.verdicts.clear();
         looks.verdicts.resize(looks.positions.len(), FITS);
-        for rule in &plan.pod_filters {
-            let asking = (&self.cycle, &*self.example);
-            let (positions, verdicts) = (&looks.positions, &mut looks.verdicts);
-            framework.filter_these(*rule, cx, asking, positions, verdicts, |_| REJECTED);
-        }
-        self.ask_scores(profile, cx, looks);
+        let questions = Questions {
+            framework,
+            cx,
+            filters: &plan.pod_filters,
+            scores: &plan.absolute_scores,
+        };
+        self.ask_one_by_one(questions, looks);
         let answers = looks.verdicts.iter().zip(&looks.sums);
         for (at, answer) in looks.positions.iter().zip(answers) {
             let at = *at as usize;
-            match answer {
-                (&FITS, Some(score)) => self.replace_row(at, *score, self.rows[at].group),
+            let group = self.rows[at].group;
+            match (self.groups.list[group as usize].tag(), answer) {
+                (Tag::Open, (&FITS, Some(score))) => self.replace_row(at, *score, group),
+                (Tag::Rejected(before), (&now, _)) if self.still(plan, before, now) => {}
                 _ => self.look(profile, cx, at, None, scratch),
             }
         }
+    }
+
+    /// Whether the verdict on a node is what it was, now that the rules that look at the pods on it
+    /// say `now`.
+    fn still(&self, plan: &Plan, before: VerdictId, now: VerdictId) -> bool {
+        let order = self.groups.verdict(before).order;
+        let looks_at_pods = || plan.pod_filters.iter().any(|rule| rule.order == order);
+        now == before || now == FITS && !looks_at_pods()
     }
 }
 
 /// What has to be found out about a node.
 enum Need {
     Nothing,
-    /// The rules that look at the pods on it, which most often accept it still, and its score.
-    Score,
+    /// What rules say that look at the pods on it: most often the same verdict.
+    Pods,
     Everything,
 }
-
-/// Some verdict other than [`FITS`].
-const REJECTED: u32 = 1;

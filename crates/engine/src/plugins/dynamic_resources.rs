@@ -8,7 +8,7 @@ use super::normalize;
 use crate::NodeInfo;
 use crate::framework::{
     Action, ClusterEvent, Code, Cx, EventResource, Fit, Hint, Nomination, Plugin, Point,
-    PostFilterCx, PostFilterResult, PreFilter, Range, Registration, Sight, Slot, Status,
+    PostFilterCx, PostFilterResult, PreFilter, Range, Reads, Registration, Sight, Slot, Status,
 };
 use crate::model::{Object, Pod, PodClaimSource, ResourceClaim, is_extended_name};
 use std::sync::Arc;
@@ -235,6 +235,11 @@ impl Plugin for DynamicResources {
             Slot::Absent | Slot::Broken(_) => Err(Status::error("not found")),
             Slot::Skipped | Slot::Resting(_) | Slot::Rejected | Slot::Ready(_) => Ok(()),
         }
+    }
+
+    /// Nothing: no claim can be allocated yet, so all nodes score the same.
+    fn score_reads(&self, _state: &(), _pod: &Pod) -> Option<Reads> {
+        Some(Reads::default())
     }
 
     fn normalize(&self, _state: &(), raw: i64, over: Range) -> i64 {

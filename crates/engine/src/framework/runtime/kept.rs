@@ -1,6 +1,7 @@
 //! Kept state: opened once for pods that are alike, then brought up to date.
 
 use super::Framework;
+use crate::fast::UNKNOWN;
 use crate::framework::{
     AnyPlugin, Ask, Cx, CycleState, Fit, Kept, Point, PreFilter, PreScore, Range, Reads, Sight,
     Slot, Status,
@@ -273,14 +274,14 @@ impl Framework {
         }
     }
 
-    /// Asks one rule about all nodes that are not rejected yet, of which those with the same number,
-    /// below `most`, get the same verdict.
+    /// Asks one rule about all nodes that are not rejected yet, of which those with the same number
+    /// get the same answer: `answers` holds one for each number, [`UNKNOWN`] before it was asked for.
     pub(crate) fn filter_alike(
         &self,
         rule: Rule,
         cx: Cx<'_>,
         (cycle, pod): (&CycleState, &Pod),
-        (numbers, most): (&[u32], usize),
+        (numbers, answers): (&[u32], &mut [u32]),
         verdicts: &mut [u32],
         mut reject: impl FnMut(Status) -> u32,
     ) {
@@ -293,13 +294,16 @@ impl Framework {
             Ok(()) => 0,
             Err(status) => reject(super::filters::blame(plugin, status, cx)),
         };
-        if most == 1 && ask(0) == 0 {
+        if answers.len() == 1 && ask(0) == 0 {
             return;
         }
-        let mut known: Vec<Option<u32>> = vec![None; most];
         for (at, (number, verdict)) in numbers.iter().zip(verdicts).enumerate() {
             if *verdict == 0 {
-                *verdict = *known[*number as usize].get_or_insert_with(|| ask(at));
+                let answer = &mut answers[*number as usize];
+                if *answer == UNKNOWN {
+                    *answer = ask(at);
+                }
+                *verdict = *answer;
             }
         }
     }

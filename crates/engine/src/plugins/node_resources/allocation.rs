@@ -39,6 +39,7 @@ pub(super) enum Sums {
 
 impl Share {
     /// The node's amounts; `None` if the node has nothing of the resource.
+    #[inline]
     pub(super) fn load(&self, node: &NodeInfo, sums: Sums) -> Option<Load> {
         let allocatable = node.allocatable().get(self.id);
         if allocatable == 0 {

@@ -1,6 +1,6 @@
 //! NodeResourcesBalancedAllocation.
 
-use super::allocation::{Share, Sums, is_best_effort, shares};
+use super::allocation::{Load, Share, Sums, is_best_effort, shares};
 use super::fit::ResourceSpec;
 use crate::NodeInfo;
 use crate::framework::{Cx, MAX_NODE_SCORE, Plugin, Point, PreScore, Sight, Status};
@@ -72,6 +72,7 @@ impl Plugin for NodeResourcesBalancedAllocation {
         Ok(self.state(cx, pod))
     }
 
+    #[inline]
     fn score(
         &self,
         _cx: Cx<'_>,
@@ -93,27 +94,48 @@ fn balance(deviation: f64) -> i64 {
     ((1.0 - deviation) * MAX_NODE_SCORE as f64) as i64
 }
 
+/// How much of what there is is used, with the pod and without it.
+#[inline]
+fn fractions(load: Load) -> [f64; 2] {
+    let of = |used: i64| (used as f64 / load.allocatable as f64).min(1.0);
+    [of(load.requested), of(load.allocated)]
+}
+
 /// The standard deviations of the used fractions, with the pod and without it.
+#[inline]
 fn deviations(shares: &[Share], node: &NodeInfo) -> [f64; 2] {
-    let fractions = || {
-        let loads = shares
-            .iter()
-            .filter_map(|share| share.load(node, Sums::Requested));
-        loads.map(|load| {
-            let used = [load.requested, load.allocated];
-            used.map(|used| (used as f64 / load.allocatable as f64).min(1.0))
-        })
-    };
-    let mut first = fractions();
-    match (first.next(), first.next(), first.next()) {
-        (None, ..) | (_, None, _) => [0.0; 2],
-        (Some(a), Some(b), None) => [0, 1].map(|i| ((a[i] - b[i]) / 2.0_f64).abs()),
-        _ => [0, 1].map(|i| {
-            let fractions = || fractions().map(|fraction| fraction[i]);
-            let count = fractions().count() as f64;
-            let mean = fractions().fold(0.0, |sum, f| sum + f) / count;
-            let squares = fractions().fold(0.0, |sum, f| sum + (f - mean) * (f - mean));
-            (squares / count).sqrt()
-        }),
+    let load = |share: &Share| share.load(node, Sums::Requested);
+    match shares {
+        [a, b] => match (load(a), load(b)) {
+            (Some(a), Some(b)) => {
+                let (a, b) = (fractions(a), fractions(b));
+                [half_apart(a[0], b[0]), half_apart(a[1], b[1])]
+            }
+            _ => [0.0; 2],
+        },
+        shares => {
+            let loads = shares.iter().filter_map(load);
+            let found: Vec<[f64; 2]> = loads.map(fractions).collect();
+            [0, 1].map(|i| deviation(found.iter().map(|fractions| fractions[i])))
+        }
+    }
+}
+
+/// The standard deviation of two numbers.
+fn half_apart(a: f64, b: f64) -> f64 {
+    ((a - b) / 2.0).abs()
+}
+
+/// The standard deviation; of two numbers as upstream takes it, which rounds otherwise.
+fn deviation(fractions: impl ExactSizeIterator<Item = f64> + Clone) -> f64 {
+    let mut first = fractions.clone();
+    match (first.next(), first.next(), fractions.len()) {
+        (Some(a), Some(b), 2) => half_apart(a, b),
+        (Some(_), Some(_), count) => {
+            let mean = fractions.clone().fold(0.0, |sum, f| sum + f) / count as f64;
+            let squares = fractions.fold(0.0, |sum, f| sum + (f - mean) * (f - mean));
+            (squares / count as f64).sqrt()
+        }
+        _ => 0.0,
     }
 }

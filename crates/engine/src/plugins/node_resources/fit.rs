@@ -165,6 +165,7 @@ pub(super) fn requests_of<'a>(
 
 /// Whether a pod with these requests finds room beside the pods of `node`. Upstream's
 /// `fitsRequest`.
+#[inline]
 pub(super) fn fits(requests: impl Iterator<Item = Request> + Clone, node: &NodeInfo) -> Fit {
     let pods = i64::try_from(node.pods.len()).unwrap_or(i64::MAX);
     let room = node.allocatable().get(ResourceId::PODS);
@@ -175,6 +176,7 @@ pub(super) fn fits(requests: impl Iterator<Item = Request> + Clone, node: &NodeI
 }
 
 /// What there is too little of on the node.
+#[cold]
 fn shortage(requests: impl Iterator<Item = Request>, node: &NodeInfo, of_pods: bool) -> Status {
     let allocatable = node.allocatable();
     let mut code = Code::Unschedulable;
@@ -230,6 +232,7 @@ impl Plugin for NodeResourcesFit {
         ))
     }
 
+    #[inline]
     fn filter(&self, _cx: Cx<'_>, state: &FitState, _pod: &Pod, node: &NodeInfo) -> Fit {
         fits(state.requests.iter().copied(), node)
     }
@@ -242,6 +245,7 @@ impl Plugin for NodeResourcesFit {
         Ok(self.shares(cx, pod))
     }
 
+    #[inline]
     fn score(
         &self,
         _cx: Cx<'_>,

@@ -40,6 +40,7 @@ impl Strategy {
     }
 
     /// The node's score: the weighted mean over the resources that it has.
+    #[inline]
     pub(super) fn score(&self, shares: &[Share], node: &NodeInfo) -> i64 {
         match self {
             Self::LeastAllocated => mean(shares, node, |load| Some(least_requested(load))),
@@ -89,6 +90,7 @@ fn rounded_mean(shares: &[Share], node: &NodeInfo, line: &BrokenLine) -> i64 {
     (sum as f64 / weights as f64).round() as i64
 }
 
+#[inline]
 fn weighted_sum(
     shares: &[Share],
     node: &NodeInfo,

@@ -204,12 +204,16 @@ impl Coverage {
             opened,
             evicted,
             plain,
+            alike,
+            each,
         } = stats;
         for (whose, n) in [
             ("warm", warm),
             ("opened", opened),
             ("evicted", evicted),
             ("plain", plain),
+            ("alike", alike),
+            ("each", each),
         ] {
             *self.0.entry(("class", whose)).or_default() += n;
         }

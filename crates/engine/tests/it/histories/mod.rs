@@ -84,7 +84,11 @@ fn large_clusters() {
 fn many_templates() {
     let wanted = [
         ("placed", 50, &["one best", "tie"][..]),
-        ("class", 500, &["warm", "opened", "evicted"]),
+        (
+            "class",
+            500,
+            &["warm", "opened", "evicted", "alike", "each"],
+        ),
     ];
     check(Share::ManyTemplates, &wanted);
 }
