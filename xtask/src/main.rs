@@ -34,7 +34,8 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
-        Some("apicases") => apicases(),
+        Some("apicases") => program("stowplan-apicases", None),
+        Some(command @ ("e2e" | "versus" | "footprint")) => program("stowplan-e2e", Some(command)),
         Some("clients") => match xtask::clients::run() {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
@@ -45,7 +46,7 @@ fn main() -> ExitCode {
         Some("kubectl") => kubectl(),
         _ => {
             eprintln!(
-                "Usage: cargo xtask COMMAND\n\n  apicases    replays recorded API conversations and compares every answer\n  clients     runs the Python client and client-go against stowplan up\n  kubectl     runs kubectl commands against a real server and ours, and compares\n  kubernetes  builds the real Kubernetes to compare with; --start runs it\n  schema      generates the tables of crates/schema with Go from the module proxy\n  tidy        checks crate boundaries, licences, duplicate versions and sources"
+                "Usage: cargo xtask COMMAND\n\n  apicases    replays recorded API conversations and compares every answer\n  clients     runs the Python client and client-go against stowplan up\n  e2e         runs the scheduler on a real Kubernetes and on stowplan up, and checks\n  footprint   measures the scheduler's memory, start and latency\n  kubectl     runs kubectl commands against a real server and ours, and compares\n  kubernetes  builds the real Kubernetes to compare with; --start runs it\n  schema      generates the tables of crates/schema with Go from the module proxy\n  tidy        checks crate boundaries, licences, duplicate versions and sources\n  versus      measures the scheduler side by side with kube-scheduler"
             );
             ExitCode::from(2)
         }
@@ -79,11 +80,12 @@ fn kubernetes() -> anyhow::Result<()> {
     Ok(std::fs::remove_dir_all(&folder)?)
 }
 
-/// Runs the replayer, which is a crate of its own: chores need not build the server.
-fn apicases() -> ExitCode {
+/// Runs a program that is a crate of its own: chores need not build the server.
+fn program(package: &str, command: Option<&str>) -> ExitCode {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = std::process::Command::new(cargo)
-        .args(["run", "--quiet", "--package", "stowplan-apicases", "--"])
+        .args(["run", "--quiet", "--package", package, "--"])
+        .args(command)
         .args(std::env::args_os().skip(2))
         .status();
     match status {

@@ -22,7 +22,10 @@ pub struct Options {
 pub struct Cluster {
     folder: PathBuf,
     programs: PathBuf,
+    /// etcd, kube-apiserver, and the others.
     processes: Vec<Process>,
+    /// The arguments of kube-apiserver.
+    apiserver: Vec<String>,
 }
 
 const TOKEN: &str = "compare-token";
@@ -41,9 +44,10 @@ impl Cluster {
             folder: folder.to_owned(),
             programs: programs.to_owned(),
             processes: Vec::new(),
+            apiserver: apiserver(folder, client, secure),
         };
         cluster.run("etcd", &etcd(folder, client, peer))?;
-        cluster.run("kube-apiserver", &apiserver(folder, client, secure))?;
+        cluster.run("kube-apiserver", &cluster.apiserver.clone())?;
         cluster.wait(&["get", "--raw", "/readyz"])?;
         let namespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];
         cluster.wait(&[&["get", "namespace"], namespaces.as_slice()].concat())?;
@@ -70,6 +74,15 @@ impl Cluster {
         let mut command = Command::new(self.programs.join("kubectl"));
         command.arg("--kubeconfig").arg(self.kubeconfig());
         command
+    }
+
+    /// Kills kube-apiserver and starts it again, at the same address with the same data.
+    pub fn restart_api(&mut self) -> Result<()> {
+        drop(self.processes.remove(1));
+        self.run("kube-apiserver", &self.apiserver.clone())?;
+        let apiserver = self.processes.pop().context("not started")?;
+        self.processes.insert(1, apiserver);
+        self.wait(&["get", "--raw", "/readyz"])
     }
 
     fn run(&mut self, program: &str, arguments: &[String]) -> Result<()> {
@@ -173,6 +186,8 @@ fn controllers(folder: &Path, port: u16) -> Vec<String> {
         file(folder, "root-ca-file", "ca.crt"),
         "--leader-elect=false".to_owned(),
         "--use-service-account-credentials".to_owned(),
+        // Nodes without a kubelet would be tainted.
+        "--controllers=*,-node-lifecycle-controller".to_owned(),
         "--bind-address=127.0.0.1".to_owned(),
         format!("--secure-port={port}"),
     ]

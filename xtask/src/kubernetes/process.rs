@@ -11,6 +11,7 @@ use std::process::{Child, Command, Stdio};
 const KEEPER: &str = r#"
 log=$1; shift
 "$@" >"$log" 2>&1 </dev/null &
+echo $! >"$log.pid"
 cat >/dev/null
 kill -9 $! 2>/dev/null
 wait $! 2>/dev/null
@@ -54,6 +55,15 @@ impl Process {
             drop(file.read_to_end(&mut text));
         }
         String::from_utf8_lossy(&text).into_owned()
+    }
+
+    /// The number of the process, to send signals to.
+    pub fn pid(&self) -> Result<u32> {
+        let mut file = self.log.clone().into_os_string();
+        file.push(".pid");
+        let pid = || std::fs::read_to_string(&file).ok()?.trim().parse().ok();
+        super::wait_for("the process", || pid().is_some())?;
+        pid().context("no process")
     }
 
     /// The end of what it has said so far, for error messages.

@@ -16,6 +16,15 @@ impl Stowplan {
     /// Builds the binary as it is in the workspace, and says where it is. `STOWPLAN` names another
     /// one, which is not built.
     pub fn build() -> Result<PathBuf> {
+        Self::built(&[], "")
+    }
+
+    /// The same as users get it: optimised.
+    pub fn build_released() -> Result<PathBuf> {
+        Self::built(&["--release"], "../release")
+    }
+
+    fn built(options: &[&str], from_here: &str) -> Result<PathBuf> {
         if let Some(binary) = std::env::var_os("STOWPLAN") {
             return Ok(binary.into());
         }
@@ -23,24 +32,45 @@ impl Stowplan {
         let mut command = Command::new(cargo);
         command.args(["build", "--locked", "--package=stowplan-cli"]);
         let status = command
+            .args(options)
             .current_dir(crate::tidy::workspace())
             .status()
             .context("cannot run cargo")?;
         if !status.success() {
             bail!("cargo build failed");
         }
-        // This program lies beside it.
+        // This program lies beside it, in the folder of development builds.
         let us = std::env::current_exe()?;
         let folder = us.parent().context("no folder")?;
-        Ok(folder.join("stowplan"))
+        Ok(folder.join(from_here).join("stowplan"))
     }
 
     /// Starts it with its data in a folder, on a free port, and waits until it is ready.
     pub fn start(binary: &Path, folder: &Path, arguments: &[&str]) -> Result<Self> {
+        Self::start_at(binary, folder, "127.0.0.1:0", arguments)
+    }
+
+    /// Starts it with the scheduler in it.
+    pub fn start_with_scheduler(binary: &Path, folder: &Path) -> Result<Self> {
+        Self::run(binary, folder, &["--listen=127.0.0.1:0"])
+    }
+
+    /// Starts it at an address.
+    pub fn start_at(
+        binary: &Path,
+        folder: &Path,
+        listen: &str,
+        arguments: &[&str],
+    ) -> Result<Self> {
+        let start = ["--no-scheduler", "--listen", listen];
+        Self::run(binary, folder, &[&start, arguments].concat())
+    }
+
+    fn run(binary: &Path, folder: &Path, arguments: &[&str]) -> Result<Self> {
         std::fs::create_dir_all(folder)?;
         let mut command = Command::new(binary);
-        command.args(["up", "--no-scheduler", "--listen=127.0.0.1:0", "--data-dir"]);
-        command.arg(folder).args(arguments);
+        command.args(["up", "--data-dir"]).arg(folder);
+        command.args(arguments);
         let process = Process::start(&command, &folder.join("stowplan.log"))?;
         let path = || {
             let said = process.said();

@@ -98,6 +98,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "stowplan-store",
         ],
     ),
+    ("stowplan-e2e", &["xtask"]),
     ("xtask", &[]),
 ];
 

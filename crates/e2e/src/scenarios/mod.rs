@@ -1,0 +1,39 @@
+//! What a scheduler has to do on a whole cluster, one file per theme.
+
+mod constraints;
+mod extender;
+mod faults;
+mod limits;
+mod preemption;
+mod preferences;
+mod replicas;
+mod simple;
+mod volumes;
+
+use crate::home::Home;
+use anyhow::Result;
+use futures::future::BoxFuture;
+
+/// One scenario: a name, and what is done on a cluster without scheduler and without nodes.
+pub(crate) type Scenario = (&'static str, fn(&mut Home) -> BoxFuture<'_, Result<()>>);
+
+/// All scenarios, in the order in which they run.
+pub(crate) const SCENARIOS: &[Scenario] = &[
+    ("basic", |home| Box::pin(simple::basic(home))),
+    ("gates", |home| Box::pin(simple::gates(home))),
+    ("profiles", |home| Box::pin(simple::profiles(home))),
+    ("constraints", |home| Box::pin(constraints::each_once(home))),
+    ("preferences", |home| Box::pin(preferences::each_once(home))),
+    ("limits", |home| Box::pin(limits::of_nodes(home))),
+    ("preemption", |home| {
+        Box::pin(preemption::spares_budgets(home))
+    }),
+    ("volumes", |home| Box::pin(volumes::chosen_late(home))),
+    ("provisioning", |home| Box::pin(volumes::provisioned(home))),
+    ("volume-rules", |home| Box::pin(volumes::rules(home))),
+    ("volume-limits", |home| Box::pin(volumes::counted(home))),
+    ("extender", |home| Box::pin(extender::asked(home))),
+    ("race", |home| Box::pin(replicas::race(home))),
+    ("kill", |home| Box::pin(faults::kill(home))),
+    ("api-restart", |home| Box::pin(faults::api_restart(home))),
+];

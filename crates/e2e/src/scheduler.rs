@@ -1,0 +1,42 @@
+//! `stowplan scheduler` as a process.
+
+use anyhow::{Result, bail};
+use std::path::Path;
+use std::process::Command;
+use xtask::kubernetes::Process;
+
+/// A running scheduler, killed when this is dropped.
+pub(crate) struct Scheduler {
+    process: Process,
+}
+
+impl Scheduler {
+    pub(crate) fn start(
+        binary: &Path,
+        kubeconfig: &Path,
+        folder: &Path,
+        name: &str,
+        arguments: &[&str],
+    ) -> Result<Self> {
+        let mut command = Command::new(binary);
+        command.arg("scheduler").arg("--kubeconfig").arg(kubeconfig);
+        // Scenarios that want leader election say so.
+        if !arguments.iter().any(|a| a.starts_with("--leader-elect")) {
+            command.arg("--leader-elect=false");
+        }
+        command.args(arguments);
+        let log = folder.join(format!("scheduler-{name}.log"));
+        let process = Process::start(&command, &log)?;
+        Ok(Self { process })
+    }
+
+    /// Sends a signal: `STOP`, `CONT`, `TERM`, `KILL`.
+    pub(crate) fn signal(&self, signal: &str) -> Result<()> {
+        let pid = self.process.pid()?.to_string();
+        let status = Command::new("kill").args(["-s", signal, &pid]).status()?;
+        match status.success() {
+            true => Ok(()),
+            false => bail!("cannot send {signal}: {}", self.process.last_words()),
+        }
+    }
+}
