@@ -43,16 +43,24 @@ fn resources() -> &'static [openapi::Resource<'static>] {
     RESOURCES.get_or_init(|| table::KINDS.iter().map(|kind| resource(kind)).collect())
 }
 
+const V2_PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
+/// The second version in protobuf, without any kind. kubectl asks for it when the third version does
+/// not have a kind, and must learn that there is no such kind, not that it cannot ask.
+fn no_kinds() -> Vec<u8> {
+    fn text(field: u8, text: &[u8]) -> Vec<u8> {
+        let length = u8::try_from(text.len()).unwrap_or_default();
+        [&[(field << 3) | 2, length], text].concat()
+    }
+    let info = [text(1, b"Kubernetes"), text(2, b"v1.36.4")].concat();
+    [text(1, b"2.0"), text(2, &info)].concat()
+}
+
 /// The document at a path below `/openapi`, if there is one.
 pub(crate) fn answer(api: &Api, request: &Request, parts: &[&str]) -> Option<Answer> {
     let path = parts.join("/");
-    // kubectl asks for the second version in protobuf, and does without it if it is refused.
     if path == "v2" && request.header("accept").contains("protobuf") {
-        return Some(answer::bytes(
-            406,
-            "text/plain; charset=utf-8",
-            "only JSON is served\n",
-        ));
+        return Some(answer::bytes(200, V2_PROTOBUF, no_kinds()));
     }
     let custom = api.resources().custom();
     let own = |c: &Custom| format!("v3/{}", openapi::path(&c.definition.group, &c.version.name));
@@ -142,5 +150,14 @@ fn of_custom<'a>(custom: &'a Custom, schema: &'a str) -> openapi::Resource<'a> {
         schema,
         custom: true,
         subresources: below.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_document_without_kinds_is_protobuf() {
+        let expected = b"\x0a\x032.0\x12\x15\x0a\x0aKubernetes\x12\x07v1.36.4";
+        assert_eq!(super::no_kinds(), expected);
     }
 }

@@ -128,6 +128,8 @@ kubectl create -f pods.yaml
 
 kubectl create -f nothing.yaml
 
+kubectl create -f unknown.yaml
+
 kubectl create namespace Team
 
 kubectl create configmap c9 -n nowhere
