@@ -35,7 +35,9 @@ kubectl describe pvc claim
 
 kubectl describe storageclass slow
 
-kubectl describe limitrange limits
+# kubectl goes by the order of a Go map.
+kubectl describe limitrange limits |
+  sort
 
 kubectl describe lease leader
 

@@ -25,6 +25,8 @@ static RULES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"[IWE]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ ", "LOG "),
         // A client that had no more patience with a busy machine.
         (r"(?m)^LOG request\.go.*\n", ""),
+        // A watch that ended with its command, within its first second.
+        (r"(?m)^LOG reflector\.go.*very short watch.*\n", ""),
         (r#"(resource version |rv=)"?\d+"#, "${1}REVISION"),
         // Ages, but no quantities: nothing here is ten minutes old.
         (r"\b\d+(m\d+)?s\b( ago)?", "AGE"),
@@ -66,8 +68,34 @@ impl Normaliser {
         for (pattern, with) in RULES.iter() {
             out = pattern.replace_all(&out, *with).into_owned();
         }
-        out
+        sort_managed_fields(&out)
     }
+}
+
+/// Puts the entries of `managedFields` in YAML in the order of their text. Servers order them by the
+/// second in which they were made, so that it depends on the moment.
+fn sort_managed_fields(text: &str) -> String {
+    let mut out = String::new();
+    let mut lines = text.split_inclusive('\n').peekable();
+    while let Some(line) = lines.next() {
+        out.push_str(line);
+        let Some(indent) = line.strip_suffix("managedFields:\n") else {
+            continue;
+        };
+        let (first, further) = (format!("{indent}- "), format!("{indent}  "));
+        let mut entries: Vec<String> = Vec::new();
+        while let Some(line) =
+            lines.next_if(|line| line.starts_with(&first) || line.starts_with(&further))
+        {
+            match entries.last_mut() {
+                Some(entry) if line.starts_with(&further) => entry.push_str(line),
+                _ => entries.push(line.to_owned()),
+            }
+        }
+        entries.sort();
+        out.extend(entries);
+    }
+    out
 }
 
 #[cfg(test)]
@@ -96,5 +124,23 @@ mod tests {
         check("nodePort: 30123", "nodePort: PORT");
         check("80:31999/TCP", "80:PORT/TCP");
         check("10.0.0.17", "ADDRESS");
+        let short = "W0102 03:04:05.6 12 reflector.go:664] \"x\" err=\"very short watch: y\"\n";
+        check(&format!("{short}gone"), "gone");
+    }
+
+    #[test]
+    fn managed_fields_have_one_order() {
+        let entry = |manager: &str| {
+            format!("  - apiVersion: v1\n    fieldsV1:\n      f:a: {{}}\n    manager: {manager}\n")
+        };
+        let text = |first: &str, second: &str| {
+            let entries = entry(first) + &entry(second);
+            format!("metadata:\n  managedFields:\n{entries}  name: x\nspec: {{}}\n")
+        };
+        assert_eq!(sort_managed_fields(&text("b", "a")), text("a", "b"));
+        assert_eq!(
+            sort_managed_fields("managedFields: []"),
+            "managedFields: []"
+        );
     }
 }
