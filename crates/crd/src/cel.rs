@@ -7,8 +7,13 @@
 mod convert;
 mod cost;
 mod eval;
+mod fold;
 mod functions;
+mod kubernetes;
+mod lists;
+mod meter;
 mod parse;
+mod text;
 mod value;
 
 pub(crate) use cost::check;
@@ -16,8 +21,10 @@ pub(crate) use cost::check;
 use crate::check::field_path;
 use crate::prune::{additional, items};
 use eval::Scope;
+use meter::Meter;
 use parse::Expr;
 use serde_json::Value;
+use std::rc::Rc;
 use stowplan_machinery::View;
 use stowplan_machinery::field::{Error, ErrorKind, ErrorList, Path};
 use value::Val;
@@ -38,6 +45,7 @@ pub(crate) fn validate(schema: &Value, object: &Value, old: Option<&Value>) -> E
     let mut errors = ErrorList::new();
     Check {
         errors: &mut errors,
+        left: Some(meter::OBJECT_MAX),
     }
     .value(&Path::ROOT, (schema, schema, true), object, old, old);
     errors
@@ -45,6 +53,21 @@ pub(crate) fn validate(schema: &Value, object: &Value, old: Option<&Value>) -> E
 
 struct Check<'a> {
     errors: &'a mut ErrorList,
+    /// What rules may still cost; nothing once they have cost too much, and no further one is run.
+    left: Option<u64>,
+}
+
+const OUT_OF_BUDGET: &str =
+    "validation failed due to running out of cost budget, no further validation rules will be run";
+
+/// A value and the schema whose rules judge it.
+#[derive(Clone, Copy)]
+struct Judged<'a> {
+    path: &'a Path<'a>,
+    shape: &'a Value,
+    value: &'a Value,
+    /// What decides whether old faults are forgiven.
+    before: Option<&'a Value>,
 }
 
 impl Check<'_> {
@@ -62,10 +85,17 @@ impl Check<'_> {
         if value.is_null() {
             return;
         }
-        let old = old.filter(|old| !old.is_null());
-        for rule in rules.list(RULES) {
-            self.rule(path, (rule, shape, root), value, old, before);
+        if self.left.is_none() {
+            return;
         }
+        let old = old.filter(|old| !old.is_null());
+        let judged = Judged {
+            path,
+            shape,
+            value,
+            before,
+        };
+        self.rules(rules.list(RULES), judged, old, root);
         for branch in rules.list("allOf") {
             self.value(path, (branch, shape, root), value, old, None);
         }
@@ -106,22 +136,47 @@ impl Check<'_> {
         }
     }
 
+    fn rules(&mut self, rules: &[Value], judged: Judged<'_>, old: Option<&Value>, root: bool) {
+        if rules.is_empty() {
+            return;
+        }
+        let own = convert::of(judged.value, judged.shape, root);
+        let old = old.map(|old| convert::of(old, judged.shape, root));
+        for rule in rules {
+            let Some(left) = self.left else {
+                return;
+            };
+            match left {
+                0 => self.stop(judged, OUT_OF_BUDGET.to_owned()),
+                left => self.rule(rule, judged, (&own, old.as_ref()), left),
+            }
+        }
+    }
+
+    /// Runs no further rule, and says why.
+    fn stop(&mut self, judged: Judged<'_>, why: String) {
+        self.left = None;
+        self.fault(judged, why);
+    }
+
+    fn fault(&mut self, judged: Judged<'_>, why: String) {
+        let kind = judged.shape.text("type");
+        self.errors.push(Error::invalid(judged.path, kind, why));
+    }
+
     fn rule(
         &mut self,
-        path: &Path<'_>,
-        (rule, shape, root): (&Value, &Value, bool),
-        value: &Value,
-        old: Option<&Value>,
-        before: Option<&Value>,
+        rule: &Value,
+        judged: Judged<'_>,
+        (own, old): (&Val, Option<&Val>),
+        left: u64,
     ) {
-        let kind = shape.text("type");
         let said = said(rule);
-        let parsed = match parse::parse(rule.text("rule").trim()) {
+        let parsed = match parse::kept(rule.text("rule").trim()) {
             Ok(parsed) => parsed,
             Err(why) => {
                 let why = format!("rule compile error: compilation failed: {why}");
-                self.errors.push(Error::invalid(path, kind, why));
-                return;
+                return self.fault(judged, why);
             }
         };
         let transition = parsed.uses("oldSelf");
@@ -129,28 +184,39 @@ impl Check<'_> {
         if transition && old.is_none() && !optional {
             return;
         }
-        let own = convert::of(value, shape, root);
-        let before_self = old.map(|old| convert::of(old, shape, root));
-        let scope = Scope::new(own, before_self, optional);
-        match eval::eval(&parsed, &scope) {
+        let meter = Meter::default();
+        let scope = Scope::new(own.clone(), old.cloned(), optional, &meter);
+        let outcome = eval::eval(&parsed, &scope);
+        let Some(left) = left.checked_sub(meter.spent()) else {
+            return self.stop(judged, OUT_OF_BUDGET.to_owned());
+        };
+        self.left = Some(left);
+        match outcome {
             Ok(Val::Bool(true)) => {}
+            Ok(_) if !transition && judged.before == Some(judged.value) => {}
             Ok(_) => {
-                if !transition && before == Some(value) {
-                    return;
+                let names = (own, old, optional);
+                match message(rule, names, left) {
+                    Message::Text(text, spent) => {
+                        self.left = Some(left.saturating_sub(spent));
+                        self.errors.push(failure(rule, judged, text));
+                    }
+                    Message::TooDear(why) => self.stop(judged, why),
                 }
-                let error = failure(path, rule, shape, value, &scope);
-                self.errors.push(error);
             }
-            Err(why) if why.starts_with("no such overload") => {
-                let why = format!(
+            Err(why) if why.starts_with(meter::CANCELLED) => self.stop(
+                judged,
+                format!(
+                    "'{why}': no further validation rules will be run due to call cost exceeds limit for rule: {said}"
+                ),
+            ),
+            Err(why) if why.starts_with(eval::NO_OVERLOAD) => self.fault(
+                judged,
+                format!(
                     "'{why}': call arguments did not match a supported operator, function or macro signature for rule: {said}"
-                );
-                self.errors.push(Error::invalid(path, kind, why));
-            }
-            Err(why) => {
-                let why = format!("{why} evaluating rule: {said}");
-                self.errors.push(Error::invalid(path, kind, why));
-            }
+                ),
+            ),
+            Err(why) => self.fault(judged, format!("{why} evaluating rule: {said}")),
         }
     }
 }
@@ -165,15 +231,12 @@ fn said(rule: &Value) -> &str {
     }
 }
 
-/// What is said of an object that breaks a rule.
-fn failure(
-    path: &Path<'_>,
-    rule: &Value,
-    shape: &Value,
-    value: &Value,
-    scope: &Scope<'_>,
-) -> Error {
-    let detail = message(rule, scope).unwrap_or_else(|| match rule.text("message") {
+/// What is said of an object that breaks a rule. `text` is what an expression made of it.
+fn failure(rule: &Value, judged: Judged<'_>, text: Option<String>) -> Error {
+    let Judged {
+        path, shape, value, ..
+    } = judged;
+    let detail = text.unwrap_or_else(|| match rule.text("message") {
         "" => format!("failed rule: {}", said(rule)),
         message => message.trim().to_owned(),
     });
@@ -217,19 +280,43 @@ fn normalised(parts: &[String], shape: &Value) -> String {
     out
 }
 
-/// The message that an expression makes, if it makes one that can be shown.
-fn message(rule: &Value, scope: &Scope<'_>) -> Option<String> {
+/// What came of the expression for a message.
+enum Message {
+    /// The message, if it makes one that can be shown, and what that cost.
+    Text(Option<String>, u64),
+    /// It cost too much.
+    TooDear(String),
+}
+
+fn message(rule: &Value, (own, old, optional): (&Val, Option<&Val>, bool), left: u64) -> Message {
     let expression = rule.text("messageExpression");
-    if expression.is_empty() {
-        return None;
+    let parsed: Option<Rc<Expr>> = match expression {
+        "" => None,
+        expression => parse::kept(expression.trim()).ok(),
+    };
+    let Some(parsed) = parsed else {
+        return Message::Text(None, 0);
+    };
+    let meter = Meter::default();
+    let scope = Scope::new(own.clone(), old.cloned(), optional, &meter);
+    let outcome = eval::eval(&parsed, &scope);
+    if meter.spent() > left {
+        let why = "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run";
+        return Message::TooDear(why.to_owned());
     }
-    let parsed: Expr = parse::parse(expression.trim()).ok()?;
-    let Ok(Val::Text(text)) = eval::eval(&parsed, scope) else {
-        return None;
+    let text = match outcome {
+        Ok(Val::Text(text)) => text,
+        Err(why) if why.starts_with(meter::CANCELLED) => {
+            let shown = stowplan_machinery::go::quote(expression);
+            return Message::TooDear(format!(
+                "no further validation rules will be run due to call cost exceeds limit for messageExpression: {shown}"
+            ));
+        }
+        _ => return Message::Text(None, meter.spent()),
     };
     let text = text.trim();
     let shows = !text.is_empty() && text.len() <= MESSAGE_BYTES_MAX && !text.contains(['\n', '\r']);
-    shows.then(|| text.to_owned())
+    Message::Text(shows.then(|| text.to_owned()), meter.spent())
 }
 
 #[cfg(test)]

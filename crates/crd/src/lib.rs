@@ -16,6 +16,7 @@ mod definition;
 mod embedded;
 pub mod format;
 mod json_path;
+mod kept;
 pub mod list_type;
 pub mod names;
 mod object;

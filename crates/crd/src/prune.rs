@@ -55,57 +55,39 @@ fn keeps(schema: Option<&Value>) -> bool {
     schema.is_some_and(|s| s.flag("x-kubernetes-preserve-unknown-fields"))
 }
 
+/// Prunes a value. What a schema keeps is looked into only as far as it is described, and what is in a
+/// list that it keeps is kept as well.
 fn value(
-    value: &mut Value,
-    schema: Option<&Value>,
-    root: bool,
-    path: &str,
-    unknown: &mut Vec<String>,
-) {
-    match keeps(schema) {
-        true => keep(value, schema, root, path, unknown),
-        false => drop_in(value, schema, root, path, unknown),
-    }
-}
-
-fn drop_in(
     here: &mut Value,
     schema: Option<&Value>,
     root: bool,
     path: &str,
     unknown: &mut Vec<String>,
 ) {
-    match here {
-        Value::Object(map) => object(map, schema, (false, root), path, unknown),
-        Value::Array(list) => {
-            for (i, element) in list.iter_mut().enumerate() {
-                let items = schema.and_then(items);
-                value(element, items, false, &format!("{path}[{i}]"), unknown);
-            }
-        }
-        _ => {}
-    }
+    let keep = keeps(schema);
+    visit(here, schema, (keep, root), path, unknown);
 }
 
-/// What a schema keeps is looked into only as far as it is described.
-fn keep(
+fn visit(
     here: &mut Value,
     schema: Option<&Value>,
-    root: bool,
+    (keep, root): (bool, bool),
     path: &str,
     unknown: &mut Vec<String>,
 ) {
     match here {
-        Value::Object(map) => object(map, schema, (true, root), path, unknown),
+        Value::Object(map) => object(map, schema, (keep, root), path, unknown),
         Value::Array(list) => {
-            let Some(items) = schema.and_then(items) else {
+            let items = schema.and_then(items);
+            if keep && items.is_none() {
                 return;
-            };
+            }
             for (i, element) in list.iter_mut().enumerate() {
-                keep(
+                let keep = keep || keeps(items);
+                visit(
                     element,
-                    Some(items),
-                    false,
+                    items,
+                    (keep, false),
                     &format!("{path}[{i}]"),
                     unknown,
                 );

@@ -255,6 +255,18 @@ impl Quantity {
         self.scaled(0)
     }
 
+    /// The amount, if it was given in whole units. Upstream: `AsInt64`, which does not see that `1000m`
+    /// is one.
+    pub fn as_integer(&self) -> Option<i64> {
+        let whole = self.scale >= 0;
+        whole.then(|| i64::try_from(shift(self.mantissa, self.scale)).ok())?
+    }
+
+    /// About as much.
+    pub fn as_f64(&self) -> f64 {
+        self.mantissa as f64 * 10_f64.powi(self.scale)
+    }
+
     /// Thousandths, rounded away from zero.
     pub fn milli_value(&self) -> i64 {
         self.scaled(-3)

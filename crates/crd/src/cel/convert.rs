@@ -54,14 +54,15 @@ pub(super) fn of(value: &Value, schema: &Value, root: bool) -> Val {
         Value::Array(list) => {
             let below = items(schema).unwrap_or(&Value::Null);
             let embedded = below.flag("x-kubernetes-embedded-resource");
-            Val::List(list.iter().map(|v| of(v, below, embedded)).collect())
+            let list = list.iter().map(|v| of(v, below, embedded));
+            list.collect::<Vec<_>>().into()
         }
         Value::Object(map) => {
             let mut entries = Vec::new();
             for (name, value) in map {
                 let meta = matches!(name.as_str(), "apiVersion" | "kind" | "metadata");
                 let own = schema.at("properties").get(name);
-                let text = |name: String| Val::Text(name);
+                let text = |name: String| Val::from(name);
                 if let Some(own) = own {
                     let embedded = own.flag("x-kubernetes-embedded-resource");
                     entries.push((text(escaped(name)), of(value, own, embedded)));
@@ -72,7 +73,7 @@ pub(super) fn of(value: &Value, schema: &Value, root: bool) -> Val {
                     entries.push((text(name.clone()), of_meta(value)));
                 }
             }
-            Val::Map(entries)
+            entries.into()
         }
     }
 }
@@ -83,23 +84,24 @@ fn of_meta(value: &Value) -> Val {
         Value::Object(map) => {
             let names = ["name", "generateName"];
             let known = map.iter().filter(|(key, _)| names.contains(&key.as_str()));
-            let entry = |(key, value): (&String, &Value)| (Val::Text(key.clone()), of_meta(value));
-            Val::Map(known.map(entry).collect())
+            let entry = |(key, value): (&String, &Value)| (Val::from(key.as_str()), of_meta(value));
+            known.map(entry).collect::<Vec<_>>().into()
         }
-        Value::String(text) => Val::Text(text.clone()),
+        Value::String(text) => text.as_str().into(),
         _ => Val::Null,
     }
 }
 
 fn of_text(text: &str, format: &str) -> Val {
     let parsed = match format {
-        "byte" => Some(Val::Bytes(
-            super::functions::base64(text).unwrap_or_default(),
-        )),
+        "byte" => {
+            let bytes = super::functions::base64(text).unwrap_or_default();
+            Some(Val::Bytes(bytes.into()))
+        }
         "duration" => super::functions::duration(text).map(Val::Duration),
         "date-time" => super::functions::timestamp(text).map(Val::Time),
         "date" => super::functions::timestamp(&format!("{text}T00:00:00Z")).map(Val::Time),
         _ => None,
     };
-    parsed.unwrap_or_else(|| Val::Text(text.to_owned()))
+    parsed.unwrap_or_else(|| text.into())
 }

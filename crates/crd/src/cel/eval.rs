@@ -1,40 +1,45 @@
 //! What an expression comes to.
 
-use super::functions;
+use super::meter::{self, Meter};
 use super::parse::Expr;
 use super::value::Val;
+use super::{fold, functions, kubernetes};
 
-/// The names that an expression may use.
+/// The names that an expression may use, and what its run has cost so far.
 pub(super) struct Scope<'a> {
     parent: Option<&'a Scope<'a>>,
     names: Vec<(&'a str, Val)>,
+    pub(super) meter: &'a Meter,
 }
 
 pub(super) type Outcome = Result<Val, String>;
 
 impl<'a> Scope<'a> {
     /// `self` and, if there is one, `oldSelf`.
-    pub(super) fn new(own: Val, old: Option<Val>, optional: bool) -> Self {
+    pub(super) fn new(own: Val, old: Option<Val>, optional: bool, meter: &'a Meter) -> Self {
         let mut names = vec![("self", own)];
         match (old, optional) {
-            (old, true) => names.push(("oldSelf", Val::Optional(old.map(Box::new)))),
+            (old, true) => names.push(("oldSelf", Val::optional(old))),
             (Some(old), false) => names.push(("oldSelf", old)),
             (None, false) => {}
         }
         Self {
             parent: None,
             names,
+            meter,
         }
     }
 
-    fn with(&'a self, name: &'a str, value: Val) -> Self {
-        Self {
+    /// The scope with more names in it.
+    pub(super) fn with<'b>(&'b self, names: Vec<(&'b str, Val)>) -> Scope<'b> {
+        Scope {
             parent: Some(self),
-            names: vec![(name, value)],
+            names,
+            meter: self.meter,
         }
     }
 
-    fn get(&self, name: &str) -> Option<&Val> {
+    pub(super) fn get(&self, name: &str) -> Option<&Val> {
         let own = self.names.iter().find(|(n, _)| *n == name);
         own.map(|(_, v)| v).or_else(|| self.parent?.get(name))
     }
@@ -43,56 +48,93 @@ impl<'a> Scope<'a> {
 /// What is said of a call that nothing answers.
 pub(super) const NO_OVERLOAD: &str = "no such overload";
 
+/// An operation that the values do not know.
+pub(super) fn overload<T>() -> Result<T, String> {
+    Err(NO_OVERLOAD.to_owned())
+}
+
 /// Evaluates an expression.
 pub(super) fn eval(expr: &Expr, scope: &Scope<'_>) -> Outcome {
     match expr {
         Expr::Literal(value) => Ok(value.clone()),
-        Expr::Name(name) => match scope.get(name) {
-            Some(value) => Ok(value.clone()),
-            None => match functions::type_of_name(name) {
-                Some(name) => Ok(Val::Type(name)),
-                None => Err(format!(
-                    "undeclared reference to '{name}' (in container '')"
-                )),
-            },
-        },
+        Expr::Name(name) => {
+            scope.meter.spend(1)?;
+            named(name, scope)
+        }
         Expr::List(list) => {
-            let list: Result<Vec<Val>, String> = list.iter().map(|e| eval(e, scope)).collect();
-            Ok(Val::List(list?))
+            let list = values(list, scope)?;
+            scope.meter.spend(meter::LIST)?;
+            Ok(list.into())
         }
         Expr::Map(entries) => {
             let entry = |(k, v): &(Expr, Expr)| Ok((eval(k, scope)?, eval(v, scope)?));
             let entries: Result<Vec<(Val, Val)>, String> = entries.iter().map(entry).collect();
-            Ok(Val::Map(entries?))
+            let entries = entries?;
+            scope.meter.spend(meter::MAP)?;
+            Ok(entries.into())
         }
         Expr::Field { of, name, optional } => {
             let of = eval(of, scope)?;
-            field(of, name, *optional)
+            scope.meter.spend(1)?;
+            field(&of, name, *optional)
         }
-        Expr::Index { of, at, optional } => index(&eval(of, scope)?, &eval(at, scope)?, *optional),
+        Expr::Index { of, at, optional } => {
+            let (of, at) = (eval(of, scope)?, eval(at, scope)?);
+            scope.meter.spend(1)?;
+            index(&of, &at, *optional)
+        }
         Expr::Call { of, name, with } => call(of.as_deref(), name, with, scope),
-        Expr::Not(inner) => match eval(inner, scope)? {
-            Val::Bool(b) => Ok(Val::Bool(!b)),
-            _ => Err(NO_OVERLOAD.to_owned()),
-        },
-        Expr::Negative(inner) => match eval(inner, scope)? {
-            Val::Int(n) => n.checked_neg().map(Val::Int).ok_or_else(overflow),
-            Val::Double(n) => Ok(Val::Double(-n)),
-            Val::Duration(n) => Ok(Val::Duration(-n)),
-            _ => Err(NO_OVERLOAD.to_owned()),
-        },
+        Expr::Not(inner) => {
+            let inner = eval(inner, scope)?;
+            scope.meter.spend(1)?;
+            match inner {
+                Val::Bool(b) => Ok(Val::Bool(!b)),
+                _ => overload(),
+            }
+        }
+        Expr::Negative(inner) => {
+            let inner = eval(inner, scope)?;
+            scope.meter.spend(1)?;
+            negative(&inner)
+        }
         Expr::Binary("||", a, b) => logic(a, b, true, scope),
         Expr::Binary("&&", a, b) => logic(a, b, false, scope),
-        Expr::Binary(operator, a, b) => binary(operator, eval(a, scope)?, eval(b, scope)?),
+        Expr::Binary(operator, a, b) => {
+            let (a, b) = (eval(a, scope)?, eval(b, scope)?);
+            scope.meter.spend(meter::operator(operator, &a, &b))?;
+            binary(operator, a, b)
+        }
         Expr::Choice(which, yes, no) => match eval(which, scope)? {
             Val::Bool(true) => eval(yes, scope),
             Val::Bool(false) => eval(no, scope),
-            _ => Err(NO_OVERLOAD.to_owned()),
+            _ => overload(),
         },
     }
 }
 
-fn overflow() -> String {
+fn named(name: &str, scope: &Scope<'_>) -> Outcome {
+    if let Some(value) = scope.get(name) {
+        return Ok(value.clone());
+    }
+    match functions::type_of_name(name) {
+        Some(name) => Ok(Val::Type(name)),
+        None => Err(format!(
+            "undeclared reference to '{name}' (in container '')"
+        )),
+    }
+}
+
+fn negative(value: &Val) -> Outcome {
+    match value {
+        Val::Int(n) => n.checked_neg().map(Val::Int).ok_or_else(overflow),
+        Val::Double(n) => Ok(Val::Double(-n)),
+        Val::Duration(n) => Ok(Val::Duration(-n)),
+        _ => overload(),
+    }
+}
+
+/// What is said of a number that has become too large.
+pub(super) fn overflow() -> String {
     "integer overflow".to_owned()
 }
 
@@ -107,23 +149,22 @@ fn logic(a: &Expr, b: &Expr, decides: bool, scope: &Scope<'_>) -> Outcome {
         (_, Ok(Val::Bool(v))) if v == decides => Ok(Val::Bool(v)),
         (Err(why), _) | (Ok(Val::Bool(_)), Err(why)) => Err(why),
         (Ok(Val::Bool(_)), Ok(Val::Bool(_))) => Ok(Val::Bool(!decides)),
-        _ => Err(NO_OVERLOAD.to_owned()),
+        _ => overload(),
     }
 }
 
-fn field(of: Val, name: &str, optional: bool) -> Outcome {
+fn field(of: &Val, name: &str, optional: bool) -> Outcome {
     match of {
-        Val::Optional(None) => Ok(Val::Optional(None)),
-        Val::Optional(Some(inner)) => {
-            let found = inner.field(name).cloned();
-            Ok(Val::Optional(found.map(Box::new)))
+        Val::Optional(inner) => {
+            let found = inner.as_ref().and_then(|inner| inner.field(name));
+            Ok(Val::optional(found.cloned()))
         }
-        of if optional => Ok(Val::Optional(of.field(name).cloned().map(Box::new))),
+        of if optional => Ok(Val::optional(of.field(name).cloned())),
         Val::Map(_) => {
             let missing = || format!("no such key: {name}");
             of.field(name).cloned().ok_or_else(missing)
         }
-        _ => Err(NO_OVERLOAD.to_owned()),
+        _ => overload(),
     }
 }
 
@@ -139,10 +180,10 @@ fn index(of: &Val, at: &Val, optional: bool) -> Outcome {
             let missing = || format!("no such key: {}", functions::shown(at));
             of.get(at).cloned().ok_or_else(missing)
         }
-        _ => Err(NO_OVERLOAD.to_owned()),
+        _ => overload(),
     };
     match optional {
-        true => Ok(Val::Optional(found.ok().map(Box::new))),
+        true => Ok(Val::optional(found.ok())),
         false => found,
     }
 }
@@ -151,7 +192,7 @@ fn binary(operator: &str, a: Val, b: Val) -> Outcome {
     use std::cmp::Ordering;
     let compare = |fits: fn(Ordering) -> bool| match a.order(&b) {
         Some(order) => Ok(Val::Bool(fits(order))),
-        None => Err(NO_OVERLOAD.to_owned()),
+        None => overload(),
     };
     match operator {
         "==" => Ok(Val::Bool(a == b)),
@@ -163,66 +204,61 @@ fn binary(operator: &str, a: Val, b: Val) -> Outcome {
         "in" => match &b {
             Val::List(list) => Ok(Val::Bool(list.contains(&a))),
             Val::Map(_) => Ok(Val::Bool(b.get(&a).is_some())),
-            _ => Err(NO_OVERLOAD.to_owned()),
+            _ => overload(),
         },
         _ => arithmetic(operator, a, b),
     }
 }
 
+/// The whole number that an operator makes of two, or why there is none.
+macro_rules! whole {
+    ($operator:expr, $a:expr, $b:expr, $make:expr, $overflow:expr) => {{
+        if $b == 0 && matches!($operator, "/" | "%") {
+            return Err(match $operator {
+                "%" => "modulus by zero".to_owned(),
+                _ => "division by zero".to_owned(),
+            });
+        }
+        let done = match $operator {
+            "+" => $a.checked_add($b),
+            "-" => $a.checked_sub($b),
+            "*" => $a.checked_mul($b),
+            "/" => $a.checked_div($b),
+            _ => $a.checked_rem($b),
+        };
+        done.map($make).ok_or_else($overflow)
+    }};
+}
+
 fn arithmetic(operator: &str, a: Val, b: Val) -> Outcome {
-    let zero = || match operator {
-        "%" => "modulus by zero".to_owned(),
-        _ => "division by zero".to_owned(),
-    };
-    match (a, b) {
-        (Val::Int(a), Val::Int(b)) => {
-            if b == 0 && matches!(operator, "/" | "%") {
-                return Err(zero());
-            }
-            let done = match operator {
-                "+" => a.checked_add(b),
-                "-" => a.checked_sub(b),
-                "*" => a.checked_mul(b),
-                "/" => a.checked_div(b),
-                _ => a.checked_rem(b),
-            };
-            done.map(Val::Int).ok_or_else(overflow)
+    match (operator, a, b) {
+        (operator, Val::Int(a), Val::Int(b)) => whole!(operator, a, b, Val::Int, overflow),
+        (operator, Val::Uint(a), Val::Uint(b)) => {
+            let why = || "unsigned integer overflow".to_owned();
+            whole!(operator, a, b, Val::Uint, why)
         }
-        (Val::Uint(a), Val::Uint(b)) => {
-            if b == 0 && matches!(operator, "/" | "%") {
-                return Err(zero());
-            }
-            let done = match operator {
-                "+" => a.checked_add(b),
-                "-" => a.checked_sub(b),
-                "*" => a.checked_mul(b),
-                "/" => a.checked_div(b),
-                _ => a.checked_rem(b),
-            };
-            let why = "unsigned integer overflow";
-            done.map(Val::Uint).ok_or_else(|| why.to_owned())
+        ("+", Val::Double(a), Val::Double(b)) => Ok(Val::Double(a + b)),
+        ("-", Val::Double(a), Val::Double(b)) => Ok(Val::Double(a - b)),
+        ("*", Val::Double(a), Val::Double(b)) => Ok(Val::Double(a * b)),
+        ("/", Val::Double(a), Val::Double(b)) => Ok(Val::Double(a / b)),
+        ("+", Val::Text(a), Val::Text(b)) => Ok([&*a, &*b].concat().into()),
+        ("+", Val::Bytes(a), Val::Bytes(b)) => Ok(Val::Bytes([&*a, &*b].concat().into())),
+        ("+", Val::List(a), Val::List(b)) => {
+            let both: Vec<Val> = a.iter().chain(b.iter()).cloned().collect();
+            Ok(both.into())
         }
-        (Val::Double(a), Val::Double(b)) => match operator {
-            "+" => Ok(Val::Double(a + b)),
-            "-" => Ok(Val::Double(a - b)),
-            "*" => Ok(Val::Double(a * b)),
-            "/" => Ok(Val::Double(a / b)),
-            _ => Err(NO_OVERLOAD.to_owned()),
-        },
-        (Val::Text(a), Val::Text(b)) if operator == "+" => Ok(Val::Text(a + &b)),
-        (Val::List(mut a), Val::List(b)) if operator == "+" => {
-            a.extend(b);
-            Ok(Val::List(a))
-        }
-        (Val::Duration(a), Val::Duration(b)) if operator == "+" => Ok(Val::Duration(a + b)),
-        (Val::Duration(a), Val::Duration(b)) if operator == "-" => Ok(Val::Duration(a - b)),
-        (Val::Time(a), Val::Duration(b)) if operator == "+" => Ok(Val::Time(a + b)),
-        (Val::Duration(a), Val::Time(b)) if operator == "+" => Ok(Val::Time(a + b)),
-        (Val::Time(a), Val::Duration(b)) if operator == "-" => Ok(Val::Time(a - b)),
-        (Val::Time(a), Val::Time(b)) if operator == "-" => Ok(Val::Duration(a - b)),
-        _ => Err(NO_OVERLOAD.to_owned()),
+        ("+", Val::Duration(a), Val::Duration(b)) => Ok(Val::Duration(a + b)),
+        ("-", Val::Duration(a), Val::Duration(b)) => Ok(Val::Duration(a - b)),
+        ("+", Val::Time(a), Val::Duration(b)) => Ok(Val::Time(a + b)),
+        ("+", Val::Duration(a), Val::Time(b)) => Ok(Val::Time(a + b)),
+        ("-", Val::Time(a), Val::Duration(b)) => Ok(Val::Time(a - b)),
+        ("-", Val::Time(a), Val::Time(b)) => Ok(Val::Duration(a - b)),
+        _ => overload(),
     }
 }
+
+/// Words before functions that are no values.
+const LIBRARIES: [&str; 6] = ["sets", "optional", "format", "ip", "lists", "strings"];
 
 fn call(of: Option<&Expr>, name: &str, with: &[Expr], scope: &Scope<'_>) -> Outcome {
     if let (None, "has", [Expr::Field { of, name, .. }]) = (of, name, with) {
@@ -232,114 +268,40 @@ fn call(of: Option<&Expr>, name: &str, with: &[Expr], scope: &Scope<'_>) -> Outc
                 Ok(Val::Bool(found))
             }
             of @ Val::Map(_) => Ok(Val::Bool(of.field(name).is_some())),
-            _ => Err(NO_OVERLOAD.to_owned()),
+            _ => overload(),
         };
     }
-    if let (Some(of), [Expr::Name(variable), rest @ ..]) = (of, with)
-        && let Some(outcome) = macros(of, name, variable, rest, scope)
+    if let Some(of) = of
+        && let Some(outcome) = fold::run(of, name, with, scope)
     {
         return outcome;
     }
     // Functions of a library are written as methods of its name.
     if let Some(Expr::Name(library)) = of
+        && LIBRARIES.contains(&library.as_str())
         && scope.get(library).is_none()
-        && matches!(library.as_str(), "math" | "sets" | "optional")
     {
         let with = values(with, scope)?;
-        return functions::of_library(library, name, &with);
+        let full = format!("{library}.{name}");
+        let refs: Vec<&Val> = with.iter().collect();
+        scope.meter.spend(meter::call(&full, &refs))?;
+        return functions::of_library(library, name, &with, scope.meter);
     }
     let own = of.map(|of| eval(of, scope)).transpose()?;
     let with = values(with, scope)?;
-    match own {
-        Some(own) => functions::method(&own, name, &with),
-        None => functions::plain(name, &with),
-    }
+    let all: Vec<&Val> = own.iter().chain(&with).collect();
+    scope.meter.spend(meter::call(name, &all))?;
+    let made = match &own {
+        Some(own) => functions::method(own, name, &with)?,
+        None => match kubernetes::plain(name, &with) {
+            Some(outcome) => outcome?,
+            None => functions::plain(name, &with)?,
+        },
+    };
+    scope.meter.spend(meter::result(name, &made))?;
+    Ok(made)
 }
 
 fn values(list: &[Expr], scope: &Scope<'_>) -> Result<Vec<Val>, String> {
     list.iter().map(|e| eval(e, scope)).collect()
-}
-
-/// `all`, `exists`, `map` and their kin; `None` if the call is none of them.
-fn macros(
-    of: &Expr,
-    name: &str,
-    variable: &str,
-    rest: &[Expr],
-    scope: &Scope<'_>,
-) -> Option<Outcome> {
-    let known = match name {
-        "all" | "exists" | "exists_one" | "existsOne" | "filter" => rest.len() == 1,
-        "map" => matches!(rest.len(), 1 | 2),
-        "optMap" | "optFlatMap" => rest.len() == 1,
-        _ => false,
-    };
-    known.then(|| run_macro(eval(of, scope)?, name, variable, rest, scope))
-}
-
-fn run_macro(of: Val, name: &str, variable: &str, rest: &[Expr], scope: &Scope<'_>) -> Outcome {
-    let (Some(first), Some(last)) = (rest.first(), rest.last()) else {
-        return Err(NO_OVERLOAD.to_owned());
-    };
-    let elements = match of {
-        Val::List(list) => list,
-        Val::Map(entries) => entries.into_iter().map(|(k, _)| k).collect(),
-        Val::Optional(inner) if name.starts_with("opt") => {
-            let Some(inner) = inner else {
-                return Ok(Val::Optional(None));
-            };
-            let made = eval(first, &scope.with(variable, *inner))?;
-            return Ok(match name {
-                "optMap" => Val::Optional(Some(Box::new(made))),
-                _ => made,
-            });
-        }
-        _ => return Err(NO_OVERLOAD.to_owned()),
-    };
-    let test = |element: &Val| match eval(first, &scope.with(variable, element.clone()))? {
-        Val::Bool(b) => Ok(b),
-        _ => Err(NO_OVERLOAD.to_owned()),
-    };
-    match name {
-        "all" | "exists" => {
-            let decides = name == "exists";
-            let mut fault = None;
-            for element in &elements {
-                match test(element) {
-                    Ok(b) if b == decides => return Ok(Val::Bool(decides)),
-                    Ok(_) => {}
-                    Err(why) => fault = fault.or(Some(why)),
-                }
-            }
-            match fault {
-                Some(why) => Err(why),
-                None => Ok(Val::Bool(!decides)),
-            }
-        }
-        "exists_one" | "existsOne" => {
-            let mut count = 0usize;
-            for element in &elements {
-                count += usize::from(test(element)?);
-            }
-            Ok(Val::Bool(count == 1))
-        }
-        "filter" => {
-            let mut kept = Vec::new();
-            for element in elements {
-                if test(&element)? {
-                    kept.push(element);
-                }
-            }
-            Ok(Val::List(kept))
-        }
-        _ => {
-            let mut made = Vec::new();
-            for element in elements {
-                if rest.len() == 1 || test(&element)? {
-                    made.push(eval(last, &scope.with(variable, element))?);
-                }
-            }
-            Ok(Val::List(made))
-        }
-    }
 }

@@ -1,14 +1,12 @@
 //! The functions of the language and of the libraries that Kubernetes adds.
 
-use super::eval::{NO_OVERLOAD, Outcome};
+use super::eval::{Outcome, overflow, overload};
+use super::meter::Meter;
 use super::value::Val;
-use regex::Regex;
+use super::{kubernetes, lists, text};
+use std::sync::Arc;
 
 const SECOND: i128 = 1_000_000_000;
-
-fn overload<T>() -> Result<T, String> {
-    Err(NO_OVERLOAD.to_owned())
-}
 
 fn conversion<T>(from: &Val, to: &str) -> Result<T, String> {
     let from = from.type_name();
@@ -109,7 +107,7 @@ pub(super) fn base64(text: &str) -> Option<Vec<u8>> {
 /// A value as text, as `string()` makes it and messages show it.
 pub(super) fn shown(value: &Val) -> String {
     match value {
-        Val::Text(text) => text.clone(),
+        Val::Text(text) => text.as_ref().to_owned(),
         Val::Int(n) => n.to_string(),
         Val::Uint(n) => n.to_string(),
         Val::Double(n) => stowplan_machinery::go::float(*n),
@@ -131,19 +129,18 @@ pub(super) fn shown(value: &Val) -> String {
         }
         Val::Type(name) => (*name).to_owned(),
         Val::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Val::Opaque(value) => value.to_string(),
         Val::List(_) | Val::Map(_) | Val::Optional(_) => String::new(),
     }
 }
 
 fn size(value: &Val) -> Outcome {
-    let size = match value {
-        Val::Text(text) => text.chars().count(),
-        Val::Bytes(bytes) => bytes.len(),
-        Val::List(list) => list.len(),
-        Val::Map(entries) => entries.len(),
-        _ => return overload(),
-    };
-    Ok(Val::Int(i64::try_from(size).unwrap_or(i64::MAX)))
+    match value {
+        Val::Text(_) | Val::Bytes(_) | Val::List(_) | Val::Map(_) => {
+            Ok(Val::Int(i64::try_from(value.size()).unwrap_or(i64::MAX)))
+        }
+        _ => overload(),
+    }
 }
 
 /// Functions without an object.
@@ -159,10 +156,10 @@ pub(super) fn plain(name: &str, with: &[Val]) -> Outcome {
         ("dyn", value) => Ok(value.clone()),
         ("type", value) => Ok(Val::Type(value.type_name())),
         ("string", Val::List(_) | Val::Map(_) | Val::Optional(_) | Val::Null) => overload(),
-        ("string", value) => Ok(Val::Text(shown(value))),
-        ("bytes", Val::Text(text)) => Ok(Val::Bytes(text.clone().into_bytes())),
+        ("string", value) => Ok(shown(value).into()),
+        ("bytes", Val::Text(text)) => Ok(Val::Bytes(text.as_bytes().into())),
         ("bool", Val::Bool(b)) => Ok(Val::Bool(*b)),
-        ("bool", Val::Text(text)) => match text.as_str() {
+        ("bool", Val::Text(text)) => match &**text {
             "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(Val::Bool(true)),
             "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(Val::Bool(false)),
             _ => conversion(value, "bool"),
@@ -199,11 +196,9 @@ pub(super) fn plain(name: &str, with: &[Val]) -> Outcome {
 fn int(value: &Val) -> Outcome {
     match value {
         Val::Int(n) => Ok(Val::Int(*n)),
-        Val::Uint(n) => i64::try_from(*n)
-            .map(Val::Int)
-            .map_err(|_| "integer overflow".to_owned()),
+        Val::Uint(n) => i64::try_from(*n).map(Val::Int).map_err(|_| overflow()),
         Val::Double(n) if n.abs() < 9.2e18 => Ok(Val::Int(*n as i64)),
-        Val::Double(_) => Err("integer overflow".to_owned()),
+        Val::Double(_) => Err(overflow()),
         Val::Text(text) => match text.parse() {
             Ok(n) => Ok(Val::Int(n)),
             Err(_) => conversion(value, "int"),
@@ -214,17 +209,14 @@ fn int(value: &Val) -> Outcome {
 }
 
 /// Functions of a library.
-pub(super) fn of_library(library: &str, name: &str, with: &[Val]) -> Outcome {
+pub(super) fn of_library(library: &str, name: &str, with: &[Val], meter: &Meter) -> Outcome {
     match (library, name, with) {
         ("optional", "none", []) => Ok(Val::Optional(None)),
-        ("optional", "of", [value]) => Ok(Val::Optional(Some(Box::new(value.clone())))),
-        ("math", "greatest" | "least", with) => {
-            let list = match with {
-                [Val::List(list)] => list.as_slice(),
-                with => with,
-            };
-            extreme(list, name == "greatest")
+        ("optional", "of", [value]) => Ok(Val::optional(Some(value.clone()))),
+        ("optional", "ofNonZeroValue", [value]) => {
+            Ok(Val::optional(Some(value.clone()).filter(|v| !is_zero(v))))
         }
+        ("optional", "unwrap", [Val::List(list)]) => lists::unwrapped(list),
         ("sets", "contains", [Val::List(a), Val::List(b)]) => {
             Ok(Val::Bool(b.iter().all(|x| a.contains(x))))
         }
@@ -234,34 +226,30 @@ pub(super) fn of_library(library: &str, name: &str, with: &[Val]) -> Outcome {
         ("sets", "equivalent", [Val::List(a), Val::List(b)]) => Ok(Val::Bool(
             a.iter().all(|x| b.contains(x)) && b.iter().all(|x| a.contains(x)),
         )),
+        ("lists", "range", [Val::Int(n)]) => {
+            meter.spend(u64::try_from(*n).unwrap_or_default())?;
+            let numbers: Vec<Val> = (0..*n).map(Val::Int).collect();
+            Ok(numbers.into())
+        }
+        ("strings", "quote", [Val::Text(text)]) => Ok(text::quoted(text).into()),
+        ("ip", "isCanonical", [Val::Text(text)]) => kubernetes::is_canonical(text),
+        ("format", name, with) => kubernetes::named_format(name, with),
         _ => overload(),
     }
 }
 
-fn extreme(list: &[Val], greatest: bool) -> Outcome {
-    let mut best: Option<&Val> = None;
-    for value in list {
-        let better = match best {
-            None => true,
-            Some(best) => match value.order(best) {
-                Some(order) => {
-                    order
-                        == if greatest {
-                            std::cmp::Ordering::Greater
-                        } else {
-                            std::cmp::Ordering::Less
-                        }
-                }
-                None => return overload(),
-            },
-        };
-        if better {
-            best = Some(value);
-        }
+fn is_zero(value: &Val) -> bool {
+    match value {
+        Val::Null => true,
+        Val::Bool(b) => !b,
+        Val::Int(n) => *n == 0,
+        Val::Uint(n) => *n == 0,
+        Val::Double(n) => *n == 0.0,
+        Val::Duration(n) => *n == 0,
+        Val::Text(_) | Val::Bytes(_) | Val::List(_) | Val::Map(_) => value.size() == 0,
+        Val::Optional(inner) => inner.is_none(),
+        Val::Time(_) | Val::Type(_) | Val::Opaque(_) => false,
     }
-    let name = if greatest { "max" } else { "min" };
-    best.cloned()
-        .ok_or_else(|| format!("{name} called on empty list"))
 }
 
 /// Methods of a value.
@@ -270,9 +258,10 @@ pub(super) fn method(own: &Val, name: &str, with: &[Val]) -> Outcome {
         return size(own);
     }
     match own {
-        Val::Text(text) => of_text(text, name, with),
-        Val::List(list) => of_list(list, name, with),
-        Val::Optional(inner) => of_optional(inner.as_deref(), name, with),
+        Val::Text(text) => text::method(text, name, with),
+        Val::List(list) => lists::method(list, name, with),
+        Val::Optional(inner) => of_optional(inner.as_ref(), name, with),
+        Val::Opaque(value) => kubernetes::method(value, name, with),
         Val::Duration(nanos) => {
             let unit = match name {
                 "getHours" => 3_600 * SECOND,
@@ -317,169 +306,14 @@ fn of_time(nanos: i128, name: &str, with: &[Val]) -> Outcome {
     Ok(Val::Int(value))
 }
 
-fn of_optional(inner: Option<&Val>, name: &str, with: &[Val]) -> Outcome {
+fn of_optional(inner: Option<&Arc<Val>>, name: &str, with: &[Val]) -> Outcome {
     match (name, with, inner) {
         ("hasValue", [], inner) => Ok(Val::Bool(inner.is_some())),
-        ("value", [], Some(inner)) => Ok(inner.clone()),
+        ("value", [], Some(inner)) => Ok(Val::clone(inner)),
         ("value", [], None) => Err("optional.none() dereference".to_owned()),
-        ("orValue", [_], Some(inner)) => Ok(inner.clone()),
-        ("orValue", [other], None) => Ok(other.clone()),
-        ("or", [_], Some(inner)) => Ok(Val::Optional(Some(Box::new(inner.clone())))),
-        ("or", [other], None) => Ok(other.clone()),
-        _ => overload(),
-    }
-}
-
-fn regex(pattern: &str) -> Result<Regex, String> {
-    crate::pattern::compile(pattern)
-        .map_err(|why| crate::format::pattern_fault(pattern).unwrap_or_else(|| why.to_string()))
-}
-
-fn place(text: &str, found: Option<usize>) -> Val {
-    let chars = found.map(|at| text[..at].chars().count());
-    Val::Int(chars.and_then(|n| i64::try_from(n).ok()).unwrap_or(-1))
-}
-
-/// The characters from one place to another.
-fn substring(text: &str, from: i64, to: Option<i64>) -> Outcome {
-    let chars: Vec<char> = text.chars().collect();
-    let size = chars.len() as i64;
-    let to = to.unwrap_or(size);
-    if from < 0 || from > size {
-        return Err(format!("index out of range: {from}"));
-    }
-    if to < 0 || to > size {
-        return Err(format!("index out of range: {to}"));
-    }
-    if from > to {
-        return Err(format!("invalid substring range. start: {from}, end: {to}"));
-    }
-    let taken = chars.iter().skip(from as usize).take((to - from) as usize);
-    Ok(Val::Text(taken.collect()))
-}
-
-fn of_text(text: &str, name: &str, with: &[Val]) -> Outcome {
-    match (name, with) {
-        ("startsWith", [Val::Text(other)]) => Ok(Val::Bool(text.starts_with(other.as_str()))),
-        ("endsWith", [Val::Text(other)]) => Ok(Val::Bool(text.ends_with(other.as_str()))),
-        ("contains", [Val::Text(other)]) => Ok(Val::Bool(text.contains(other.as_str()))),
-        ("matches", [Val::Text(pattern)]) => Ok(Val::Bool(regex(pattern)?.is_match(text))),
-        ("find", [Val::Text(pattern)]) => {
-            let found = regex(pattern)?.find(text).map(|m| m.as_str().to_owned());
-            Ok(Val::Text(found.unwrap_or_default()))
-        }
-        ("findAll", [Val::Text(pattern), limit @ ..]) => {
-            let limit = match limit {
-                [Val::Int(n)] => usize::try_from(*n).unwrap_or(usize::MAX),
-                _ => usize::MAX,
-            };
-            let regex = regex(pattern)?;
-            let found = regex.find_iter(text).take(limit);
-            Ok(Val::List(
-                found.map(|m| Val::Text(m.as_str().to_owned())).collect(),
-            ))
-        }
-        ("charAt", [Val::Int(at)]) => {
-            let size = text.chars().count() as i64;
-            match *at {
-                at if at == size => Ok(Val::Text(String::new())),
-                at => substring(text, at, Some(at + 1)),
-            }
-        }
-        ("indexOf", [Val::Text(other)]) => Ok(place(text, text.find(other.as_str()))),
-        ("lastIndexOf", [Val::Text(other)]) => Ok(place(text, text.rfind(other.as_str()))),
-        ("lowerAscii", []) => Ok(Val::Text(text.to_ascii_lowercase())),
-        ("upperAscii", []) => Ok(Val::Text(text.to_ascii_uppercase())),
-        ("trim", []) => Ok(Val::Text(text.trim().to_owned())),
-        ("reverse", []) => Ok(Val::Text(text.chars().rev().collect())),
-        ("replace", [Val::Text(from), Val::Text(to)]) => {
-            Ok(Val::Text(text.replace(from.as_str(), to)))
-        }
-        ("replace", [Val::Text(from), Val::Text(to), Val::Int(n)]) => {
-            let n = usize::try_from(*n).unwrap_or(usize::MAX);
-            Ok(Val::Text(text.replacen(from.as_str(), to, n)))
-        }
-        ("split", [Val::Text(by)]) if by.is_empty() => Ok(Val::List(
-            text.chars().map(|c| Val::Text(c.to_string())).collect(),
-        )),
-        ("split", [Val::Text(by)]) => Ok(Val::List(
-            text.split(by.as_str())
-                .map(|t| Val::Text(t.to_owned()))
-                .collect(),
-        )),
-        ("split", [Val::Text(by), Val::Int(n)]) => match usize::try_from(*n) {
-            Ok(n) => Ok(Val::List(
-                text.splitn(n, by.as_str())
-                    .map(|t| Val::Text(t.to_owned()))
-                    .collect(),
-            )),
-            Err(_) => of_text(text, "split", &with[..1]),
-        },
-        ("substring", [Val::Int(from)]) => substring(text, *from, None),
-        ("substring", [Val::Int(from), Val::Int(to)]) => substring(text, *from, Some(*to)),
-        _ => overload(),
-    }
-}
-
-fn of_list(list: &[Val], name: &str, with: &[Val]) -> Outcome {
-    let at =
-        |found: Option<usize>| Val::Int(found.and_then(|n| i64::try_from(n).ok()).unwrap_or(-1));
-    match (name, with) {
-        ("isSorted", []) => {
-            let sorted = list.windows(2).all(|pair| match pair {
-                [a, b] => a.order(b).is_some_and(std::cmp::Ordering::is_le),
-                _ => true,
-            });
-            Ok(Val::Bool(sorted))
-        }
-        ("min", []) => extreme(list, false),
-        ("max", []) => extreme(list, true),
-        ("sum", []) => match list {
-            [] => Ok(Val::Int(0)),
-            [Val::Int(_), ..] => list
-                .iter()
-                .try_fold(0i64, |sum, v| match v {
-                    Val::Int(n) => sum
-                        .checked_add(*n)
-                        .ok_or_else(|| "integer overflow".to_owned()),
-                    _ => overload(),
-                })
-                .map(Val::Int),
-            [Val::Double(_), ..] => list
-                .iter()
-                .try_fold(0f64, |sum, v| match v {
-                    Val::Double(n) => Ok(sum + n),
-                    _ => overload(),
-                })
-                .map(Val::Double),
-            [Val::Duration(_), ..] => list
-                .iter()
-                .try_fold(0i128, |sum, v| match v {
-                    Val::Duration(n) => Ok(sum + n),
-                    _ => overload(),
-                })
-                .map(Val::Duration),
-            _ => overload(),
-        },
-        ("indexOf", [value]) => Ok(at(list.iter().position(|v| v == value))),
-        ("lastIndexOf", [value]) => Ok(at(list.iter().rposition(|v| v == value))),
-        ("join", with) => {
-            let by = match with {
-                [] => "",
-                [Val::Text(by)] => by.as_str(),
-                _ => return overload(),
-            };
-            let texts: Option<Vec<&str>> = list
-                .iter()
-                .map(|v| match v {
-                    Val::Text(text) => Some(text.as_str()),
-                    _ => None,
-                })
-                .collect();
-            texts
-                .map(|t| Val::Text(t.join(by)))
-                .map_or_else(overload, Ok)
-        }
+        ("orValue", [_], Some(inner)) => Ok(Val::clone(inner)),
+        ("or", [_], Some(inner)) => Ok(Val::Optional(Some(Arc::clone(inner)))),
+        ("orValue" | "or", [other], None) => Ok(other.clone()),
         _ => overload(),
     }
 }

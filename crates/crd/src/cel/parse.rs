@@ -1,6 +1,8 @@
 //! From text to expressions.
 
 use super::value::Val;
+use crate::kept::Kept;
+use std::rc::Rc;
 
 /// An expression.
 #[derive(Clone, Debug)]
@@ -67,6 +69,15 @@ impl Expr {
         self.each(&mut |e| found |= matches!(e, Self::Name(n) if n == name));
         found
     }
+}
+
+thread_local! {
+    static KEPT: Kept<Rc<Expr>> = Kept::default();
+}
+
+/// An expression, read now or earlier.
+pub(super) fn kept(text: &str) -> Result<Rc<Expr>, String> {
+    KEPT.with(|kept| kept.get(text, |text| parse(text).map(Rc::new)))
 }
 
 /// Reads an expression.
@@ -270,7 +281,7 @@ impl<'a> Parser<'a> {
                 self.rest = &self.rest[1..];
                 self.map()
             }
-            '\'' | '"' => Ok(Expr::Literal(Val::Text(self.text(false)?))),
+            '\'' | '"' => Ok(Expr::Literal(self.text(false)?.into())),
             '0'..='9' => self.number(),
             '.' if self.rest[1..].starts_with(|c: char| c.is_ascii_digit()) => self.number(),
             _ => self.word(),
@@ -299,13 +310,15 @@ impl<'a> Parser<'a> {
         for prefix in ["r", "R"] {
             if quoted(self.rest, prefix) {
                 self.rest = &self.rest[1..];
-                return Ok(Expr::Literal(Val::Text(self.text(true)?)));
+                return Ok(Expr::Literal(self.text(true)?.into()));
             }
         }
         for prefix in ["b", "B"] {
             if quoted(self.rest, prefix) {
                 self.rest = &self.rest[1..];
-                return Ok(Expr::Literal(Val::Bytes(self.text(false)?.into_bytes())));
+                return Ok(Expr::Literal(Val::Bytes(
+                    self.text(false)?.into_bytes().into(),
+                )));
             }
         }
         let name = self.name().ok_or_else(|| self.wrong())?;

@@ -36,7 +36,7 @@ fn rules_hold_or_not() {
         "'abc'.substring(1, 2) == 'b' && \"a\\n\".size() == 2 && r'\\d'.size() == 2",
         "timestamp('2026-01-02T03:04:05Z').getHours() == 3",
         "self.none > 1 || true",
-        "math.greatest(1, 3) == 3 && sets.contains([1, 2], [1])",
+        "[1, 3].max() == 3 && sets.contains([1, 2], [1])",
         "self.?none.orValue('d') == 'd' && int('5') == 5 && type(1) == int",
     ] {
         assert_eq!(run(rule, value.clone()), Vec::<String>::new(), "{rule}");
@@ -110,4 +110,157 @@ fn rules_over_long_lists_of_long_texts_cost_too_much() {
         "items": {"type": "string", "maxLength": 20,
             "x-kubernetes-validations": [{"rule": "self.matches('^a+$')"}]}}}});
     assert!(check(&bounded, &Path::new("s")).is_empty());
+}
+
+/// What runs without an object.
+fn holds(rules: &[&str]) {
+    for rule in rules {
+        assert_eq!(run(rule, json!({})), Vec::<String>::new(), "{rule}");
+    }
+}
+
+fn fails(rule: &str, why: &str) {
+    let said = format!("spec: Invalid value: \"object\": {why} evaluating rule: {rule}");
+    assert_eq!(run(rule, json!({})), [said]);
+}
+
+#[test]
+fn texts_and_lists_have_their_libraries() {
+    holds(&[
+        "'tacocat'.indexOf('a', 3) == 5 && 'tacocat'.lastIndexOf('a', 3) == 1",
+        "'a,b,c'.split(',', 2) == ['a', 'b,c'] && 'ab'.split('') == ['a', 'b']",
+        "'abc'.split(',', 0) == [] && 'abc'.charAt(3) == '' && 'héllo'.indexOf('l') == 2",
+        "'%s is %d, %.2f, %e, %x'.format(['a', 1, 1.5, 150.0, 255]) == 'a is 1, 1.50, 1.500000e+02, ff'",
+        "'%s %s %%'.format([[1, 'b'], {'k': true}]) == '[1, b] {k: true} %'",
+        "strings.quote('a\\n\"') == '\"a\\\\n\\\\\"\"'",
+        "'abc 123'.find('[0-9]+') == '123' && '1 2 3'.findAll('[0-9]', 2) == ['1', '2']",
+        "[1, 2, 3].sum() == 6 && [1.5, 2.0].sum() == 3.5 && [2, 1].isSorted() == false",
+        "['b', 'a'].sort() == ['a', 'b'] && [[1], [2, [3]]].flatten() == [1, 2, [3]]",
+        "[1, 1, 2].distinct() == [1, 2] && [1, 2, 3].slice(1, 2) == [2] && lists.range(3) == [0, 1, 2]",
+        "['bb', 'a'].sortBy(x, size(x)) == ['a', 'bb'] && [1, 2].reverse() == [2, 1]",
+        "[1, 2].first().value() == 1 && ![].last().hasValue()",
+        "[optional.of(1), optional.none()].unwrapOpt() == [1]",
+        "optional.ofNonZeroValue('').orValue('x') == 'x'",
+    ]);
+    fails("'abc'.substring(2, 9) == ''", "index out of range: 9");
+    fails(
+        "[1].slice(0, 3) == []",
+        "cannot slice(0, 3), list is length 1",
+    );
+    fails("[].max() == 1", "max called on empty list");
+}
+
+#[test]
+fn macros_may_have_two_variables() {
+    holds(&[
+        "[5, 6].all(i, v, v == i + 5) && {'a': 1}.exists(k, v, k == 'a' && v == 1)",
+        "[5, 6].existsOne(i, v, v == 6)",
+        "[1, 2, 3].transformList(i, v, i > 0, v * 2) == [4, 6]",
+        "{'a': 1, 'b': 2}.transformMap(k, v, v + 1) == {'a': 2, 'b': 3}",
+        "['x', 'y'].transformMapEntry(i, v, {v: i}) == {'x': 0, 'y': 1}",
+    ]);
+    let twice = "['x', 'x'].transformMapEntry(i, v, {v: i}) == {}";
+    fails(twice, "insert failed: key x already exists");
+}
+
+#[test]
+fn quantities_addresses_urls_and_versions_are_values() {
+    holds(&[
+        "quantity('1.5Gi').isGreaterThan(quantity('1500Mi')) && isQuantity('10k') && !isQuantity('x')",
+        "quantity('50k').add(quantity('20k')) == quantity('70k') && quantity('50k').sub(20).asInteger() == 49980",
+        "quantity('200M').compareTo(quantity('0.2G')) == 0 && sign(quantity('-1')) == -1",
+        "!quantity('1500m').isInteger() && quantity('2.5').asApproximateFloat() == 2.5",
+        "ip('127.0.0.1').isLoopback() && ip('::1').family() == 6 && !isIP('1.2.3') && !isIP('::ffff:1.2.3.4')",
+        "ip('10.0.0.1').isGlobalUnicast() && ip('169.254.1.1').isLinkLocalUnicast() && ip('224.0.0.1').isLinkLocalMulticast()",
+        "ip.isCanonical('2001:db8::abcd') && !ip.isCanonical('2001:DB8::ABCD') && string(ip('1.2.3.4')) == '1.2.3.4'",
+        "cidr('192.168.0.0/24').containsIP('192.168.0.1') && !cidr('192.168.0.0/24').containsIP(ip('192.168.1.1'))",
+        "cidr('192.168.0.0/16').containsCIDR('192.168.10.0/24') && !cidr('192.168.0.0/24').containsCIDR(cidr('192.168.0.0/23'))",
+        "cidr('192.168.1.7/24').masked() == cidr('192.168.1.0/24') && cidr('::1/128').prefixLength() == 128",
+        "isCIDR('10.0.0.0/8') && !isCIDR('10.0.0.0/33') && !isCIDR('10.0.0.0/08') && cidr('10.0.0.0/8').ip() == ip('10.0.0.0')",
+        "url('https://user@example.com:80/a%20b?x=1&x=2#f').getHost() == 'example.com:80'",
+        "url('https://[::1]:8080/').getHostname() == '::1' && url('https://[::1]:8080/').getPort() == '8080'",
+        "url('https://e.com/a b').getEscapedPath() == '/a%20b' && url('/p').getScheme() == ''",
+        "url('https://e.com/?k=a&k=b%20c').getQuery() == {'k': ['a', 'b c']} && isURL('/x') && !isURL('x') && !isURL('https://a:b/')",
+        "semver('1.2.3').isLessThan(semver('1.10.0')) && semver('1.0.0-alpha.2').compareTo(semver('1.0.0-alpha.10')) == -1",
+        "semver('1.2.3-rc.1').isLessThan(semver('1.2.3')) && semver('v01.2', true).minor() == 2 && !isSemver('1.2')",
+        "!format.dns1123Label().validate('ok').hasValue() && format.dns1123Label().validate('No!').value().size() == 1",
+        "format.named('uuid').value().validate('x').value() == ['does not match the UUID format'] && !format.named('z').hasValue()",
+    ]);
+    fails(
+        "ip('x') == ip('y')",
+        "IP Address \"x\" parse error during conversion from string: ParseAddr(\"x\"): unable to parse IP",
+    );
+    fails(
+        "quantity('x') == quantity('y')",
+        "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
+    );
+    fails(
+        "semver('1') == semver('2')",
+        "No Major.Minor.Patch elements found",
+    );
+}
+
+#[test]
+fn a_rule_that_costs_too_much_is_ended() {
+    let doubled = format!(
+        "['xxxxxxxxxxxxxxxx']{}.size() == 1",
+        ".map(a, a + a)".repeat(40)
+    );
+    let lists = format!("[[1, 2]]{}.size() == 1", ".map(a, a + a)".repeat(40));
+    let replaced = format!(
+        "'xx'{}.size() == 1",
+        ".replace('x', 'xxxxxxxxxx')".repeat(20)
+    );
+    let range = "lists.range(2000000).size() == 1".to_owned();
+    for rule in [doubled, lists, replaced, range] {
+        let why = "'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to call cost exceeds limit for rule";
+        let said = format!("spec: Invalid value: \"object\": {why}: {rule}");
+        assert_eq!(run(&rule, json!({})), [said]);
+    }
+}
+
+#[test]
+fn all_rules_of_an_object_share_a_budget() {
+    let dear = "self.all(a, self.all(b, a + b > -1))";
+    let schema = json!({"type": "object", "properties": {"lists": {"type": "array", "items": {
+        "type": "array", "items": {"type": "integer"},
+        "x-kubernetes-validations": [{"rule": dear}]}}}});
+    let list: Vec<i64> = (0..300).collect();
+    let few = json!({"lists": vec![list.clone(); 3]});
+    assert!(validate(&schema, &few, None).is_empty());
+    let many = json!({"lists": vec![list; 40]});
+    let errors = validate(&schema, &many, None);
+    let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    assert!(errors[0].ends_with(OUT_OF_BUDGET), "{errors:?}");
+}
+
+#[test]
+fn costs_are_upstreams() {
+    let cost = |rule: &str| {
+        let meter = Meter::default();
+        let own = convert::of(
+            &json!({"list": [1, 2, 3], "text": "0123456789abc"}),
+            &json!({"properties": {"list": {"items": {}}, "text": {}}}),
+            false,
+        );
+        let scope = Scope::new(own, None, false, &meter);
+        eval::eval(&parse::parse(rule).unwrap(), &scope).unwrap();
+        meter.spent()
+    };
+    for (rule, expected) in [
+        ("true", 0),
+        ("self.text == 'x'", 3),
+        ("self.list.size() == 3", 4),
+        ("has(self.text)", 1),
+        ("self.text.startsWith('0')", 4),
+        ("self.text.matches('^[0-9a-z]+$')", 8),
+        // The list, then for each element: looking at the accumulator twice, the condition's two
+        // operands and the operator.
+        ("self.list.all(x, x > 0)", 2 + 3 * (3 + 2) + 1),
+        ("self.list.exists(x, x > 5)", 2 + 3 * (4 + 2) + 1),
+        ("self.list.map(x, x)", 2 + 10 + 1 + 3 * (12 + 1)),
+    ] {
+        assert_eq!(cost(rule), expected, "{rule}");
+    }
 }
