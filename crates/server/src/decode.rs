@@ -1,7 +1,7 @@
 //! From the bytes of a request to an object in canonical form.
 
 use crate::negotiate::MEDIA_TYPES;
-use crate::registered::is_registered;
+use crate::registered::{is_registered, registered_type};
 use crate::request::options::FieldValidation;
 use crate::request::{Request, Sent};
 use crate::resource::Resource;
@@ -12,7 +12,7 @@ use stowplan_machinery::go::quote;
 use stowplan_machinery::{Edit, Status, View, meta};
 use stowplan_schema::protobuf::{self, Envelope};
 use stowplan_schema::yaml::{self, Converted};
-use stowplan_schema::{DecodeError, Decoded, TypeMeta};
+use stowplan_schema::{DecodeError, Decoded, Type, TypeMeta};
 
 /// 415.
 pub(crate) fn unsupported_media_type(known: &str) -> Status {
@@ -89,7 +89,13 @@ pub(crate) fn object(
             resource.kind()
         ))
     };
-    check_kind(resource, group, version, kind).map_err(|why| mishandled(&why))?;
+    if let Err(why) = check_kind(resource, group, version, kind) {
+        // Upstream reads it as what it says it is first.
+        let read = body.read_as(registered_type(group, version, kind));
+        return Err(mishandled(
+            &read.err().map_or(why, |error| error.to_string()),
+        ));
+    }
     let decoded = body
         .decode(resource)
         .map_err(|e| mishandled(&e.to_string()))?;
@@ -229,6 +235,14 @@ impl Opened<'_> {
         match self {
             Self::Json(json, _) => stowplan_schema::type_meta(json),
             Self::Protobuf(envelope) => Ok(envelope.meta.clone()),
+        }
+    }
+
+    /// Reads an object of a type, if there is one, only to see whether it can be.
+    fn read_as(&self, ty: Option<&'static Type>) -> Result<(), DecodeError> {
+        match (self, ty) {
+            (Self::Json(json, _), Some(ty)) => stowplan_schema::decode_json(ty, json).map(drop),
+            _ => Ok(()),
         }
     }
 

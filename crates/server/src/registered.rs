@@ -4,6 +4,9 @@
 //! Upstream: `AddKnownTypes` and `metav1.AddToGroupVersion` of each group.
 
 use stowplan_kinds::table::{self, KINDS, SPOKEN};
+use stowplan_schema::Type;
+
+const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.";
 
 /// In every version of every group.
 const EVERYWHERE: [&str; 7] = [
@@ -53,6 +56,16 @@ pub(crate) fn is_registered(group: &str, version: &str, kind: &str) -> bool {
     let core = group.is_empty() && version == "v1" && CORE.contains(&kind);
     let known = || KINDS.iter().chain(SPOKEN).any(|k| served(&k));
     spoken || core || (EVERYWHERE.contains(&kind) && known())
+}
+
+/// The type of a kind that upstream knows, as far as it is known here.
+pub(crate) fn registered_type(group: &str, version: &str, kind: &str) -> Option<&'static Type> {
+    let served = table::by_kind(group, version, kind).map(|k| k.schema);
+    let meta = || is_registered(group, version, kind).then(|| format!("{META}{kind}"));
+    match served {
+        Some(schema) => stowplan_schema::type_of(schema),
+        None => stowplan_schema::type_of(&meta()?),
+    }
 }
 
 #[cfg(test)]

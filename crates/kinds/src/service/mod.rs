@@ -102,6 +102,15 @@ struct ServiceStatus;
 impl Strategy for ServiceStatus {
     inherit!(Service);
 
+    fn prepare_for_create(&self, object: &mut Value, cx: &Context<'_>) {
+        Service.prepare_for_create(object, cx);
+    }
+
+    /// Upstream's strategy of the status is that of the service in this, too.
+    fn allow_create_on_update(&self) -> bool {
+        true
+    }
+
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
         keep(new, old, "spec");
     }

@@ -123,6 +123,9 @@ pub(super) fn holder(
         }
     };
     let name = reference.text("name");
+    if name.is_empty() {
+        return Err(Status::bad_request("Name parameter required."));
+    }
     let missing = || Status::not_found(&GroupResource::new("", resource), name);
     let object = cluster
         .get("", resource, namespace, name)
