@@ -61,7 +61,9 @@ impl Server {
             token_key: key.ok(),
         };
         Self {
-            api: Api::new(config).await,
+            api: Api::new(config)
+                .await
+                .expect("a store in memory takes everything"),
         }
     }
 }

@@ -3,31 +3,20 @@
 use crate::answer::{self, Answer};
 use crate::audit::{self, Arrival, Outcome};
 use crate::env::Env;
+use crate::places::Places;
 use crate::provider::Provider;
 use crate::request::{Info, Query, Request, unescape};
 use crate::resource::Resources;
-use crate::{bootstrap, dispatch, gate, negotiate, storage};
+use crate::{advertise, bootstrap, dispatch, gate, negotiate, openapi, storage};
 use axum::body::Body;
-use bytes::Bytes;
 use futures_util::FutureExt;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 use stowplan_access::{User, token};
 use stowplan_machinery::{Status, meta};
-use stowplan_store::Store;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
-/// The largest body that is read, in bytes. Upstream: `MaxRequestBodyBytes`.
-const BODY_MAX: usize = 3 * 1024 * 1024;
-/// How long a client may take to send it.
-const BODY_TIME: Duration = Duration::from_secs(60);
-/// Requests that are worked on at a time, watches aside.
-const IN_FLIGHT_MAX: usize = 1_000;
-/// Open watches.
-const WATCHES_MAX: usize = 20_000;
+use stowplan_store::{CommitError, Store};
 
 /// What a server is made from.
 pub struct Config {
@@ -48,28 +37,33 @@ pub struct Api {
     provider: OnceLock<Box<dyn Provider>>,
     /// Held while a service is given addresses and stored.
     addresses: tokio::sync::Mutex<()>,
-    in_flight: Semaphore,
-    watches: Arc<Semaphore>,
+    places: Places,
+    documents: openapi::Documents,
     audit: OnceLock<audit::Log>,
     /// Whether watches shall end.
     stopping: tokio::sync::watch::Sender<bool>,
 }
 
 impl Api {
-    /// A server over a store, to which it adds what every cluster has.
-    pub async fn new(config: Config) -> Arc<Self> {
+    /// A server over a store, to which it adds what every cluster has. Fails if that cannot be stored.
+    pub async fn new(config: Config) -> Result<Arc<Self>, CommitError> {
         let api = Arc::new(Self {
             config,
             resources: Resources::default(),
             provider: OnceLock::new(),
             addresses: tokio::sync::Mutex::default(),
-            in_flight: Semaphore::new(IN_FLIGHT_MAX),
-            watches: Arc::new(Semaphore::new(WATCHES_MAX)),
+            places: Places::default(),
+            documents: openapi::Documents::default(),
             audit: OnceLock::new(),
             stopping: tokio::sync::watch::Sender::new(false),
         });
-        bootstrap::run(&api).await;
-        api
+        bootstrap::run(&api).await?;
+        Ok(api)
+    }
+
+    /// Says where the server listens: the service `kubernetes` leads there.
+    pub async fn advertise(&self, address: SocketAddr) -> Result<(), CommitError> {
+        advertise::run(self, address).await
     }
 
     /// Says who runs pods. The first one stays.
@@ -187,118 +181,37 @@ impl Api {
         request: &mut Request,
         body: Body,
     ) -> Result<Answer, Status> {
-        request.body = read(body).await?;
+        let mut _room = None;
+        if takes_body(request) {
+            match self.places.read(body).await? {
+                Some((bytes, room)) => (request.body, _room) = (bytes, room),
+                None => return Ok(answer::too_many_requests()),
+            }
+        }
         // Watches last, and are counted on their own.
-        let _permit = match request.info.verb == "watch" {
+        let place = match request.info.verb == "watch" {
             true => None,
-            false => match self.in_flight.try_acquire() {
-                Ok(permit) => Some(permit),
-                Err(_) => return Ok(answer::too_many_requests()),
+            false => match self.places.request() {
+                Some(place) => Some(place),
+                None => return Ok(answer::too_many_requests()),
             },
         };
-        dispatch::answer(self, request).await
+        let answer = dispatch::answer(self, request).await?;
+        let held = self.places.hold(answer, place);
+        Ok(held.unwrap_or_else(answer::too_many_requests))
     }
 
-    /// A place for one more watch.
-    pub(crate) fn watch_permit(&self) -> Option<OwnedSemaphorePermit> {
-        Arc::clone(&self.watches).try_acquire_owned().ok()
+    pub(crate) fn documents(&self) -> &openapi::Documents {
+        &self.documents
     }
-}
 
-/// The whole body, if it is not too large and does not take forever.
-async fn read(body: Body) -> Result<Bytes, Status> {
-    let body = Limited::new(body, BODY_MAX).collect();
-    match tokio::time::timeout(BODY_TIME, body).await {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            let message = format!("Request entity too large: limit is {BODY_MAX}");
-            Err(Status::failure(413, "RequestEntityTooLarge", message))
-        }
-        Ok(Err(error)) => Err(Status::bad_request(error.to_string())),
-        Err(_) => {
-            let message = "Timeout: request did not complete within the allotted timeout";
-            Err(Status::failure(504, "Timeout", message))
-        }
+    pub(crate) fn places(&self) -> &Places {
+        &self.places
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing;
-    use serde_json::json;
-
-    #[tokio::test]
-    async fn a_body_that_is_too_large_is_refused() {
-        let api = testing::api().await;
-        let body = json!({"data": {"k": "x".repeat(super::BODY_MAX)}});
-        let url = "/api/v1/namespaces/default/configmaps";
-        let (code, status) = testing::send(&api, "POST", url, &[], &body).await;
-        let reason = json!("RequestEntityTooLarge");
-        assert_eq!((code, &status["reason"]), (413, &reason));
-    }
-
-    /// The code, the header `Retry-After` and the body.
-    async fn ask(api: &Arc<Api>, url: &str) -> (u16, String, String) {
-        let request = http::Request::get(url).header("authorization", "Bearer test");
-        let answer = api.call(request.body(Body::empty()).expect("a request"));
-        let answer = answer.await;
-        let code = answer.status().as_u16();
-        let after = answer.headers().get("retry-after");
-        let after = after.map_or("", |v| v.to_str().unwrap_or_default());
-        let after = after.to_owned();
-        let body = answer.into_body().collect().await.expect("a body");
-        let body = String::from_utf8_lossy(&body.to_bytes()).into_owned();
-        (code, after, body)
-    }
-
-    const SHORT_WATCH: &str = "/api/v1/pods?watch=1&timeoutSeconds=1";
-
-    fn refused() -> (u16, String, String) {
-        let text = "Too many requests, please try again later.\n";
-        (429, "1".to_owned(), text.to_owned())
-    }
-
-    #[tokio::test]
-    async fn too_many_at_once_are_told_to_come_back() {
-        let api = testing::api().await;
-        let all = u32::try_from(IN_FLIGHT_MAX).expect("fits");
-        let permits = api.in_flight.acquire_many(all).await.expect("all are free");
-        assert_eq!(ask(&api, "/api/v1/pods").await, refused());
-        assert_eq!(
-            ask(&api, SHORT_WATCH).await.0,
-            200,
-            "watches have places of their own"
-        );
-        drop(permits);
-        assert_eq!(ask(&api, "/api/v1/pods").await.0, 200);
-    }
-
-    #[tokio::test]
-    async fn too_many_watches_are_told_to_come_back() {
-        let api = testing::api().await;
-        let all = u32::try_from(WATCHES_MAX).expect("fits");
-        let permits = api.watches.acquire_many(all).await.expect("all are free");
-        assert_eq!(ask(&api, SHORT_WATCH).await, refused());
-        assert_eq!(ask(&api, "/api/v1/pods").await.0, 200);
-        drop(permits);
-        assert_eq!(ask(&api, SHORT_WATCH).await.0, 200);
-        let free = api.watches.available_permits();
-        assert_eq!(free, WATCHES_MAX, "a watch gives its place back");
-    }
-
-    #[tokio::test]
-    async fn a_slow_body_holds_no_place() {
-        let api = testing::api().await;
-        let never = futures_util::stream::pending::<Result<bytes::Bytes, std::io::Error>>();
-        let request = http::Request::post("/api/v1/namespaces")
-            .header("authorization", "Bearer test")
-            .body(Body::from_stream(never))
-            .expect("a request");
-        let mut slow = std::pin::pin!(api.call(request));
-        let poll =
-            std::future::poll_fn(|cx| std::task::Poll::Ready(slow.as_mut().poll(cx).is_pending()));
-        assert!(poll.await, "nothing has come yet");
-        assert_eq!(api.in_flight.available_permits(), IN_FLIGHT_MAX);
-    }
+/// Whether the body of a request means anything. Others are not read: anybody may ask for some paths.
+fn takes_body(request: &Request) -> bool {
+    use http::Method;
+    request.info.is_resource && !matches!(request.method, Method::GET | Method::HEAD)
 }

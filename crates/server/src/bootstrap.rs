@@ -1,15 +1,20 @@
 //! What every cluster has: the first namespaces, roles, priority classes.
 
 use crate::api::Api;
+use crate::resource::Resource;
 use crate::{clock, storage};
 use serde_json::{Value, json};
 use stowplan_kinds::service::allocate::Ranges;
 use stowplan_machinery::Edit;
-use stowplan_store::{Expect, Txn};
+use stowplan_merge::managed;
+use stowplan_store::{CommitError, Expect, Txn};
+
+/// Where the server is, as long as nobody says.
+const PORT: u16 = 6443;
 
 /// Adds what is missing. Upstream: the post-start hooks of `pkg/controlplane` and
 /// `pkg/registry/{rbac,scheduling}`.
-pub(crate) async fn run(api: &Api) {
+pub(crate) async fn run(api: &Api) -> Result<(), CommitError> {
     let namespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];
     let namespaces = namespaces.map(|name| ("", "namespaces", namespace(name)));
     let roles = stowplan_access::default_objects();
@@ -32,31 +37,46 @@ pub(crate) async fn run(api: &Api) {
         let class = priority_class(name, value, description);
         ("scheduling.k8s.io", "priorityclasses", class)
     });
-    let service = [("", "services", kubernetes_service())];
+    let service = [("", "services", kubernetes_service(PORT))];
     let all = namespaces.into_iter().chain(roles).chain(classes);
     // Together, because each transaction waits for the disk.
     let mut missing: Option<Txn> = None;
     for (group, plural, object) in all.chain(service) {
         let key = api.key_of(group, plural, &object);
         if api.store().get(key.as_bytes()).is_none() {
-            let bytes = storage::encode(&born(api, object));
+            let resource = api.resources().by_group(group, plural);
+            let bytes = storage::encode(&born(api, resource.as_ref(), object));
             let txn = missing.take().unwrap_or_default();
             missing = Some(txn.put(key, bytes, Expect::Absent));
         }
     }
-    if let Some(txn) = missing
-        && let Err(error) = api.store().commit(txn).await
-    {
-        tracing::error!(%error, "the objects of every cluster were not added");
+    if let Some(txn) = missing {
+        api.store().commit(txn).await?;
     }
     crate::crd::reconcile(api).await;
+    Ok(())
 }
 
-/// The object with what the server gives to every new one.
-fn born(api: &Api, mut object: Value) -> Value {
+/// The object with what the server gives to every new one, and as its own.
+pub(crate) fn born(api: &Api, resource: Option<&Resource>, mut object: Value) -> Value {
+    let now = clock::seconds(api.env().now());
+    if let Some(resource) = resource {
+        let request = managed::Request {
+            ty: resource.ty(),
+            api_version: &resource.api_version(),
+            kind: resource.kind(),
+            subresource: "",
+            manager: "kube-apiserver",
+            reset_fields: resource.strategy().reset_fields(),
+            empty: resource.empty(),
+            versions: resource,
+            now: &now,
+        };
+        managed::update(None, &mut object, &request);
+    }
     let metadata = object.at_mut("metadata");
     metadata.set("uid", api.env().uid());
-    metadata.set("creationTimestamp", clock::seconds(api.env().now()));
+    metadata.set("creationTimestamp", now);
     object
 }
 
@@ -82,7 +102,7 @@ fn priority_class(name: &str, value: i64, description: &str) -> Value {
 }
 
 /// The service that stands for the API server itself.
-fn kubernetes_service() -> Value {
+pub(crate) fn kubernetes_service(port: u16) -> Value {
     let ip = Ranges::default().kubernetes_ip().to_string();
     json!({
         "apiVersion": "v1",
@@ -98,10 +118,42 @@ fn kubernetes_service() -> Value {
             "internalTrafficPolicy": "Cluster",
             "ipFamilies": ["IPv4"],
             "ipFamilyPolicy": "SingleStack",
-            "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}],
+            "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": port}],
             "sessionAffinity": "None",
             "type": "ClusterIP",
         },
         "status": {"loadBalancer": {}},
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Api, Config, env, testing};
+    use serde_json::json;
+    use std::collections::BTreeMap;
+    use stowplan_store::{Options, Store};
+
+    #[tokio::test]
+    async fn what_every_cluster_has_is_the_servers_own() {
+        let api = testing::api().await;
+        let url = "/apis/scheduling.k8s.io/v1/priorityclasses/system-node-critical";
+        let (_, class) = testing::get(&api, url, "").await;
+        let owner = &class["metadata"]["managedFields"][0];
+        assert_eq!(owner["manager"], "kube-apiserver");
+        let fields = json!({"f:description": {}, "f:preemptionPolicy": {}, "f:value": {}});
+        assert_eq!(owner["fieldsV1"], fields);
+    }
+
+    #[tokio::test]
+    async fn a_server_that_cannot_store_it_does_not_start() {
+        let store = Store::in_memory(Options::default());
+        store.close();
+        let config = Config {
+            env: Box::new(env::System::new()),
+            store,
+            tokens: BTreeMap::new(),
+            token_key: None,
+        };
+        assert!(Api::new(config).await.is_err());
+    }
 }

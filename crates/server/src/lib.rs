@@ -4,6 +4,7 @@
 //! `api` (who asks, body) → `dispatch` (which resource, which verb) → `verbs` (the steps of that
 //! verb, in upstream's order) → `storage` (objects as bytes under keys).
 
+mod advertise;
 mod answer;
 mod api;
 mod audit;
@@ -19,6 +20,7 @@ mod health;
 mod negotiate;
 mod openapi;
 mod pages;
+mod places;
 mod provider;
 mod registered;
 mod request;

@@ -10,8 +10,29 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use stowplan_kinds::{Kind, table};
 use stowplan_schema::openapi;
 
-/// Documents by path, encoded.
+/// Documents by path, encoded: those of built-in kinds alone.
 static DOCUMENTS: Mutex<BTreeMap<String, Bytes>> = Mutex::new(BTreeMap::new());
+
+/// Documents that custom resources have a part in, as long as these stay what they are.
+#[derive(Default)]
+pub(crate) struct Documents(Mutex<(u64, BTreeMap<String, Bytes>)>);
+
+impl Documents {
+    /// A document of the so-manieth set of custom resources, kept or made.
+    fn get(&self, set: u64, path: &str, make: impl FnOnce() -> Bytes) -> Bytes {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.0 < set {
+            *kept = (set, BTreeMap::new());
+        }
+        if kept.0 > set {
+            // Whoever asked saw what is gone by now.
+            drop(kept);
+            return make();
+        }
+        let document = kept.1.entry(path.to_owned()).or_insert_with(make);
+        document.clone()
+    }
+}
 
 fn resource(kind: &'static Kind) -> openapi::Resource<'static> {
     let own = (kind.group, kind.version);
@@ -62,11 +83,12 @@ pub(crate) fn answer(api: &Api, request: &Request, parts: &[&str]) -> Option<Ans
     if path == "v2" && request.header("accept").contains("protobuf") {
         return Some(answer::bytes(200, V2_PROTOBUF, no_kinds()));
     }
-    let custom = api.resources().custom();
+    let (set, custom) = api.resources().custom();
     let own = |c: &Custom| format!("v3/{}", openapi::path(&c.definition.group, &c.version.name));
     let shared = matches!(path.as_str(), "v2" | "v3");
     if !custom.is_empty() && (shared || custom.iter().any(|c| own(c) == path)) {
-        let document = with_custom(&custom, parts).to_string();
+        let make = || Bytes::from(with_custom(&custom, parts).to_string());
+        let document = api.documents().get(set, &path, make);
         return Some(answer::bytes(200, "application/json", document));
     }
     let kept = || DOCUMENTS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -93,7 +115,7 @@ pub(crate) fn answer(api: &Api, request: &Request, parts: &[&str]) -> Option<Ans
     Some(answer::bytes(200, "application/json", document))
 }
 
-/// A document that custom resources have a part in; it changes with them, so it is not kept.
+/// A document that custom resources have a part in.
 fn with_custom(custom: &[Custom], parts: &[&str]) -> serde_json::Value {
     let mut schemas = openapi::Schemas::default();
     let names: Vec<String> = custom
@@ -155,6 +177,48 @@ fn of_custom<'a>(custom: &'a Custom, schema: &'a str) -> openapi::Resource<'a> {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use crate::testing;
+    use serde_json::json;
+
+    #[test]
+    fn documents_are_made_once_for_a_set_of_custom_resources() {
+        let documents = Documents::default();
+        let never = || unreachable!("it is kept");
+        for set in 1..3 {
+            let text = format!("{set}");
+            let made = documents.get(set, "v3", || Bytes::from(text.clone()));
+            assert_eq!(made, text);
+            assert_eq!(documents.get(set, "v3", never), text);
+        }
+        assert_eq!(documents.get(1, "v3", || Bytes::from("old")), "old");
+        assert_eq!(documents.get(2, "v3", never), "2");
+    }
+
+    #[tokio::test]
+    async fn documents_follow_definitions() {
+        let api = testing::api().await;
+        let url = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+        for plural in ["as", "bs"] {
+            let definition = json!({
+                "metadata": {"name": format!("{plural}.x.io")},
+                "spec": {
+                    "group": "x.io", "scope": "Namespaced",
+                    "names": {"plural": plural, "kind": plural.to_uppercase()},
+                    "versions": [{"name": "v1", "served": true, "storage": true,
+                        "schema": {"openAPIV3Schema": {"type": "object"}}}],
+                },
+            });
+            assert_eq!(
+                testing::send(&api, "POST", url, &[], &definition).await.0,
+                201
+            );
+            let (_, document) = testing::get(&api, "/openapi/v3/apis/x.io/v1", "").await;
+            let path = format!("/apis/x.io/v1/namespaces/{{namespace}}/{plural}");
+            assert!(document["paths"].get(&path).is_some(), "{plural}");
+        }
+    }
+
     #[test]
     fn the_document_without_kinds_is_protobuf() {
         let expected = b"\x0a\x032.0\x12\x15\x0a\x0aKubernetes\x12\x07v1.36.4";

@@ -212,6 +212,11 @@ impl Resource {
         self.is_custom() || self.group() == "events.k8s.io"
     }
 
+    /// Whether its metadata alone is not what the object has: see `stowplan_kinds::metadata_alone`.
+    pub(crate) fn metadata_alone_differs(&self) -> bool {
+        self.group() == "apps" && matches!(self.kind(), "DaemonSet" | "Deployment")
+    }
+
     /// The kind that refusals name. Events are kept in the form of the core group.
     pub(crate) fn internal_kind(&self) -> GroupKind {
         match self.group() == "events.k8s.io" {
@@ -353,21 +358,30 @@ fn served() -> impl Iterator<Item = &'static BuiltIn> {
 /// All resources of the moment.
 #[derive(Default)]
 pub(crate) struct Resources {
-    custom: RwLock<Arc<Vec<Resource>>>,
+    custom: RwLock<Served>,
     compiled: Mutex<HashMap<(Bytes, Revision), Arc<stowplan_crd::Definition>>>,
     settling: tokio::sync::Mutex<()>,
 }
 
+/// The custom resources that are served, and the how-manieth set of them that is.
+#[derive(Clone, Default)]
+struct Served(u64, Arc<Vec<Resource>>);
+
 impl Resources {
-    fn customs(&self) -> Arc<Vec<Resource>> {
+    fn served(&self) -> Served {
         let custom = self.custom.read().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&custom)
+        custom.clone()
     }
 
-    /// The custom resources of the moment.
-    pub(crate) fn custom(&self) -> Vec<Custom> {
-        let all = self.customs();
-        all.iter().filter_map(|r| r.custom().cloned()).collect()
+    fn customs(&self) -> Arc<Vec<Resource>> {
+        self.served().1
+    }
+
+    /// The custom resources of the moment, and the number of this set: every other one has another.
+    pub(crate) fn custom(&self) -> (u64, Vec<Custom>) {
+        let Served(set, all) = self.served();
+        let all = all.iter().filter_map(|r| r.custom().cloned());
+        (set, all.collect())
     }
 
     /// Held while definitions are brought to where they shall be.
@@ -390,7 +404,9 @@ impl Resources {
     pub(crate) fn serve(&self, custom: Vec<Custom>, of: &[Arc<Entry>]) {
         let custom = custom.into_iter().map(|c| Resource(Definition::Custom(c)));
         let custom = Arc::new(custom.collect());
-        *self.custom.write().unwrap_or_else(PoisonError::into_inner) = custom;
+        let mut served = self.custom.write().unwrap_or_else(PoisonError::into_inner);
+        *served = Served(served.0 + 1, custom);
+        drop(served);
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         let current: HashSet<_> = of.iter().map(|e| (&e.key, e.mod_revision)).collect();
         compiled.retain(|(key, revision), _| current.contains(&(key, *revision)));

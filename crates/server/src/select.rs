@@ -3,7 +3,8 @@
 use crate::request::options::ListOptions;
 use crate::request::{Request, Target};
 use crate::resource::Resource;
-use crate::storage;
+use crate::storage::{self, glance};
+use serde_json::Value;
 use stowplan_machinery::fields::Term;
 use stowplan_machinery::{Status, fields, labels, names};
 use stowplan_store::Entry;
@@ -55,16 +56,31 @@ impl Selection {
         self.labels.is_everything() && self.fields.0.is_empty()
     }
 
-    /// Whether an object fulfils the conditions.
+    /// Whether an object fulfils the conditions. Others will ask about it soon: what is made of it is
+    /// kept.
     pub(crate) fn matches(&self, entry: &Entry) -> bool {
+        self.is_everything() || self.holds(&self.resource.view(storage::object(entry)))
+    }
+
+    /// Whether an object of many fulfils the conditions. Nothing is kept of it.
+    pub(crate) fn matches_one_of_many(&self, entry: &Entry) -> bool {
         if self.is_everything() {
             return true;
         }
-        let object = self.resource.view(storage::object(entry));
-        self.labels.selects(&object)
-            && self
-                .fields
-                .matches(|label| self.resource.selected(&object, label))
+        if self.resource.converts() {
+            return self.holds(&self.resource.view(glance::object(entry).into()));
+        }
+        self.labels.matches(&glance::labels(entry))
+            && (self.fields.0.is_empty() || self.fields_hold(&glance::object(entry)))
+    }
+
+    fn holds(&self, object: &Value) -> bool {
+        self.labels.selects(object) && self.fields_hold(object)
+    }
+
+    fn fields_hold(&self, object: &Value) -> bool {
+        let value = |label: &str| self.resource.selected(object, label);
+        self.fields.matches(value)
     }
 
     /// The only name that can match, if the fields say so.

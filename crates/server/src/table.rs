@@ -2,9 +2,12 @@
 
 use crate::api::Api;
 use crate::request::{Request, Target};
-use crate::transform::partial;
+use crate::storage::{self, glance};
+use crate::transform::{partial, write_list, write_partial};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 use stowplan_machinery::{Edit, Status, View};
+use stowplan_store::Entry;
 
 /// What a row carries beside its cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,6 +64,41 @@ pub(crate) fn table<'a>(
     })
 }
 
+/// A table of stored objects, of which there is at least one. It says what [`table`] would say.
+pub(crate) fn write(
+    api: &Api,
+    target: &Target,
+    entries: &[Arc<Entry>],
+    metadata: &Value,
+    style: Style,
+) -> Vec<u8> {
+    let now_s = api.env().now().as_millis() / 1_000;
+    let spoken = target.spoken();
+    let head = json!({
+        "kind": "Table",
+        "apiVersion": format!("meta.k8s.io/{}", style.version),
+        "metadata": metadata,
+        "columnDefinitions": spoken.columns(),
+    });
+    // Writing JSON to memory does not fail.
+    write_list(&head, "rows", entries, |out, entry| {
+        let (cells, conditions) = spoken.row(&glance::object(entry), now_s);
+        out.extend_from_slice(b"{\"cells\":");
+        let _ = serde_json::to_writer(&mut *out, &cells);
+        if let Some(conditions) = conditions {
+            out.extend_from_slice(b",\"conditions\":");
+            let _ = serde_json::to_writer(&mut *out, &conditions);
+        }
+        out.extend_from_slice(b",\"object\":");
+        match style.include {
+            Include::Metadata => write_partial(out, entry, style.version),
+            Include::Object => storage::write_object(out, entry),
+            Include::Nothing => out.extend_from_slice(b"null"),
+        }
+        out.push(b'}');
+    })
+}
+
 /// Whether upstream makes the table without knowing the kind, and leaves out what is empty:
 /// `rest.NewDefaultTableConvertor`.
 fn has_plain_table(target: &Target) -> bool {
@@ -85,7 +123,21 @@ pub(crate) struct Style {
 }
 
 fn columns(target: &Target) -> Value {
-    target.spoken().columns()
+    let mut columns = target.spoken().columns();
+    if target.resource.is_custom() && target.subresource == "scale" {
+        // Upstream: `scaleTableConvertor` of `registry/customresource`.
+        for (i, field, text) in [
+            (0, "format", "name"),
+            (1, "description", "Number of desired replicas"),
+            (2, "description", "Number of actual replicas"),
+            (3, "type", "date"),
+        ] {
+            if let Some(column) = columns.get_mut(i) {
+                column.set(field, text);
+            }
+        }
+    }
+    columns
 }
 
 fn row(target: &Target, object: &Value, now_s: i64, style: Style) -> Value {

@@ -24,7 +24,7 @@ pub(crate) async fn api_on(store: Store) -> Arc<Api> {
         tokens: BTreeMap::from([(TOKEN.to_owned(), admin)]),
         token_key: None,
     };
-    Api::new(config).await
+    Api::new(config).await.expect("a store that works")
 }
 
 /// The code and the JSON that a request is answered with.

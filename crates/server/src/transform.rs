@@ -4,9 +4,13 @@ use crate::answer::{self, Answer};
 use crate::api::Api;
 use crate::negotiate::{Convert, Output};
 use crate::request::{Request, Target};
+use crate::storage::glance;
 use crate::table::{self, Include, Style, table};
+use crate::verbs::list::Found;
 use serde_json::{Value, json};
+use std::sync::Arc;
 use stowplan_machinery::{Edit, Status, View};
+use stowplan_store::Entry;
 
 /// One object. Upstream: `transformResponseObject`.
 pub(crate) fn object(
@@ -95,6 +99,82 @@ pub(crate) fn list<'a>(
         }
     };
     Ok(answer::object(200, &body, output))
+}
+
+/// A list as a Table or of metadata, written from stored bytes: none of it becomes a tree but what the
+/// cells of one row are made from. Nothing if that cannot be done.
+pub(crate) fn list_of_bytes(
+    api: &Api,
+    request: &Request,
+    target: &Target,
+    found: &Found,
+    metadata: &Value,
+    output: Output,
+) -> Result<Option<Vec<u8>>, Status> {
+    let resource = &target.resource;
+    if resource.converts() || found.entries.is_empty() || resource.metadata_alone_differs() {
+        return Ok(None);
+    }
+    let style = |version| {
+        Ok::<_, Status>(Style {
+            version,
+            include: Include::read(request)?,
+            headers: true,
+        })
+    };
+    Ok(match output.convert {
+        Convert::Table(version) => Some(table::write(
+            api,
+            target,
+            &found.entries,
+            metadata,
+            style(version)?,
+        )),
+        Convert::Metadata(version, true) => {
+            let head = json!({
+                "kind": "PartialObjectMetadataList",
+                "apiVersion": format!("meta.k8s.io/{version}"),
+                "metadata": metadata,
+            });
+            let one = |out: &mut Vec<u8>, entry: &Arc<Entry>| write_partial(out, entry, version);
+            Some(write_list(&head, "items", &found.entries, one))
+        }
+        _ => None,
+    })
+}
+
+/// A list with everything but its items, and its items written one by one.
+pub(crate) fn write_list(
+    head: &Value,
+    field: &str,
+    entries: &[Arc<Entry>],
+    mut one: impl FnMut(&mut Vec<u8>, &Arc<Entry>),
+) -> Vec<u8> {
+    let size: usize = entries.iter().map(|e| e.value.len() + 40).sum();
+    let mut body = Vec::with_capacity(size + 200);
+    // Writing JSON to memory does not fail.
+    let _ = serde_json::to_writer(&mut body, head);
+    body.pop();
+    body.extend_from_slice(b",\"");
+    body.extend_from_slice(field.as_bytes());
+    body.extend_from_slice(b"\":[");
+    for (i, entry) in entries.iter().enumerate() {
+        if i > 0 {
+            body.push(b',');
+        }
+        one(&mut body, entry);
+    }
+    body.extend_from_slice(b"]}");
+    body
+}
+
+/// Appends the metadata of a stored object alone.
+pub(crate) fn write_partial(out: &mut Vec<u8>, entry: &Entry, version: &str) {
+    out.extend_from_slice(b"{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/");
+    out.extend_from_slice(version.as_bytes());
+    out.extend_from_slice(b"\",\"metadata\":");
+    glance::write_metadata(out, entry, entry.mod_revision);
+    out.push(b'}');
 }
 
 fn not_acceptable(message: String) -> Status {

@@ -1,7 +1,7 @@
 //! What watches are told.
 
 use crate::Revision;
-use crate::entry::{Entry, Slot};
+use crate::entry::Entry;
 use bytes::Bytes;
 use std::sync::Arc;
 
@@ -25,7 +25,6 @@ pub struct Event {
     pub entry: Arc<Entry>,
     /// What was there before; nothing if the key was created.
     pub previous: Option<Arc<Entry>>,
-    pub(crate) slot: Slot,
 }
 
 impl Event {
@@ -35,7 +34,6 @@ impl Event {
             kind: EventKind::Put,
             entry,
             previous,
-            slot: Slot::default(),
         }
     }
 
@@ -45,7 +43,6 @@ impl Event {
             kind: EventKind::Delete,
             entry: gone.clone(),
             previous: Some(gone),
-            slot: Slot::default(),
         }
     }
 
@@ -65,13 +62,6 @@ impl Event {
             EventKind::Put => Some(&self.entry),
             EventKind::Delete => None,
         }
-    }
-
-    /// An encoded form of the event: made by the first watch that asks, shared by all.
-    ///
-    /// One event keeps one form. Who asks for another type gets it made for himself.
-    pub fn encoded<T: Send + Sync + 'static>(&self, make: impl FnOnce(&Self) -> T) -> Arc<T> {
-        self.slot.get_or_make(|| make(self))
     }
 
     /// Bytes that the history holds on to for its sake, roughly: the version that it replaced.

@@ -24,6 +24,7 @@
 
 mod backend;
 mod channels;
+mod decoded;
 mod entry;
 mod error;
 mod event;

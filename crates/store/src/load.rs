@@ -1,14 +1,14 @@
 //! From records to state.
 
-use crate::entry::Slot;
+use crate::decoded::{Cache, Slot};
 use crate::state::State;
 use crate::{Backend, Entry, Event, EventKind, OpenError, Record};
 use std::sync::Arc;
 
 /// Reads everything that a backend holds, and proves that it makes sense.
-pub(crate) fn load(backend: &mut dyn Backend) -> Result<State, OpenError> {
+pub(crate) fn load(backend: &mut dyn Backend, cache: Arc<Cache>) -> Result<State, OpenError> {
     let loaded = backend.load()?;
-    let mut state = State::new(loaded.compacted);
+    let mut state = State::new(loaded.compacted, cache);
     for record in loaded.records {
         let revision = record.revision;
         let taken = if revision <= loaded.compacted {
@@ -32,7 +32,7 @@ fn take_base(state: &mut State, record: Record) -> Result<(), &'static str> {
     if record.create_revision > record.revision || record.version == 0 {
         return Err("cannot be true");
     }
-    let entry = entry(record);
+    let entry = entry(record, &state.cache);
     match state.current.insert(entry.key.clone(), entry) {
         Some(_) => Err("is about a key that has an older one"),
         None => Ok(()),
@@ -54,7 +54,7 @@ fn take_history(state: &mut State, record: Record) -> Result<(), &'static str> {
             if (record.version, record.create_revision) != (version, created) {
                 return Err("does not follow from what was under its key");
             }
-            Event::put(entry(record), previous)
+            Event::put(entry(record, &state.cache), previous)
         }
         EventKind::Delete => {
             let gone = previous.ok_or("deletes what was not there")?;
@@ -65,13 +65,13 @@ fn take_history(state: &mut State, record: Record) -> Result<(), &'static str> {
     Ok(())
 }
 
-fn entry(record: Record) -> Arc<Entry> {
+fn entry(record: Record, cache: &Arc<Cache>) -> Arc<Entry> {
     Arc::new(Entry {
         key: record.key,
         value: record.value,
         create_revision: record.create_revision,
         mod_revision: record.revision,
         version: record.version,
-        slot: Slot::default(),
+        slot: Slot::new(cache),
     })
 }

@@ -1,6 +1,7 @@
 //! What readers see: only what is durable.
 
 use crate::channels::Channels;
+use crate::decoded::Cache;
 use crate::{Entry, Error, Event, Retention, Revision};
 use bytes::Bytes;
 use std::collections::{BTreeMap, VecDeque};
@@ -19,6 +20,8 @@ pub(crate) struct State {
     pub(crate) history: VecDeque<Arc<Event>>,
     pub(crate) history_bytes: usize,
     pub(crate) channels: Channels,
+    /// Of the entries.
+    pub(crate) cache: Arc<Cache>,
     pub(crate) closed: bool,
 }
 
@@ -32,7 +35,7 @@ pub(crate) struct Trim {
 }
 
 impl State {
-    pub(crate) fn new(compacted: Revision) -> Self {
+    pub(crate) fn new(compacted: Revision, cache: Arc<Cache>) -> Self {
         Self {
             revision: compacted,
             compacted,
@@ -40,6 +43,7 @@ impl State {
             history: VecDeque::new(),
             history_bytes: 0,
             channels: Channels::default(),
+            cache,
             closed: false,
         }
     }

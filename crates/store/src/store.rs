@@ -1,5 +1,6 @@
 //! The handle that everybody holds.
 
+use crate::decoded::Cache;
 use crate::state::State;
 use crate::writer::{Answer, Message, Order, Writer};
 use crate::{
@@ -15,14 +16,26 @@ use std::thread::JoinHandle;
 use tokio::sync::{oneshot, watch};
 
 /// How a store behaves.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// How much history it keeps.
     pub retention: Retention,
+    /// Bytes that decoded forms may take up, roughly ([`Entry::decoded`]).
+    pub decoded_bytes: usize,
     /// Whether commits are carried out by the thread that asks for them, one after the other, so
     /// that a run can be repeated exactly. Otherwise a thread of the store's own does it, and
     /// commits that come in at the same time share a sync. In memory it is always so.
     pub inline: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            retention: Retention::default(),
+            decoded_bytes: 64 << 20,
+            inline: false,
+        }
+    }
 }
 
 /// Keys and values with revisions. Clones are handles to the same store; when the last one goes, it
@@ -72,6 +85,8 @@ pub struct Stats {
     pub history: usize,
     /// Bytes that old versions take up, roughly.
     pub history_bytes: usize,
+    /// Bytes that decoded forms take up, roughly.
+    pub decoded_bytes: usize,
     /// Open watches.
     pub watches: usize,
     /// Whether a write failed: until the store is opened again, all further ones are refused.
@@ -82,7 +97,7 @@ impl Store {
     /// Opens what a backend holds.
     pub fn open(backend: impl Backend, options: Options) -> Result<Self, OpenError> {
         let mut backend: Box<dyn Backend> = Box::new(backend);
-        let state = crate::load::load(&mut *backend)?;
+        let state = crate::load::load(&mut *backend, Cache::new(options.decoded_bytes))?;
         let shared = Arc::new(Shared {
             published: watch::Sender::new(state.revision),
             state: RwLock::new(state),
@@ -104,7 +119,7 @@ impl Store {
 
     /// A new store that lasts as long as its handles.
     pub fn in_memory(options: Options) -> Self {
-        let state = State::new(Revision::FIRST);
+        let state = State::new(Revision::FIRST, Cache::new(options.decoded_bytes));
         let writer = Writer::new(Box::new(Memory), options.retention);
         let shared = Arc::new(Shared {
             published: watch::Sender::new(state.revision),
@@ -231,6 +246,7 @@ impl Store {
             entries: state.current.len(),
             history: state.history.len(),
             history_bytes: state.history_bytes,
+            decoded_bytes: state.cache.bytes(),
             watches: state.channels.watches(),
             failed: self.0.shared.failed.load(Ordering::Relaxed),
         }

@@ -2,7 +2,6 @@
 
 use crate::{CommitError, Conflict, Entry, Event, Revision};
 use bytes::Bytes;
-use std::any::Any;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -56,7 +55,7 @@ pub(crate) struct Write {
 
 #[derive(Debug)]
 pub(crate) enum Operation {
-    Put(Bytes, Option<Arc<dyn Any + Send + Sync>>),
+    Put(Bytes),
     Delete,
 }
 
@@ -73,19 +72,7 @@ impl Txn {
 
     /// Writes a value, creating the key if need be.
     pub fn put(self, key: impl Into<Bytes>, value: impl Into<Bytes>, expect: Expect) -> Self {
-        self.write(key.into(), expect, Operation::Put(value.into(), None))
-    }
-
-    /// Like [`Txn::put`], for a writer who has at hand what [`Entry::decoded`] would make.
-    pub fn put_decoded<T: Send + Sync + 'static>(
-        self,
-        key: impl Into<Bytes>,
-        value: impl Into<Bytes>,
-        expect: Expect,
-        decoded: Arc<T>,
-    ) -> Self {
-        let put = Operation::Put(value.into(), Some(decoded));
-        self.write(key.into(), expect, put)
+        self.write(key.into(), expect, Operation::Put(value.into()))
     }
 
     /// Removes a key. If it is absent and nothing else is expected, that is no write.
@@ -113,7 +100,7 @@ impl Txn {
         let mut keys = BTreeSet::new();
         for write in &self.writes {
             let too_large = write.key.len() > Self::KEY_MAX
-                || matches!(&write.operation, Operation::Put(value, _) if value.len() > Self::VALUE_MAX);
+                || matches!(&write.operation, Operation::Put(value) if value.len() > Self::VALUE_MAX);
             if too_large {
                 return Err(CommitError::TooLarge);
             }
@@ -144,7 +131,7 @@ impl Txn {
     /// Bytes that it carries, roughly.
     pub(crate) fn size(&self) -> usize {
         let size = |write: &Write| match &write.operation {
-            Operation::Put(value, _) => write.key.len() + value.len(),
+            Operation::Put(value) => write.key.len() + value.len(),
             Operation::Delete => write.key.len(),
         };
         self.writes.iter().map(size).sum()

@@ -1,5 +1,6 @@
 //! The one who writes.
 
+use crate::decoded::Slot;
 use crate::state::{State, Trim};
 use crate::store::Shared;
 use crate::txn::{Operation, Write};
@@ -211,7 +212,7 @@ impl Pending<'_> {
         let written = self.events.last().map(|event| event.revision);
         let revision = written.unwrap_or(self.state.revision).next();
         let event = match (&write.operation, previous) {
-            (Operation::Put(value, decoded), previous) => {
+            (Operation::Put(value), previous) => {
                 let entry = Entry {
                     key: match &previous {
                         Some(previous) => previous.key.clone(),
@@ -221,10 +222,7 @@ impl Pending<'_> {
                     create_revision: previous.as_ref().map_or(revision, |p| p.create_revision),
                     mod_revision: revision,
                     version: previous.as_ref().map_or(1, |p| p.version + 1),
-                    slot: decoded
-                        .clone()
-                        .map(crate::entry::Slot::filled)
-                        .unwrap_or_default(),
+                    slot: Slot::new(&self.state.cache),
                 };
                 Event::put(Arc::new(entry), previous)
             }

@@ -15,6 +15,7 @@ use std::future::Future;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use stowplan_access::User;
 use tokio::net::{TcpListener, TcpStream};
@@ -114,7 +115,10 @@ impl Listener {
                     return;
                 };
                 let user = certificate_user(stream.get_ref().1.peer_certificates());
+                let asked = Arc::new(AtomicBool::new(false));
+                let has_asked = Arc::clone(&asked);
                 let service = hyper::service::service_fn(move |mut request: Request<Incoming>| {
+                    has_asked.store(true, Ordering::Relaxed);
                     request.extensions_mut().insert(peer);
                     if let Some(user) = &user {
                         request.extensions_mut().insert(user.clone());
@@ -124,8 +128,18 @@ impl Listener {
                 let builder = builder(&limits);
                 let connection =
                     builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
-                if let Err(error) = watcher.watch(connection.into_owned()).await {
-                    tracing::debug!(error, "a connection broke");
+                // hyper's own timers run only once it knows which HTTP is spoken.
+                let silence = async {
+                    tokio::time::sleep(limits.header_time).await;
+                    if asked.load(Ordering::Relaxed) {
+                        std::future::pending::<()>().await;
+                    }
+                };
+                tokio::select! {
+                    ended = watcher.watch(connection.into_owned()) => if let Err(error) = ended {
+                        tracing::debug!(error, "a connection broke");
+                    },
+                    () = silence => tracing::debug!("a connection was never used"),
                 }
             });
         }

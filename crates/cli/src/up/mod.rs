@@ -50,7 +50,10 @@ async fn serve(args: &Up) -> Result<()> {
         tokens: BTreeMap::from([(identity.admin_token.clone(), admin)]),
         token_key: Some(token::Key::from_pkcs8(&identity.token_key)?),
     })
-    .await;
+    .await
+    .context("what every cluster has cannot be stored")?;
+    let told = api.advertise(address).await;
+    told.context("where this server is cannot be stored")?;
     if let Some(path) = &args.audit_log {
         let log = AuditLog::open(path);
         let cannot = || format!("cannot open the audit log {}", path.display());

@@ -17,7 +17,8 @@ async fn client() -> kube::Client {
         tokens: BTreeMap::new(),
         token_key: None,
     })
-    .await;
+    .await
+    .expect("a store that works");
     stowplan_embedded::client(api, User::new("admin", &["system:masters"]))
 }
 

@@ -34,7 +34,8 @@ impl Cluster {
             tokens: BTreeMap::new(),
             token_key: None,
         })
-        .await;
+        .await
+        .expect("a store that works");
         let admin = stowplan_embedded::client(api.clone(), User::new("admin", &["system:masters"]));
         let cluster = Self { api, admin };
         cluster

@@ -2,11 +2,12 @@
 
 use super::Write;
 use super::write::wipe;
-use crate::answer::Answer;
+use crate::answer::{self, Answer};
 use crate::api::Api;
+use crate::negotiate::Convert;
 use crate::request::options::WriteOptions;
 use crate::request::{Request, Target};
-use crate::{decode, negotiate, transform};
+use crate::{decode, negotiate, storage, transform};
 use stowplan_machinery::{Status, View};
 
 /// Upstream: `endpoints/handlers/create.go`.
@@ -32,6 +33,14 @@ pub(crate) async fn create(
         options: &options,
         strategy: target.resource.strategy(),
     };
-    let object = write.create(object).await?;
-    transform::object(api, request, &target, 201, &object, output)
+    let stored = write.create(object).await?;
+    if let Some(entry) = &stored.entry
+        && output.convert == Convert::Nothing
+        && !target.resource.converts()
+    {
+        let mut body = Vec::with_capacity(entry.value.len() + 64);
+        storage::write_object(&mut body, entry);
+        return Ok(answer::json(201, body, output));
+    }
+    transform::object(api, request, &target, 201, &stored.object, output)
 }

@@ -28,6 +28,9 @@ pub(crate) async fn list(
     let selection = Selection::new(request, target, options)?;
     let found = find(api, target, &selection, options).await?;
     let metadata = found.metadata();
+    if let Some(body) = transform::list_of_bytes(api, request, target, &found, &metadata, output)? {
+        return Ok(answer::json(200, body, output));
+    }
     if output.convert != Convert::Nothing || target.resource.converts() {
         let objects: Vec<Arc<Value>> = found.entries.iter().map(|e| target.object(e)).collect();
         let objects = objects.iter().map(|object| &**object);
@@ -42,23 +45,11 @@ fn write(target: &Target, found: &Found, metadata: &Value) -> Vec<u8> {
         "apiVersion": target.resource.api_version(),
         "metadata": metadata,
     });
-    let size: usize = found.entries.iter().map(|e| e.value.len() + 40).sum();
-    let mut body = Vec::with_capacity(size + 200);
-    // Writing JSON to memory does not fail.
-    let _ = serde_json::to_writer(&mut body, &head);
-    body.pop();
-    body.extend_from_slice(b",\"items\":[");
-    for (i, entry) in found.entries.iter().enumerate() {
-        if i > 0 {
-            body.push(b',');
-        }
-        match target.resource.is_custom() {
-            true => storage::write_object(&mut body, entry),
-            false => storage::write_item(&mut body, entry),
-        }
-    }
-    body.extend_from_slice(b"]}");
-    body
+    let custom = target.resource.is_custom();
+    transform::write_list(&head, "items", &found.entries, |out, entry| match custom {
+        true => storage::write_object(out, entry),
+        false => storage::write_item(out, entry),
+    })
 }
 
 /// One page of a list.
@@ -235,7 +226,7 @@ fn page(api: &Api, selection: &Selection, plan: &Plan) -> Result<Found, Status> 
         let mut more = page.more;
         for (i, entry) in page.entries.iter().enumerate() {
             after = Some(String::from_utf8_lossy(&entry.key).into_owned());
-            if everything || selection.matches(entry) {
+            if everything || selection.matches_one_of_many(entry) {
                 found.push(Arc::clone(entry));
             }
             if plan.limit.is_some_and(|limit| found.len() >= limit) {

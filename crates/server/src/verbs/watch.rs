@@ -6,6 +6,7 @@ use super::list::{find, wait_for};
 use crate::answer::{self, Answer};
 use crate::api::Api;
 use crate::negotiate::{self, Convert, Format, Output};
+use crate::places::WatchPlace;
 use crate::request::options::ListOptions;
 use crate::request::{Request, Target};
 use crate::select::Selection;
@@ -20,7 +21,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use stowplan_machinery::{Edit, Status};
 use stowplan_store::{Entry, Error, Event, Revision};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 /// How long a watch lasts if the client does not say: at least this, at most twice.
@@ -66,7 +66,7 @@ pub(crate) async fn watch(
     if output.format != Format::Json {
         return Err(negotiate::not_acceptable(STREAMS));
     }
-    let Some(permit) = api.watch_permit() else {
+    let Some(place) = api.places().watch(&request.user.name) else {
         return Ok(answer::too_many_requests());
     };
     let now = Instant::now();
@@ -76,7 +76,7 @@ pub(crate) async fn watch(
         None => DURATION_MIN + spread(api),
     };
     let mut stream = Stream {
-        _permit: permit,
+        _place: place,
         api: Arc::clone(api),
         stopping: api.stopping(),
         target: target.clone(),
@@ -119,7 +119,7 @@ fn spread(api: &Api) -> Duration {
 }
 
 struct Stream {
-    _permit: OwnedSemaphorePermit,
+    _place: WatchPlace,
     api: Arc<Api>,
     stopping: tokio::sync::watch::Receiver<bool>,
     target: Target,

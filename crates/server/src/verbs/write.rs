@@ -11,6 +11,7 @@ use crate::{clock, decode, gate};
 use bytes::Bytes;
 use http::Method;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 use stowplan_admission::{Attributes, Operation, QuotaWrite};
 use stowplan_kinds::common::metadata;
 use stowplan_kinds::service::allocate::{self, Allocation, InUse, Ranges};
@@ -46,6 +47,12 @@ pub(crate) enum Creation {
     Never,
 }
 
+/// A new object, and what is stored of it unless the run is a dry one.
+pub(crate) struct Stored {
+    pub(crate) object: Value,
+    pub(crate) entry: Option<Arc<Entry>>,
+}
+
 /// What became of a write.
 pub(crate) struct Written {
     pub(crate) object: Value,
@@ -61,7 +68,7 @@ impl Write<'_> {
     }
 
     /// Creates an object that has been decoded and defaulted.
-    pub(crate) async fn create(&self, mut object: Value) -> Result<Value, Status> {
+    pub(crate) async fn create(&self, mut object: Value) -> Result<Stored, Status> {
         self.check_namespace(&mut object)?;
         self.dedup_owners(&mut object, false);
         self.own_fields(&mut object, &Value::Null);
@@ -71,9 +78,20 @@ impl Write<'_> {
         let metadata = object.at("metadata");
         let generated = metadata.text("name").is_empty() && metadata.has("generateName");
         let mut attempts = if generated { NAME_ATTEMPTS } else { 1 };
+        // Copies are dear, and without quotas only names can be taken.
+        if !generated && !self.may_be_charged() {
+            match self.create_once(std::mem::take(&mut object)).await {
+                Ok(stored) => return Ok(stored),
+                Err(Refusal::Status(status) | Refusal::Exists(status)) => return Err(status),
+                Err(Refusal::Raced) => {
+                    let resource = self.target.group_resource();
+                    return Err(Status::conflict(&resource, &self.target.name, STALE));
+                }
+            }
+        }
         loop {
             match self.create_once(object.clone()).await {
-                Ok(object) => return Ok(object),
+                Ok(stored) => return Ok(stored),
                 Err(Refusal::Status(status)) => return Err(status),
                 Err(Refusal::Exists(_)) if attempts > 1 => attempts -= 1,
                 Err(Refusal::Exists(status)) => return Err(status),
@@ -82,7 +100,13 @@ impl Write<'_> {
         }
     }
 
-    async fn create_once(&self, mut object: Value) -> Result<Value, Refusal> {
+    /// Whether quotas may have a say in whether the object can be stored.
+    fn may_be_charged(&self) -> bool {
+        let namespace = self.target.namespace.as_str();
+        !namespace.is_empty() && Cluster(self.api).has_any("", "resourcequotas", namespace)
+    }
+
+    async fn create_once(&self, mut object: Value) -> Result<Stored, Refusal> {
         let _addresses = self.addresses().await;
         self.begin(&mut object);
         self.allocate(&mut object, None)?;
@@ -97,7 +121,7 @@ impl Write<'_> {
     }
 
     /// Stores an object that must not be there yet.
-    async fn store_new(&self, mut object: Value, charged: Txn) -> Result<Value, Refusal> {
+    async fn store_new(&self, mut object: Value, charged: Txn) -> Result<Stored, Refusal> {
         self.target.resource.settle(&mut object);
         let name = object.at("metadata").text("name").to_owned();
         let key = storage::key(&self.target.resource, &self.target.namespace, &name);
@@ -117,7 +141,8 @@ impl Write<'_> {
         }
         let completed = self.strategy.read_back(&mut object);
         if self.options.dry_run {
-            return Ok(object);
+            let entry = None;
+            return Ok(Stored { object, entry });
         }
         drop_self_link(&mut object);
         let txn = charged.put(
@@ -128,7 +153,11 @@ impl Write<'_> {
         match self.api.store().commit(txn).await {
             Ok(committed) => {
                 storage::set_revision(&mut object, committed.revision);
-                Ok(object)
+                let entry = committed
+                    .events
+                    .last()
+                    .map(|event| Arc::clone(&event.entry));
+                Ok(Stored { object, entry })
             }
             Err(CommitError::Conflict(conflict)) => match &conflict.current {
                 Some(entry) if conflict.key == key => Err(exists(entry)),
@@ -303,7 +332,8 @@ impl Write<'_> {
         gate::may_create(self.api, self.request, self.target)?;
         let charged = self.validate_admission(&mut object, &Value::Null)?;
         object.at_mut("metadata").unset("resourceVersion");
-        self.store_new(object, charged).await
+        let stored = self.store_new(object, charged).await?;
+        Ok(stored.object)
     }
 
     /// The new object out of the existing one, checked and stored.

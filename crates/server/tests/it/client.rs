@@ -43,7 +43,7 @@ impl Client {
             tokens: BTreeMap::from([(TOKEN.to_owned(), admin)]),
             token_key: None,
         };
-        let client = Self(Api::new(config).await);
+        let client = Self(Api::new(config).await.expect("a store that works"));
         let accounts = "/api/v1/namespaces/default/serviceaccounts";
         client
             .create(accounts, json!({"metadata": {"name": "default"}}))

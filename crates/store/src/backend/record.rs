@@ -103,7 +103,7 @@ fn checksum(revision: Revision, bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
     use crate::Entry;
-    use crate::entry::Slot;
+    use crate::decoded::{Cache, Slot};
     use std::sync::Arc;
 
     const HEADER: usize = CHECKSUM + 1 + 8 + 8 + 4;
@@ -115,7 +115,7 @@ mod tests {
             create_revision: Revision(5),
             mod_revision: Revision(9),
             version: 3,
-            slot: Slot::default(),
+            slot: Slot::new(&Cache::new(0)),
         })
     }
 

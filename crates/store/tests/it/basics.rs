@@ -303,24 +303,23 @@ fn history_is_kept_as_told() {
 }
 
 #[test]
-fn decoded_values_are_shared_and_may_come_with_the_write() {
-    let store = store();
+fn decoded_values_are_shared_as_long_as_there_is_room() {
+    let store = Store::in_memory(Options {
+        decoded_bytes: 100,
+        ..Options::default()
+    });
     put(&store, "a", "12");
     let entry = store.get(b"a").unwrap();
     let number = |bytes: &[u8]| std::str::from_utf8(bytes).unwrap().parse::<u32>().unwrap();
     let one = entry.decoded(number);
     assert_eq!(*one, 12);
     assert!(Arc::ptr_eq(&one, &store.get(b"a").unwrap().decoded(number)));
-    let txn = Txn::new().put_decoded("a", "13", Expect::Any, Arc::new(13_u32));
-    let done = store.commit_blocking(txn).unwrap();
-    let given = done
-        .entry()
-        .unwrap()
-        .decoded::<u32>(|_| panic!("it is there"));
-    assert_eq!(*given, 13);
-    let event = &done.events[0];
-    let text = event.encoded(|e| format!("{:?} {}", e.kind, e.revision));
-    assert!(Arc::ptr_eq(&text, &event.encoded(|_| String::new())));
+    for i in 0..1_000 {
+        put(&store, "a", &i.to_string());
+        assert_eq!(*store.get(b"a").unwrap().decoded(number), i);
+        assert!(store.stats().decoded_bytes <= 100);
+    }
+    assert_eq!(store.stats().history, 1_001);
 }
 
 #[tokio::test]

@@ -20,6 +20,7 @@ const OPTIONS: Options = Options {
         revisions: 300,
         bytes: usize::MAX,
     },
+    decoded_bytes: 0,
     inline: false,
 };
 

@@ -159,6 +159,7 @@ struct Pair {
 
 const OPTIONS: Options = Options {
     retention: Retention::ALL,
+    decoded_bytes: 0,
     inline: true,
 };
 

@@ -189,6 +189,7 @@ async fn run(store: Store, events: u64, seed: u64) {
 
 const KEEP_ALL: Options = Options {
     retention: Retention::ALL,
+    decoded_bytes: 0,
     inline: false,
 };
 
@@ -260,6 +261,7 @@ async fn who_falls_behind_is_told_and_catches_up() {
     };
     let store = Store::in_memory(Options {
         retention,
+        decoded_bytes: 0,
         inline: true,
     });
     let until = Revision(setting("STOWPLAN_EVENTS", 20_000));

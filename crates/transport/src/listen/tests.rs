@@ -8,7 +8,7 @@ use hyper::client::conn::{http1, http2};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use std::convert::Infallible;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
@@ -199,6 +199,27 @@ async fn a_client_that_does_not_read_is_dropped_and_others_are_served() {
     assert!(dropped.await.is_err(), "the server gives it up");
     assert_eq!(server.send(get("/"), None).await.1, "fine");
     drop(lazy);
+}
+
+#[tokio::test]
+async fn a_client_that_never_asks_is_dropped() {
+    let limits = Limits {
+        header_time: Duration::from_millis(200),
+        ..Limits::default()
+    };
+    let fine = tower::service_fn(|_: Request<Incoming>| async { text("fine") });
+    let server = Running::start(fine, limits).await;
+    // Nothing, what could become either HTTP, and HTTP/2 without a request.
+    let beginnings: [&[u8]; 3] = [b"", b"P", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"];
+    for beginning in beginnings {
+        let mut silent = server.connect("h2", None).await;
+        silent.write_all(beginning).await.unwrap();
+        silent.flush().await.unwrap();
+        let mut rest = Vec::new();
+        // It may end in an error or in good order, but it ends.
+        let _ = silent.read_to_end(&mut rest).await;
+    }
+    assert_eq!(server.send(get("/"), None).await.1, "fine");
 }
 
 #[tokio::test]

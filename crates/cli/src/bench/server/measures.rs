@@ -212,7 +212,7 @@ async fn in_process(count: usize) -> Result<Figure> {
         tokens: BTreeMap::new(),
         token_key: None,
     });
-    let api = api.await;
+    let api = api.await?;
     let admin = User::new("admin", &["system:masters"]);
     let client = || InProcess(Arc::clone(&api), admin.clone());
     let account = Bytes::from_static(br#"{"metadata": {"name": "default"}}"#);
