@@ -7,8 +7,8 @@ use stowplan_base::{Quantity, Rng, Sym, Time, sym};
 use stowplan_engine::Snapshot;
 use stowplan_engine::model::{
     AffinityTerm, Kind, Labels, Node, NodeAffinity, Object, Pod, PodAffinity, PodKey, PodRequests,
-    Requirement, ResourceList, Resources, Selector, SpreadConstraint, UnsatisfiableAction,
-    WeightedAffinityTerm,
+    Requirement, ResourceId, ResourceList, Resources, Selector, SpreadConstraint,
+    UnsatisfiableAction, WeightedAffinityTerm,
 };
 use stowplan_engine::plugins::registry::default_framework;
 use stowplan_engine::queue::{Profiles, QueueConfig};
@@ -232,6 +232,22 @@ fn apart(pod: &mut Pod, own: Selector) {
     });
 }
 
+/// Sixteen fill a node.
+fn large(pod: &mut Pod, _own: Selector) {
+    let requests = &mut pod.requests;
+    let list = ResourceList::new([
+        (sym::CPU, Quantity::from_units(1)),
+        (sym::MEMORY, Quantity::from_units(200 << 20)),
+    ]);
+    for columns in [&mut requests.total_columns, &mut requests.spec_columns] {
+        columns.set(ResourceId::CPU, 1000);
+    }
+    requests.non_zero_cpu_milli = 1000;
+    requests.total = list.clone();
+    requests.spec = list.clone();
+    requests.scoring = list;
+}
+
 /// One test, for no other may allocate meanwhile.
 #[test]
 fn a_warm_decision_allocates_nothing() {
@@ -253,6 +269,18 @@ fn a_warm_decision_allocates_nothing() {
             let pod = Arc::new(world.pod(template));
             let counted = world.decide(&pod, |node| on_node(&pod, node));
             assert_eq!(counted, [0, 0], "decision {i} of the pods {name:?}");
+        }
+    }
+    let mut world = World::new();
+    let mut pods: Vec<_> = (0..16 * NODES).map(|_| world.place(large)).collect();
+    for i in 0..400 {
+        // There is room for one more, where this one was: then that node is full again.
+        world.delete(&pods[i]);
+        let pod = Arc::new(world.pod(large));
+        let counted = world.decide(&pod, |node| on_node(&pod, node));
+        pods.push(pod);
+        if i >= 100 {
+            assert_eq!(counted, [0, 0], "decision {i} of pods that fill nodes");
         }
     }
 }

@@ -6,7 +6,7 @@ use super::class::{Class, Profile, Scratch};
 use super::columns::Columns;
 use super::groups::{FITS, GroupId, Tag, VerdictId};
 use crate::NodeInfo;
-use crate::framework::{Cx, NodePart, PluginStatus, Reads, Rule, has_nominated};
+use crate::framework::{Cx, NodePart, PluginStatus, Reads, Rule, UNKNOWN, has_nominated};
 use stowplan_base::Sym;
 
 /// What is found out about many nodes, most often all, one by one.
@@ -36,9 +36,6 @@ pub(super) struct Looks {
 
 /// The number of nodes that have to be looked at one by one.
 const APART: u32 = u32::MAX;
-
-/// What is yet to be found out for a number.
-pub(crate) const UNKNOWN: u32 = u32::MAX;
 
 impl Class {
     /// Looks at all nodes, rule by rule, and gives each its row.

@@ -27,7 +27,6 @@ mod touch_up;
 mod tries;
 
 pub use decide::{Decision, Ties};
-pub(crate) use looks::UNKNOWN;
 
 use crate::framework::{Cx, Framework, Plan};
 use crate::model::Pod;

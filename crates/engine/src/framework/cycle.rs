@@ -60,13 +60,13 @@ impl<S> Slot<S> {
 }
 
 /// A plugin's state, its type erased. The plugin's index says what the type is.
-pub(super) trait State: Any + Send + Sync {
+pub(super) trait State: Any {
     fn boxed_clone(&self) -> Box<dyn State>;
     fn as_any(&self) -> &dyn Any;
     fn as_any_mut(&mut self) -> &mut dyn Any;
 }
 
-impl<T: Clone + Send + Sync + 'static> State for T {
+impl<T: Clone + 'static> State for T {
     fn boxed_clone(&self) -> Box<dyn State> {
         Box::new(self.clone())
     }

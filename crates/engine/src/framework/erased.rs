@@ -18,7 +18,7 @@ type Erased = Box<dyn State>;
 /// [`Plugin`] without its associated types: what a profile holds.
 ///
 /// Implemented for every [`Plugin`]; the only place where state is cast back to its type.
-pub trait AnyPlugin: Send + Sync {
+pub trait AnyPlugin {
     #![allow(missing_docs, private_interfaces)]
     fn name(&self) -> &'static str;
     fn points(&self) -> &'static [Point];
@@ -157,7 +157,7 @@ fn typed_mut<T: 'static>(state: &mut dyn State) -> &mut T {
         .expect("a plugin's slot holds its own state")
 }
 
-fn erase_filter<S: Clone + Send + Sync + 'static>(found: PreFilter<S>) -> PreFilter<Erased> {
+fn erase_filter<S: Clone + 'static>(found: PreFilter<S>) -> PreFilter<Erased> {
     match found {
         PreFilter::Skip => PreFilter::Skip,
         PreFilter::Ready(state) => PreFilter::Ready(Box::new(state)),
@@ -166,7 +166,7 @@ fn erase_filter<S: Clone + Send + Sync + 'static>(found: PreFilter<S>) -> PreFil
     }
 }
 
-fn erase_score<S: Clone + Send + Sync + 'static>(found: PreScore<S>) -> PreScore<Erased> {
+fn erase_score<S: Clone + 'static>(found: PreScore<S>) -> PreScore<Erased> {
     match found {
         PreScore::Skip => PreScore::Skip,
         PreScore::Ready(state) => PreScore::Ready(Box::new(state)),

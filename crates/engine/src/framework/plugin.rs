@@ -191,7 +191,7 @@ pub enum Effect {
 ///
 /// Each rule is one function of (what was prepared for the pod, one node): the plain path calls it
 /// with state that was just prepared, the fast path with state that is kept up to date.
-pub trait Plugin: Send + Sync + 'static {
+pub trait Plugin: 'static {
     /// The name, as configuration files and messages have it.
     const NAME: &'static str;
     /// The points at which the plugin takes part when enabled by `multiPoint`.
@@ -206,9 +206,9 @@ pub trait Plugin: Send + Sync + 'static {
     /// Whether NormalizeScore compares nodes with each other.
     const RELATIVE: bool = true;
     /// What PreFilter leaves for Filter. Plugins without PreFilter get the default.
-    type Filter: Clone + Default + Send + Sync + 'static;
+    type Filter: Clone + Default + 'static;
     /// What PreScore leaves for Score. Plugins without PreScore get the default.
-    type Score: Clone + Default + Send + Sync + 'static;
+    type Score: Clone + Default + 'static;
 
     /// May the pod enter the active queue?
     fn pre_enqueue(&self, _cx: Cx<'_>, _pod: &Pod) -> Fit {

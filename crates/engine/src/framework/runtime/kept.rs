@@ -1,7 +1,6 @@
 //! Kept state: opened once for pods that are alike, then brought up to date.
 
 use super::Framework;
-use crate::fast::UNKNOWN;
 use crate::framework::{
     AnyPlugin, Ask, Cx, CycleState, Fit, Kept, Point, PreFilter, PreScore, Range, Reads, Sight,
     Slot, Status,
@@ -45,6 +44,9 @@ pub(crate) struct Rule {
 
 /// The order of plugins that run at PreFilter and not at Filter: after all filters.
 pub(crate) const PRE_FILTER_ONLY: usize = usize::MAX - 1;
+
+/// An answer that is yet to be asked for.
+pub(crate) const UNKNOWN: u32 = u32::MAX;
 
 /// Weighted scores must stay within this, so that they fit into 32 bits with room to spare.
 const MOST_SCORE: i64 = 1 << 28;

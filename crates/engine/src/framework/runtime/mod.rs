@@ -10,7 +10,7 @@ mod scores;
 mod trials;
 
 pub use binding::BindSteps;
-pub(crate) use kept::{PRE_FILTER_ONLY, Plan, Rule};
+pub(crate) use kept::{PRE_FILTER_ONLY, Plan, Rule, UNKNOWN};
 pub use pre_filter::PreFilterOutcome;
 pub(crate) use scores::MAX_NODE_SCORE;
 pub use scores::{PluginScores, ScoreTable};

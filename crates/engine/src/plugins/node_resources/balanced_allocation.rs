@@ -114,9 +114,8 @@ fn deviations(shares: &[Share], node: &NodeInfo) -> [f64; 2] {
             _ => [0.0; 2],
         },
         shares => {
-            let loads = shares.iter().filter_map(load);
-            let found: Vec<[f64; 2]> = loads.map(fractions).collect();
-            [0, 1].map(|i| deviation(found.iter().map(|fractions| fractions[i])))
+            let all = shares.iter().filter_map(load).map(fractions);
+            [0, 1].map(|i| deviation(all.clone().map(|fractions| fractions[i])))
         }
     }
 }
@@ -127,15 +126,16 @@ fn half_apart(a: f64, b: f64) -> f64 {
 }
 
 /// The standard deviation; of two numbers as upstream takes it, which rounds otherwise.
-fn deviation(fractions: impl ExactSizeIterator<Item = f64> + Clone) -> f64 {
+fn deviation(fractions: impl Iterator<Item = f64> + Clone) -> f64 {
     let mut first = fractions.clone();
-    match (first.next(), first.next(), fractions.len()) {
-        (Some(a), Some(b), 2) => half_apart(a, b),
-        (Some(_), Some(_), count) => {
-            let mean = fractions.clone().fold(0.0, |sum, f| sum + f) / count as f64;
+    match (first.next(), first.next(), first.next()) {
+        (None, ..) | (_, None, _) => 0.0,
+        (Some(a), Some(b), None) => half_apart(a, b),
+        _ => {
+            let count = fractions.clone().count() as f64;
+            let mean = fractions.clone().fold(0.0, |sum, f| sum + f) / count;
             let squares = fractions.fold(0.0, |sum, f| sum + (f - mean) * (f - mean));
-            (squares / count as f64).sqrt()
+            (squares / count).sqrt()
         }
-        _ => 0.0,
     }
 }
