@@ -81,6 +81,21 @@ const KNOWN: &[(u16, &str, &str)] = &[
 
 /// Why upstream would fail as well.
 pub(super) fn reason(code: u16, answer: &str) -> Option<&'static str> {
+    // YAML breaks long lines.
+    let answer = answer.split_whitespace().collect::<Vec<_>>().join(" ");
     let same = |(known, part, _): &&(u16, &str, &str)| *known == code && answer.contains(part);
     KNOWN.iter().find(same).map(|(_, _, reason)| *reason)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn failures_are_known_in_json_and_in_yaml() {
+        let json = r#"{"message":"x: strconv.ParseUint: parsing \"a\": invalid syntax"}"#;
+        let yaml = "message: 'x: strconv.ParseUint:\n  parsing \"a\": invalid syntax'\n";
+        for answer in [json, yaml] {
+            assert!(super::reason(500, answer).is_some(), "{answer}");
+            assert!(super::reason(503, answer).is_none(), "{answer}");
+        }
+    }
 }
