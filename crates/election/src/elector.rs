@@ -362,6 +362,8 @@ impl Elector {
     }
 
     fn fresh(&self, transitions: i32, now: Time) -> Record {
+        // A Lease tells microseconds.
+        let now = Time::from_nanos(now.as_nanos() - now.as_nanos().rem_euclid(1_000));
         Record {
             holder: self.identity.clone(),
             lease_duration_seconds: self.timings.lease_duration_seconds(),

@@ -86,6 +86,16 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("stowplan-embedded", &["stowplan-server"]),
     ("stowplan-election", &["stowplan-base"]),
+    (
+        "stowplan-ops",
+        &[
+            "stowplan-access",
+            "stowplan-base",
+            "stowplan-election",
+            "stowplan-telemetry",
+            "stowplan-transport",
+        ],
+    ),
     ("stowplan-telemetry", &[]),
     ("stowplan-transport", &["stowplan-access"]),
     (

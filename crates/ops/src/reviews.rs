@@ -1,0 +1,192 @@
+//! Who a caller is and what he may do, as the API server sees it. Upstream's delegated
+//! authentication and authorization (`apiserver/pkg/server/options/auth*.go`).
+
+use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec};
+use k8s_openapi::api::authorization::v1::{
+    NonResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
+};
+use kube::api::PostParams;
+use kube::{Api, Client};
+use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use stowplan_telemetry::{BoxFuture, Caller, Gate, Refusal};
+
+/// How long an answer is believed. Upstream's default for all three.
+const BELIEF: Duration = Duration::from_secs(10);
+/// How many answers are kept.
+const ANSWERS: usize = 1024;
+
+/// A user, as reviews name him.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+struct Known {
+    name: String,
+    uid: String,
+    groups: Vec<String>,
+    extra: BTreeMap<String, Vec<String>>,
+}
+
+/// A [`Gate`] that asks by TokenReview and SubjectAccessReview.
+pub struct Reviews {
+    client: Client,
+    users: Memory<String, Option<Known>>,
+    verdicts: Memory<(Known, String, String), Option<String>>,
+}
+
+impl Reviews {
+    /// Asks with this client.
+    pub fn new(client: Client) -> Self {
+        Self {
+            client,
+            users: Memory::default(),
+            verdicts: Memory::default(),
+        }
+    }
+
+    async fn user(&self, caller: Caller) -> Result<Known, Refusal> {
+        if let Some((name, groups)) = caller.certificate {
+            return Ok(Known {
+                name,
+                groups,
+                ..Known::default()
+            });
+        }
+        let Some(token) = caller.token else {
+            return Ok(Known {
+                name: "system:anonymous".to_owned(),
+                groups: vec!["system:unauthenticated".to_owned()],
+                ..Known::default()
+            });
+        };
+        let user = match self.users.get(&token) {
+            Some(known) => known,
+            None => {
+                let user = self.review_token(&token).await?;
+                self.users.put(token, user.clone());
+                user
+            }
+        };
+        user.ok_or(Refusal::Unauthorized)
+    }
+
+    /// Whose token it is; `None` if it is nobody's.
+    async fn review_token(&self, token: &str) -> Result<Option<Known>, Refusal> {
+        let reviews: Api<TokenReview> = Api::all(self.client.clone());
+        let review = TokenReview {
+            spec: TokenReviewSpec {
+                token: token.to_owned(),
+                ..TokenReviewSpec::default()
+            },
+            ..TokenReview::default()
+        };
+        let answer = reviews.create(&PostParams::default(), &review).await;
+        let status = match answer {
+            Ok(answer) => answer.status.unwrap_or_default(),
+            Err(error) => {
+                // Upstream lets nobody in whom it cannot ask about, and tells him no more.
+                tracing::warn!(%error, "cannot find out whose token it is");
+                return Err(Refusal::Unauthorized);
+            }
+        };
+        let user = status.user.unwrap_or_default();
+        Ok((status.authenticated == Some(true)).then(|| Known {
+            name: user.username.unwrap_or_default(),
+            uid: user.uid.unwrap_or_default(),
+            groups: user.groups.unwrap_or_default(),
+            extra: user.extra.unwrap_or_default(),
+        }))
+    }
+
+    async fn may(&self, user: Known, verb: &str, path: &str) -> Result<(), Refusal> {
+        if user.groups.iter().any(|group| group == "system:masters") {
+            return Ok(());
+        }
+        let question = (user, verb.to_owned(), path.to_owned());
+        let verdict = match self.verdicts.get(&question) {
+            Some(verdict) => verdict,
+            None => {
+                let verdict = self.review_access(&question.0, verb, path).await?;
+                self.verdicts.put(question.clone(), verdict.clone());
+                verdict
+            }
+        };
+        match verdict {
+            None => Ok(()),
+            Some(reason) => Err(Refusal::Forbidden {
+                user: question.0.name,
+                reason,
+            }),
+        }
+    }
+
+    /// Why the user may not; `None` if he may.
+    async fn review_access(
+        &self,
+        user: &Known,
+        verb: &str,
+        path: &str,
+    ) -> Result<Option<String>, Refusal> {
+        let reviews: Api<SubjectAccessReview> = Api::all(self.client.clone());
+        let review = SubjectAccessReview {
+            spec: SubjectAccessReviewSpec {
+                user: Some(user.name.clone()),
+                uid: Some(user.uid.clone()),
+                groups: Some(user.groups.clone()),
+                extra: Some(user.extra.clone()),
+                non_resource_attributes: Some(NonResourceAttributes {
+                    path: Some(path.to_owned()),
+                    verb: Some(verb.to_owned()),
+                }),
+                ..SubjectAccessReviewSpec::default()
+            },
+            ..SubjectAccessReview::default()
+        };
+        let answer = reviews.create(&PostParams::default(), &review).await;
+        let answer = answer.map_err(|error| Refusal::Broken(error.to_string()))?;
+        let status = answer.status.unwrap_or_default();
+        Ok((!status.allowed).then(|| status.reason.unwrap_or_default()))
+    }
+}
+
+impl Gate for Reviews {
+    fn admit<'a>(
+        &'a self,
+        caller: Caller,
+        verb: &'a str,
+        path: &'a str,
+    ) -> BoxFuture<'a, Result<(), Refusal>> {
+        Box::pin(async move {
+            let user = self.user(caller).await?;
+            self.may(user, verb, path).await
+        })
+    }
+}
+
+/// Answers of the last seconds.
+struct Memory<K, V>(Mutex<HashMap<K, (Instant, V)>>);
+
+impl<K, V> Default for Memory<K, V> {
+    fn default() -> Self {
+        Self(Mutex::new(HashMap::new()))
+    }
+}
+
+impl<K: Eq + Hash, V: Clone> Memory<K, V> {
+    fn get(&self, key: &K) -> Option<V> {
+        let answers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (at, value) = answers.get(key)?;
+        (at.elapsed() < BELIEF).then(|| value.clone())
+    }
+
+    fn put(&self, key: K, value: V) {
+        let mut answers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if answers.len() >= ANSWERS {
+            answers.retain(|_, (at, _)| at.elapsed() < BELIEF);
+        }
+        if answers.len() >= ANSWERS {
+            answers.clear();
+        }
+        answers.insert(key, (Instant::now(), value));
+    }
+}

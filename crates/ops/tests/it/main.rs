@@ -1,0 +1,35 @@
+//! Against the embedded API server, in process.
+
+mod deploy;
+mod leadership;
+mod reviews;
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use stowplan_server::{Api, Config, User, env};
+use stowplan_store::{Options, Store};
+
+/// A server that knows the tokens `admin` and `jane`.
+async fn server() -> Arc<Api> {
+    let users = [
+        ("admin", User::new("admin", &["system:masters"])),
+        ("jane", User::new("jane", &["devs"])),
+    ];
+    let tokens = users.map(|(token, user)| (token.to_owned(), user));
+    Api::new(Config {
+        env: Box::new(env::System::new()),
+        store: Store::in_memory(Options::default()),
+        tokens: BTreeMap::from(tokens),
+        token_key: None,
+    })
+    .await
+}
+
+fn client(api: &Arc<Api>, user: &str, groups: &[&str]) -> kube::Client {
+    stowplan_embedded::client(api.clone(), User::new(user, groups))
+}
+
+fn object<K: serde::de::DeserializeOwned>(value: Value) -> K {
+    serde_json::from_value(value).unwrap()
+}
