@@ -2,6 +2,7 @@
 
 use crate::output::Format;
 use crate::scheduler::args::Scheduler;
+use crate::telling::Telling;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -95,6 +96,14 @@ pub(crate) struct Up {
         conflicts_with = "no_scheduler"
     )]
     pub(crate) scheduler_config: Option<PathBuf>,
+
+    /// Serve the health and the metrics of the scheduler within on this address, over TLS; port 0
+    /// takes a free one. Usual is 127.0.0.1:10259.
+    #[arg(long, value_name = "ADDR:PORT", conflicts_with = "no_scheduler")]
+    pub(crate) scheduler_listen: Option<std::net::SocketAddr>,
+
+    #[command(flatten)]
+    pub(crate) telling: Telling,
 }
 
 /// What a cluster is read from, and how the answer is printed.
@@ -192,11 +201,16 @@ pub(crate) enum Pack {
 }
 
 const EXPLAIN_HELP: &str = "\
-POD is the name of a pod in the input, pending or bound, or of one that a workload lacks. For a \
-bound pod the question is asked as if it were not there yet. KIND/NAME of a workload \
-(deployment/web, job/migrate) stands for one more pod of it.
+POD is the name of a pod, pending or bound. For a bound pod the question is asked as if it were not \
+there yet. Of a live cluster the scheduler is asked: it goes back to the moment of the decision, or says \
+that it cannot. For a pending pod it says what would make it fit.
+
+In manifests, POD may also be one that a workload lacks, and KIND/NAME of a workload (deployment/web, \
+job/migrate) stands for one more pod of it.
 
 Examples:
+  stowplan explain pod web-0 -n shop
+  stowplan explain shop/web-0 --kubeconfig admin.conf -o json
   stowplan explain web-0 -n shop -f cluster.yaml
   stowplan explain shop/web-0 -f cluster.yaml --node a1
   stowplan explain deployment/web -n shop -f cluster.yaml
@@ -212,9 +226,9 @@ Exit status:
 #[derive(Args, Debug)]
 #[command(after_help = EXPLAIN_HELP)]
 pub(crate) struct Explain {
-    /// The pod: NAME, NAMESPACE/NAME, or KIND/NAME of a workload.
-    #[arg(required_unless_present = "filename")]
-    pub(crate) pod: Option<String>,
+    /// The pod: NAME, NAMESPACE/NAME, `pod NAME`, or KIND/NAME of a workload.
+    #[arg(value_name = "POD", num_args = 1..=2, required_unless_present = "filename")]
+    words: Vec<String>,
 
     /// The pod's namespace.
     #[arg(short, long, value_name = "NAMESPACE")]
@@ -224,29 +238,84 @@ pub(crate) struct Explain {
     #[arg(long, value_name = "NAME")]
     pub(crate) node: Option<String>,
 
-    /// Place the other pending pods first, as `simulate` does.
-    #[arg(long)]
+    /// The cluster to ask about a pod of it [default: KUBECONFIG, ~/.kube/config].
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_hint = ValueHint::FilePath,
+        conflicts_with = "filename"
+    )]
+    pub(crate) kubeconfig: Option<PathBuf>,
+
+    /// The secure port of the scheduler to ask, with the token of the kubeconfig, where the API
+    /// server does not tell: https://HOST:10259.
+    #[arg(long, value_name = "URL", conflicts_with = "filename")]
+    pub(crate) scheduler: Option<http::Uri>,
+
+    /// Do not check the certificate of --scheduler.
+    #[arg(long, requires = "scheduler")]
+    pub(crate) insecure_skip_tls_verify: bool,
+
+    /// Ask about manifests instead: files, folders (with all .yaml, .yml and .json files below
+    /// them), or `-` for standard input. May be given several times.
+    #[arg(
+        short,
+        long = "filename",
+        num_args = 1..,
+        value_name = "PATH",
+        value_hint = ValueHint::AnyPath
+    )]
+    filename: Vec<PathBuf>,
+
+    /// Of manifests: place the other pending pods first, as `simulate` does.
+    #[arg(long, requires = "filename")]
     pub(crate) after_simulation: bool,
 
-    #[command(flatten)]
-    pub(crate) input: Input,
+    /// Of manifests: a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1); without it the
+    /// default profile is used.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "filename")]
+    config: Option<PathBuf>,
+
+    /// How to print the answer.
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(crate) output: Format,
+
+    /// With --after-simulation: where several nodes are equally good, this number decides.
+    #[arg(long, default_value_t = 0, value_name = "NUMBER")]
+    pub(crate) seed: u64,
 }
 
 impl Explain {
     /// Finds the pod where it stands behind the files: `explain -f FILE POD`.
     pub(crate) fn complete(mut self) -> Result<Self, clap::Error> {
         let is_pod = |path: &PathBuf| path.as_os_str() != "-" && !path.exists();
-        if self.pod.is_none() && self.input.filename.len() > 1 {
-            let last = self.input.filename.pop_if(|last| is_pod(last));
-            self.pod = last.and_then(|last| last.into_os_string().into_string().ok());
+        if self.words.is_empty() && self.filename.len() > 1 {
+            let last = self.filename.pop_if(|last| is_pod(last));
+            self.words
+                .extend(last.and_then(|last| last.into_os_string().into_string().ok()));
         }
-        match self.pod {
-            Some(_) => Ok(self),
-            None => Err(Cli::command().error(
+        match self.words.is_empty() {
+            false => Ok(self),
+            true => Err(Cli::command().error(
                 clap::error::ErrorKind::MissingRequiredArgument,
                 "which pod? Expected for example: stowplan explain POD -f PATH",
             )),
         }
+    }
+
+    /// The pod that is meant: NAME, NAMESPACE/NAME or KIND/NAME.
+    pub(crate) fn pod(&self) -> String {
+        self.words.join("/")
+    }
+
+    /// The manifests that are asked about; `None` for a live cluster.
+    pub(crate) fn input(&self) -> Option<Input> {
+        (!self.filename.is_empty()).then(|| Input {
+            filename: self.filename.clone(),
+            config: self.config.clone(),
+            output: self.output,
+            seed: self.seed,
+        })
     }
 }
 

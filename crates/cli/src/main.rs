@@ -6,6 +6,7 @@ mod explain;
 mod output;
 mod scheduler;
 mod simulate;
+mod telling;
 mod up;
 mod world;
 

@@ -44,6 +44,20 @@ impl Source {
     pub(crate) fn read(args: &args::Input) -> Result<Self> {
         let config = read_config(args.config.as_deref())?;
         let input = Input::read(&args.filename, &mut std::io::stdin().lock());
+        let config_file = args.config.clone().unwrap_or("--config".into());
+        Self::prepare(input, config, config_file)
+    }
+
+    /// What was read elsewhere, under the default configuration.
+    pub(crate) fn of(input: Input) -> Result<Self> {
+        Self::prepare(input, read_config(None)?, "--config".into())
+    }
+
+    fn prepare(
+        input: Input,
+        config: KubeSchedulerConfiguration,
+        config_file: PathBuf,
+    ) -> Result<Self> {
         let prepared = prepare(input).map_err(wrong_input)?;
         prepared.warnings.iter().for_each(output::warn);
         for left_out in config::left_out(&config) {
@@ -55,8 +69,13 @@ impl Source {
         Ok(Self {
             prepared: Arc::new(prepared),
             config,
-            config_file: args.config.clone().unwrap_or("--config".into()),
+            config_file,
         })
+    }
+
+    /// The cluster as it was read, under the configuration that was read with it.
+    pub(crate) fn into_world(self) -> Result<World> {
+        self.world(&self.config)
     }
 
     /// The objects.
@@ -90,8 +109,7 @@ impl Source {
 impl World {
     /// Reads the input, or says everything that is wrong with it. Warnings are printed.
     pub(crate) fn open(args: &args::Input) -> Result<Self> {
-        let source = Source::read(args)?;
-        source.world(&source.config)
+        Source::read(args)?.into_world()
     }
 
     /// Hands all objects to the scheduler: pods last, and of those the pending ones by age.
@@ -187,16 +205,4 @@ fn latest_time(objects: &[Loaded]) -> Time {
         [created(loaded.object.metadata()), started]
     });
     times.flatten().max().unwrap_or_default() + Duration::from_secs(1)
-}
-
-/// What a pod asks for, by resource: cpu in thousandths, the rest in whole units.
-pub(crate) fn requests(cluster: &Snapshot, pod: &Pod) -> Vec<(String, i64)> {
-    let name = |id| {
-        cluster
-            .names
-            .text(cluster.resource_names.name(id))
-            .to_owned()
-    };
-    let columns = pod.requests.total_columns.iter();
-    columns.map(|(id, amount)| (name(id), amount)).collect()
 }

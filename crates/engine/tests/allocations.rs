@@ -45,6 +45,8 @@ impl World {
             effects: Vec::new(),
             made: 0,
         };
+        // Who wants to know the best nodes gets them for no allocation either.
+        world.scheduler.note_contenders();
         for i in 0..NODES {
             let node = world.node(i);
             world.apply(Object::Node(Arc::new(node)));

@@ -27,5 +27,6 @@ mod watch;
 
 pub use clock::Clock;
 pub use fence::{Fence, Open};
-pub use observer::{Attempt, AttemptResult, Bound, Observer, Silent};
-pub use running::{Running, Settings, StartError, start};
+pub use message::Told;
+pub use observer::{Attempt, AttemptResult, BindFailed, Bound, Observer, Silent, Steps};
+pub use running::{Asker, Running, Settings, StartError, start};

@@ -1,9 +1,22 @@
 //! What the engine thread is told.
 
+use crate::observer::Steps;
 use std::sync::Arc;
+use std::time::Duration;
 use stowplan_api::load::Object as ApiObject;
 use stowplan_engine::model::Kind;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+/// What is told of a pod.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Told {
+    /// This.
+    Found(serde_json::Value),
+    /// Nothing is known of it.
+    Unknown,
+    /// There is no time for that now.
+    Busy,
+}
 
 /// Something that the engine thread has to know.
 pub(crate) enum Message {
@@ -18,13 +31,14 @@ pub(crate) enum Message {
     /// All objects of a kind are known.
     Synced(Kind),
     /// A pod is bound.
-    Bound { uid: Arc<str> },
+    Bound { uid: Arc<str>, steps: Steps },
     /// The binding of a pod failed.
     BindFailed {
         uid: Arc<str>,
         error: String,
         /// Somebody else bound it: a watch will tell, or told already.
         elsewhere: bool,
+        steps: Steps,
     },
     /// Of the victims of a pod only this one is left.
     LastVictim {
@@ -37,12 +51,20 @@ pub(crate) enum Message {
         namespace: Box<str>,
         name: Box<str>,
         failed: bool,
+        took: Duration,
     },
     /// Does a volume's node affinity admit this node?
     CheckVolume {
         volume: ApiObject,
         node: Box<str>,
         answer: oneshot::Sender<Result<(), String>>,
+    },
+    /// What was decided about a pod, or its whole tournament?
+    Tell {
+        namespace: Box<str>,
+        name: Box<str>,
+        whole: bool,
+        answer: oneshot::Sender<Told>,
     },
     /// Look again: something outside changed.
     Wake,

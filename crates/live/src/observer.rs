@@ -1,8 +1,9 @@
 //! What the scheduler tells about itself, for metrics, traces and logs.
 
 use std::sync::Arc;
+use stowplan_api::load::Object as ApiObject;
 use stowplan_base::{Duration, Time};
-use stowplan_engine::model::Pod;
+use stowplan_engine::model::{Kind, Pod};
 use stowplan_engine::scheduler::{Failure, Scheduler};
 
 /// Told what happens, on the engine thread: each call delays the next decision.
@@ -23,13 +24,28 @@ pub trait Observer: Send + Sync + 'static {
     }
 
     /// The binding of a pod failed.
-    fn bind_failed(&self, pod: &Pod, error: &str) {
-        let _ = (pod, error);
+    fn bind_failed(&self, failed: &BindFailed<'_>) {
+        let _ = failed;
+    }
+
+    /// An object is new or changed; the engine may not be able to read it.
+    fn seen(&self, object: &ApiObject) {
+        let _ = object;
+    }
+
+    /// An object is gone.
+    fn gone(&self, kind: Kind, namespace: &str, name: &str) {
+        let _ = (kind, namespace, name);
     }
 
     /// Pods have to go to make room for another.
     fn preempts(&self, preemptor: &Pod, victims: usize) {
         let _ = (preemptor, victims);
+    }
+
+    /// The evictions for a pod are over.
+    fn preempted(&self, failed: bool, took: std::time::Duration) {
+        let _ = (failed, took);
     }
 
     /// A round is over: what was known was taken in, and some pods were tried. `scheduler` can be
@@ -80,10 +96,47 @@ pub struct Bound<'a> {
     pub node: &'a str,
     /// How often it was tried, this time included.
     pub attempts: u32,
+    /// `spec.schedulerName`.
+    pub profile: &'a str,
+    /// Whether nothing but time had woken it before that attempt.
+    pub flushed: bool,
     /// When the last attempt began.
     pub start: Time,
+    /// What the binding took.
+    pub steps: Steps,
     /// When it first entered the active queue.
     pub initial_attempt: Option<Time>,
     /// The time now.
     pub now: Time,
+}
+
+/// A pod whose binding failed.
+#[derive(Clone, Copy, Debug)]
+pub struct BindFailed<'a> {
+    /// The pod, as it was tried.
+    pub pod: &'a Arc<Pod>,
+    /// `spec.schedulerName`.
+    pub profile: &'a str,
+    /// What went wrong.
+    pub error: &'a str,
+    /// What the binding took.
+    pub steps: Steps,
+    /// When the attempt began.
+    pub start: Time,
+    /// The time now.
+    pub now: Time,
+}
+
+/// What a binding took, as far as it came.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Steps {
+    /// How long it took to bind the volumes, if there were any to be bound.
+    pub pre_bind: Option<std::time::Duration>,
+    /// Whether that failed.
+    pub pre_bind_failed: bool,
+    /// How long it took to bind the pod.
+    pub bind: Option<std::time::Duration>,
+    /// The HTTP status of the API's answer to the binding; 0 if there was none. Nothing if it was
+    /// not asked.
+    pub code: Option<u16>,
 }

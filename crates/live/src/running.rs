@@ -5,7 +5,7 @@ use crate::effects::{Recorder, Requests, Tools, Work, carry_out};
 use crate::engine::{Engine, State};
 use crate::extenders::{Asked, Extender};
 use crate::fence::Fence;
-use crate::message::Message;
+use crate::message::{Message, Told};
 use crate::observer::Observer;
 use crate::watch;
 use std::collections::BTreeMap;
@@ -177,7 +177,8 @@ fn scheduler(config: &KubeSchedulerConfiguration) -> Result<(Scheduler, Clock), 
     }
     let clock = Clock::system();
     let queue = config::queue_config(config);
-    let scheduler = Scheduler::new(cluster, profiles, queue, clock.now());
+    let mut scheduler = Scheduler::new(cluster, profiles, queue, clock.now());
+    scheduler.note_contenders();
     Ok((scheduler, clock))
 }
 
@@ -208,7 +209,48 @@ fn bind_timeouts(config: &KubeSchedulerConfiguration) -> BTreeMap<String, Durati
         .collect()
 }
 
+/// Asks a running scheduler about its decisions.
+#[derive(Clone)]
+pub struct Asker(Sender<Message>);
+
+impl Asker {
+    /// What is remembered of the last attempt of a pod: a `Decision` of at most 4 KiB.
+    pub async fn decision(&self, namespace: &str, name: &str) -> Told {
+        self.ask(namespace, name, false).await
+    }
+
+    /// The whole tournament of a pod, every node and every plugin: an `Explanation`.
+    pub async fn tournament(&self, namespace: &str, name: &str) -> Told {
+        self.ask(namespace, name, true).await
+    }
+
+    async fn ask(&self, namespace: &str, name: &str, whole: bool) -> Told {
+        let (answer, answered) = oneshot::channel();
+        let question = Message::Tell {
+            namespace: namespace.into(),
+            name: name.into(),
+            whole,
+            answer,
+        };
+        match self.0.send(question) {
+            Ok(()) => answered.await.unwrap_or(Told::Unknown),
+            Err(_) => Told::Unknown,
+        }
+    }
+}
+
 impl Running {
+    /// To ask about decisions.
+    pub fn asker(&self) -> Asker {
+        Asker(self.inbox.clone())
+    }
+
+    /// Lets the engine look again, as [`wake`](Self::wake), from anywhere.
+    pub fn waker(&self) -> impl Fn() + Send + Sync + 'static {
+        let inbox = self.inbox.clone();
+        move || drop(inbox.send(Message::Wake))
+    }
+
     /// Lets the engine look again: the fence may be open now.
     pub fn wake(&self) {
         let _ = self.inbox.send(Message::Wake);

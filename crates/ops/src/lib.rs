@@ -1,15 +1,25 @@
 //! What it takes to run a live scheduler for others: its lease, its metrics, its ports.
 //!
+//! - [`Station`] is all of it together.
+//! - [`Console`] stands between the scheduler and those who look at it.
 //! - [`Leadership`] holds a Lease, or waits for it.
 //! - [`Reviews`] asks the API server who a caller is and what he may do.
 //! - [`serve`] answers on the secure port.
 
+mod census;
+mod console;
 mod leadership;
 mod lease;
+mod pods;
 mod reviews;
 mod serve;
+mod spans;
+mod station;
 
+pub use console::Console;
 pub use leadership::{Leadership, LeaseName};
 pub use reviews::Reviews;
 pub use serve::serve;
+pub use spans::Tracer;
+pub use station::{Broken, Options, Station, StationError};
 pub use stowplan_election::{End, Timings, TimingsError};

@@ -3,7 +3,7 @@
 
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec};
 use k8s_openapi::api::authorization::v1::{
-    NonResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
+    NonResourceAttributes, ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
 };
 use kube::api::PostParams;
 use kube::{Api, Client};
@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use stowplan_telemetry::{BoxFuture, Caller, Gate, Refusal};
+use stowplan_telemetry::{BoxFuture, Caller, Gate, Refusal, Wish};
 
 /// How long an answer is believed. Upstream's default for all three.
 const BELIEF: Duration = Duration::from_secs(10);
@@ -31,7 +31,7 @@ struct Known {
 pub struct Reviews {
     client: Client,
     users: Memory<String, Option<Known>>,
-    verdicts: Memory<(Known, String, String), Option<String>>,
+    verdicts: Memory<(Known, Wish), Option<String>>,
 }
 
 impl Reviews {
@@ -98,15 +98,15 @@ impl Reviews {
         }))
     }
 
-    async fn may(&self, user: Known, verb: &str, path: &str) -> Result<(), Refusal> {
+    async fn may(&self, user: Known, wish: Wish) -> Result<(), Refusal> {
         if user.groups.iter().any(|group| group == "system:masters") {
             return Ok(());
         }
-        let question = (user, verb.to_owned(), path.to_owned());
+        let question = (user, wish);
         let verdict = match self.verdicts.get(&question) {
             Some(verdict) => verdict,
             None => {
-                let verdict = self.review_access(&question.0, verb, path).await?;
+                let verdict = self.review_access(&question.0, &question.1).await?;
                 self.verdicts.put(question.clone(), verdict.clone());
                 verdict
             }
@@ -121,12 +121,25 @@ impl Reviews {
     }
 
     /// Why the user may not; `None` if he may.
-    async fn review_access(
-        &self,
-        user: &Known,
-        verb: &str,
-        path: &str,
-    ) -> Result<Option<String>, Refusal> {
+    async fn review_access(&self, user: &Known, wish: &Wish) -> Result<Option<String>, Refusal> {
+        let path = match wish {
+            Wish::Path { verb, path } => Some(NonResourceAttributes {
+                path: Some(path.clone()),
+                verb: Some(verb.clone()),
+            }),
+            Wish::Pod { .. } => None,
+        };
+        let resource = match wish {
+            Wish::Pod { namespace, name } => Some(ResourceAttributes {
+                verb: Some("get".to_owned()),
+                version: Some("v1".to_owned()),
+                resource: Some("pods".to_owned()),
+                namespace: Some(namespace.clone()),
+                name: Some(name.clone()),
+                ..ResourceAttributes::default()
+            }),
+            Wish::Path { .. } => None,
+        };
         let reviews: Api<SubjectAccessReview> = Api::all(self.client.clone());
         let review = SubjectAccessReview {
             spec: SubjectAccessReviewSpec {
@@ -134,11 +147,8 @@ impl Reviews {
                 uid: Some(user.uid.clone()),
                 groups: Some(user.groups.clone()),
                 extra: Some(user.extra.clone()),
-                non_resource_attributes: Some(NonResourceAttributes {
-                    path: Some(path.to_owned()),
-                    verb: Some(verb.to_owned()),
-                }),
-                ..SubjectAccessReviewSpec::default()
+                non_resource_attributes: path,
+                resource_attributes: resource,
             },
             ..SubjectAccessReview::default()
         };
@@ -150,15 +160,10 @@ impl Reviews {
 }
 
 impl Gate for Reviews {
-    fn admit<'a>(
-        &'a self,
-        caller: Caller,
-        verb: &'a str,
-        path: &'a str,
-    ) -> BoxFuture<'a, Result<(), Refusal>> {
+    fn admit(&self, caller: Caller, wish: Wish) -> BoxFuture<'_, Result<(), Refusal>> {
         Box::pin(async move {
             let user = self.user(caller).await?;
-            self.may(user, verb, path).await
+            self.may(user, wish).await
         })
     }
 }

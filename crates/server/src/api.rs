@@ -2,6 +2,7 @@
 
 use crate::answer::{self, Answer};
 use crate::audit::{self, Arrival, Outcome};
+use crate::decisions::Decisions;
 use crate::env::Env;
 use crate::places::Places;
 use crate::provider::Provider;
@@ -35,6 +36,7 @@ pub struct Api {
     config: Config,
     resources: Resources,
     provider: OnceLock<Box<dyn Provider>>,
+    decisions: OnceLock<Box<dyn Decisions>>,
     /// Held while a service is given addresses and stored.
     addresses: tokio::sync::Mutex<()>,
     places: Places,
@@ -51,6 +53,7 @@ impl Api {
             config,
             resources: Resources::default(),
             provider: OnceLock::new(),
+            decisions: OnceLock::new(),
             addresses: tokio::sync::Mutex::default(),
             places: Places::default(),
             documents: openapi::Documents::default(),
@@ -69,6 +72,15 @@ impl Api {
     /// Says who runs pods. The first one stays.
     pub fn provide(&self, provider: Box<dyn Provider>) {
         let _ = self.provider.set(provider);
+    }
+
+    /// Says who knows what was decided about pods. The first one stays.
+    pub fn decide_by(&self, decisions: Box<dyn Decisions>) {
+        let _ = self.decisions.set(decisions);
+    }
+
+    pub(crate) fn decisions(&self) -> Option<&dyn Decisions> {
+        self.decisions.get().map(|decisions| &**decisions)
     }
 
     /// Says where a line about every request goes. The first one stays.

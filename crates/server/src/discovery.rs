@@ -5,6 +5,7 @@
 
 use crate::answer::{self, Answer};
 use crate::api::Api;
+use crate::decisions;
 use crate::dispatch::no_such_page;
 use crate::negotiate::{self, Clause, Format, Output};
 use crate::request::Request;
@@ -76,7 +77,10 @@ pub(crate) fn answer(api: &Api, request: &Request, parts: &[&str]) -> Result<Ans
             "apiVersion": "v1",
             "groups": groups(api).iter().map(|g| group(api, g)).collect::<Vec<_>>(),
         }),
-        ["apis", name] if api.resources().serves(name, None) => {
+        ["apis", name]
+            if api.resources().serves(name, None)
+                || decisions::concerns(api, name, decisions::VERSION) =>
+        {
             let mut body = group(api, name);
             body.set("kind", "APIGroup");
             body.set("apiVersion", "v1");
@@ -84,6 +88,9 @@ pub(crate) fn answer(api: &Api, request: &Request, parts: &[&str]) -> Result<Ans
         }
         ["apis", name, version] if api.resources().serves(name, Some(version)) => {
             resource_list(api, name, version)
+        }
+        ["apis", name, version] if decisions::concerns(api, name, version) => {
+            decisions::resource_list()
         }
         ["api", ..] => return Err(route::no_such_path()),
         ["apis", name, ..] if api.resources().is_built_in(name) => {
@@ -140,6 +147,9 @@ fn groups(api: &Api) -> Vec<String> {
             groups.push(group.to_owned());
         }
     }
+    if api.decisions().is_some() {
+        groups.push(decisions::GROUP.to_owned());
+    }
     let place = |group: &String| ORDER.iter().position(|g| g == group).unwrap_or(ORDER.len());
     groups.sort_by(|a, b| place(a).cmp(&place(b)).then_with(|| a.cmp(b)));
     groups
@@ -153,6 +163,9 @@ fn versions(api: &Api, group: &str) -> Vec<String> {
         if resource.group() == group && !versions.iter().any(|v| v == version) {
             versions.push(version.to_owned());
         }
+    }
+    if decisions::concerns(api, group, decisions::VERSION) {
+        versions.push(decisions::VERSION.to_owned());
     }
     versions.sort_by(|a, b| stowplan_machinery::versions::compare(b, a));
     versions
@@ -277,10 +290,13 @@ fn group_discovery(api: &Api, group: &str) -> Value {
     let versions: Vec<Value> = versions(api, group)
         .iter()
         .map(|version| {
-            let resources: Vec<Value> = served(api, group, version)
-                .iter()
-                .map(resource_discovery)
-                .collect();
+            let resources = match decisions::concerns(api, group, version) {
+                true => decisions::resource_discovery(),
+                false => {
+                    let served = served(api, group, version);
+                    served.iter().map(resource_discovery).collect()
+                }
+            };
             json!({"version": version, "resources": resources, "freshness": "Current"})
         })
         .collect();

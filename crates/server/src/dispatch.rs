@@ -4,7 +4,7 @@ use crate::answer::{self, Answer};
 use crate::api::Api;
 use crate::request::options::ListOptions;
 use crate::request::{Request, Target};
-use crate::{crd, discovery, health, negotiate, openapi, route, subresources, verbs};
+use crate::{crd, decisions, discovery, health, negotiate, openapi, route, subresources, verbs};
 use std::sync::Arc;
 use stowplan_machinery::Status;
 
@@ -16,6 +16,9 @@ pub(crate) async fn answer(api: &Arc<Api>, request: &Request) -> Result<Answer, 
     }
     if !info.is_resource {
         return other(api, request);
+    }
+    if decisions::concerns(api, &info.group, &info.version) {
+        return decisions::answer(api, request).await;
     }
     let resource = api
         .resources()

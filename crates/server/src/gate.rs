@@ -1,6 +1,7 @@
 //! Who asks, and whether they may: before anything else is looked at.
 
 use crate::api::Api;
+use crate::decisions;
 use crate::request::Request;
 use crate::storage::Cluster;
 use stowplan_access::token::{self, Authenticated, Refusal};
@@ -91,6 +92,16 @@ fn attributes(request: &Request) -> Attributes<'_> {
         user: &request.user,
         verb: &info.verb,
         target: match info.is_resource {
+            // Who may read the pod may know what was decided about it.
+            true if info.group == decisions::GROUP && info.resource == decisions::PLURAL => {
+                Target::Resource {
+                    group: "",
+                    resource: "pods",
+                    subresource: "",
+                    namespace: &info.namespace,
+                    name: &info.name,
+                }
+            }
             true => Target::Resource {
                 group: &info.group,
                 resource: &info.resource,

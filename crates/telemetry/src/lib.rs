@@ -6,6 +6,7 @@
 //! - [`Census`]: what is counted when somebody asks, not when it happens.
 //! - [`PodTable`]: the series that exist per pod.
 //! - [`Health`]: `/healthz`, `/livez` and `/readyz`.
+//! - [`Logs`]: one line per event.
 //! - [`Ports`]: which request is answered with what, and who may ask.
 //!
 //! Nothing here knows a Kubernetes client: who a caller is and what he may do is asked through
@@ -13,6 +14,7 @@
 
 mod census;
 mod health;
+mod logs;
 mod pods;
 mod ports;
 mod process;
@@ -22,6 +24,7 @@ mod scheduler;
 
 pub use census::{Census, PendingPods, Utilization};
 pub use health::{Check, Health};
+pub use logs::{LogFormat, Logs};
 pub use pods::{Phase, PodRow, PodTable, Resources};
-pub use ports::{Answer, BoxFuture, Caller, Gate, Ports, Refusal, Source};
+pub use ports::{Answer, BoxFuture, Caller, Gate, Ports, Refusal, Source, Told, Wish};
 pub use scheduler::{AttemptResult, SchedulerMetrics, own_metric_names};

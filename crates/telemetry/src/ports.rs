@@ -46,15 +46,40 @@ pub enum Refusal {
     Broken(String),
 }
 
+/// What a caller wants to do.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Wish {
+    /// This, with a path.
+    Path {
+        /// The method in lower case.
+        verb: String,
+        /// The path.
+        path: String,
+    },
+    /// Read this pod.
+    Pod {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+    },
+}
+
 /// Says who may ask for what.
 pub trait Gate: Send + Sync + 'static {
-    /// Lets the caller do this with a path, or not.
-    fn admit<'a>(
-        &'a self,
-        caller: Caller,
-        verb: &'a str,
-        path: &'a str,
-    ) -> BoxFuture<'a, Result<(), Refusal>>;
+    /// Lets the caller do this, or not.
+    fn admit(&self, caller: Caller, wish: Wish) -> BoxFuture<'_, Result<(), Refusal>>;
+}
+
+/// What is told of a decision.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Told {
+    /// This.
+    Found(serde_json::Value),
+    /// Nothing is known of it.
+    Unknown,
+    /// There is no time for that now.
+    Busy,
 }
 
 /// The scheduler that is told about.
@@ -64,6 +89,14 @@ pub trait Source: Send + Sync + 'static {
 
     /// Whether it leads: others have nothing to say about pods.
     fn is_leader(&self) -> bool;
+
+    /// What was decided about a pod, or its `whole` tournament.
+    fn decision<'a>(
+        &'a self,
+        namespace: &'a str,
+        name: &'a str,
+        whole: bool,
+    ) -> BoxFuture<'a, Told>;
 }
 
 /// An answer, whole.
@@ -107,7 +140,7 @@ impl Answer {
         }
     }
 
-    fn refusal(refusal: &Refusal, verb: &str, path: &str) -> Self {
+    fn refusal(refusal: &Refusal, wish: &Wish) -> Self {
         let (status, reason, message) = match refusal {
             Refusal::Unauthorized => (
                 StatusCode::UNAUTHORIZED,
@@ -116,16 +149,28 @@ impl Answer {
             ),
             Refusal::Forbidden { user, reason } => {
                 let colon = if reason.is_empty() { "" } else { ": " };
-                let message =
-                    format!("forbidden: User {user:?} cannot {verb} path {path:?}{colon}{reason}");
+                let message = match wish {
+                    Wish::Path { verb, path } => {
+                        format!("forbidden: User {user:?} cannot {verb} path {path:?}")
+                    }
+                    Wish::Pod { namespace, name } => format!(
+                        "pods {name:?} is forbidden: User {user:?} cannot get resource \"pods\" \
+                         in API group \"\" in the namespace {namespace:?}"
+                    ),
+                };
+                let message = format!("{message}{colon}{reason}");
                 (StatusCode::FORBIDDEN, "Forbidden", message)
             }
             Refusal::Broken(error) => (
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "InternalError",
-                format!("Internal Server Error: {path:?}: {error}"),
+                format!("Internal Server Error: {error}"),
             ),
         };
+        Self::failure(status, reason, message)
+    }
+
+    fn failure(status: StatusCode, reason: &str, message: String) -> Self {
         let mut body = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
             "message": message, "reason": reason, "code": status.as_u16(),
@@ -183,8 +228,24 @@ impl Ports {
         };
         // A token that nobody knows is turned away even where anybody may ask.
         let is_open = OPEN_PATHS.contains(&path) && caller.token.is_none();
-        if !is_open && let Err(refusal) = self.gate.admit(caller, &verb, path).await {
-            return Answer::refusal(&refusal, &verb, path).into();
+        let asked = decision_path(path).filter(|_| verb == "get");
+        let wish = match asked {
+            // Who may read the pod may know why it is where it is.
+            Some((namespace, name, _)) => Wish::Pod {
+                namespace: namespace.to_owned(),
+                name: name.to_owned(),
+            },
+            None => Wish::Path {
+                verb,
+                path: path.to_owned(),
+            },
+        };
+        if !is_open && let Err(refusal) = self.gate.admit(caller, wish.clone()).await {
+            return Answer::refusal(&refusal, &wish).into();
+        }
+        if let Some((namespace, name, whole)) = asked {
+            let told = self.source.decision(namespace, name, whole).await;
+            return decision(told, name).into();
         }
         let query = request.uri.query().unwrap_or_default();
         self.page(path, query).await.into()
@@ -217,6 +278,34 @@ impl Ports {
                 .answer(path, query)
                 .unwrap_or_else(|| Answer::text(StatusCode::NOT_FOUND, "404 page not found\n")),
         }
+    }
+}
+
+/// The namespace and the name of the pod that a path asks about, and whether it asks for the whole
+/// tournament.
+fn decision_path(path: &str) -> Option<(&str, &str, bool)> {
+    let rest = path.strip_prefix("/apis/stowplan.dev/v1/namespaces/")?;
+    let parts: Vec<_> = rest.split('/').collect();
+    match *parts {
+        [namespace, "decisions", name] => Some((namespace, name, false)),
+        [namespace, "decisions", name, "tournament"] => Some((namespace, name, true)),
+        _ => None,
+    }
+}
+
+fn decision(told: Told, name: &str) -> Answer {
+    match told {
+        Told::Found(body) => Answer::json(StatusCode::OK, &body),
+        Told::Unknown => Answer::failure(
+            StatusCode::NOT_FOUND,
+            "NotFound",
+            format!("decisions.stowplan.dev {name:?} not found"),
+        ),
+        Told::Busy => Answer::failure(
+            StatusCode::TOO_MANY_REQUESTS,
+            "TooManyRequests",
+            "the scheduler has no time for whole tournaments now, try again".to_owned(),
+        ),
     }
 }
 

@@ -8,7 +8,8 @@ pub(crate) fn reasons_of(message: &str) -> impl Iterator<Item = Cow<'_, str>> {
     let list = message
         .split_once(" nodes are available: ")
         .map_or("", |(_, rest)| rest);
-    let list = list.split_once(" preemption: ").map_or(list, |(l, _)| l);
+    // What PostFilter says follows the list.
+    let list = list.split_once(". ").map_or(list, |(l, _)| l);
     let list = list.strip_suffix('.').unwrap_or(list);
     Split(list).map(without_names)
 }
@@ -84,7 +85,7 @@ mod tests {
     fn reasons_are_found_in_messages() {
         check(
             "0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint(s). \
-             preemption: 0/5 nodes are available: 5 No preemption victims found.",
+             no new claims to deallocate, preemption: 0/5 nodes are available: 5 No preemption victims found.",
             &["Insufficient cpu", "node(s) had untolerated taint(s)"],
         );
         check(

@@ -62,269 +62,248 @@ impl AttemptResult {
     }
 }
 
-/// The metrics of one scheduler. Values are counted where things happen, but for those of a
-/// [`Census`].
-pub struct SchedulerMetrics {
-    registry: Registry,
-    schedule_attempts: Arc<Family<Counter>>,
-    attempt_duration: Arc<Family<Histogram>>,
-    /// From the pop to the choice of a node.
-    pub algorithm_duration: Arc<Histogram>,
-    event_handling_duration: Arc<Family<Histogram>>,
-    preemption_victims: Arc<Histogram>,
-    preemption_victims_total: Arc<Counter>,
-    preemption_attempts: Arc<Counter>,
-    pending_pods: Arc<Family<Gauge>>,
-    inflight_events: Arc<Family<Gauge>>,
-    goroutines: Arc<Family<Gauge>>,
-    sli_duration: Arc<Family<Histogram>>,
-    scheduling_attempts: Arc<Histogram>,
-    scheduled_after_flush: Arc<Counter>,
-    extension_point_duration: Arc<Family<Histogram>>,
-    plugin_duration: Arc<Family<Histogram>>,
-    permit_wait: Arc<Family<Histogram>>,
-    incoming: Arc<Family<Counter>>,
-    cache_size: Arc<Family<Gauge>>,
-    unschedulable_pods: Arc<Family<Gauge>>,
-    plugin_evaluations: Arc<Family<Counter>>,
-    preemption_duration: Arc<Family<Histogram>>,
-    preemptions: Arc<Family<Counter>>,
-    api_calls: Arc<Family<Counter>>,
-    api_call_duration: Arc<Family<Histogram>>,
-    api_calls_pending: Arc<Family<Gauge>>,
-    volume_errors: Arc<Family<Counter>>,
-    leader: Arc<Family<Gauge>>,
-    reasons: Arc<Family<Counter>>,
-    oldest_pending: Arc<Family<Gauge>>,
-    utilization: Arc<Family<Gauge>>,
-    bindings: Arc<Family<Counter>>,
+/// Says of each metric once what it is: the field, its type, its description.
+macro_rules! metrics {
+    (@type family $value:ident) => { Arc<Family<$value>> };
+    (@type single $value:ident) => { Arc<$value> };
+    ($($field:ident: $shape:ident $value:ident = $desc:expr;)*) => {
+        /// The metrics of one scheduler. Values are counted where things happen, but for those of a
+        /// [`Census`].
+        pub struct SchedulerMetrics {
+            registry: Registry,
+            $($field: metrics!(@type $shape $value),)*
+        }
+
+        impl Default for SchedulerMetrics {
+            fn default() -> Self {
+                let mut registry = Registry::default();
+                Self {
+                    $($field: registry.$shape($desc),)*
+                    registry,
+                }
+            }
+        }
+    };
 }
 
-impl Default for SchedulerMetrics {
-    fn default() -> Self {
-        let mut registry = Registry::default();
-        let r = &mut registry;
-        Self {
-            schedule_attempts: r.family(desc(
-                Stable,
-                Kind::Counter,
-                "scheduler_schedule_attempts_total",
-                &["profile", "result"],
-                "Number of attempts to schedule pods, by the result. 'unschedulable' means a pod could not be scheduled, while 'error' means an internal scheduler problem.",
-            )),
-            attempt_duration: r.family(desc(
-                Stable,
-                exponential(0.001, 2.0, 15),
-                "scheduler_scheduling_attempt_duration_seconds",
-                &["profile", "result"],
-                "Scheduling attempt latency in seconds (scheduling algorithm + binding)",
-            )),
-            algorithm_duration: r.single(desc(
-                Alpha,
-                exponential(0.001, 2.0, 15),
-                "scheduler_scheduling_algorithm_duration_seconds",
-                &[],
-                "Scheduling algorithm latency in seconds",
-            )),
-            event_handling_duration: r.family(desc(
-                Alpha,
-                exponential(0.0001, 2.0, 12),
-                "scheduler_event_handling_duration_seconds",
-                &["event"],
-                "Event handling latency in seconds.",
-            )),
-            preemption_victims: r.single(desc(
-                Stable,
-                exponential(1.0, 2.0, 7),
-                "scheduler_preemption_victims",
-                &[],
-                "Number of selected preemption victims",
-            )),
-            preemption_victims_total: r.single(desc(
-                Alpha,
-                Kind::Counter,
-                "scheduler_preemption_victims_total",
-                &[],
-                "Number of pods chosen to be evicted so that others find room.",
-            )),
-            preemption_attempts: r.single(desc(
-                Stable,
-                Kind::Counter,
-                "scheduler_preemption_attempts_total",
-                &[],
-                "Total preemption attempts in the cluster till now",
-            )),
-            pending_pods: r.family(desc(
-                Stable,
-                Kind::Gauge,
-                "scheduler_pending_pods",
-                &["queue"],
-                "Number of pending pods, by the queue type. 'active' means number of pods in activeQ; 'backoff' means number of pods in backoffQ; 'unschedulable' means number of pods in unschedulablePods that the scheduler attempted to schedule and failed; 'gated' is the number of unschedulable pods that the scheduler never attempted to schedule because they are gated.",
-            )),
-            inflight_events: r.family(desc(
-                Alpha,
-                Kind::Gauge,
-                "scheduler_inflight_events",
-                &["event"],
-                "Number of events currently tracked in the scheduling queue.",
-            )),
-            goroutines: r.family(desc(
-                Beta,
-                Kind::Gauge,
-                "scheduler_goroutines",
-                &["operation"],
-                "Number of running goroutines split by the work they do such as binding.",
-            )),
-            sli_duration: r.family(desc(
-                Beta,
-                exponential(0.01, 2.0, 20),
-                "scheduler_pod_scheduling_sli_duration_seconds",
-                &["attempts"],
-                "E2e latency for a pod being scheduled, from the time the pod enters the scheduling queue and might involve multiple scheduling attempts.",
-            )),
-            scheduling_attempts: r.single(desc(
-                Stable,
-                exponential(1.0, 2.0, 5),
-                "scheduler_pod_scheduling_attempts",
-                &[],
-                "Number of attempts to successfully schedule a pod.",
-            )),
-            scheduled_after_flush: r.single(desc(
-                Alpha,
-                Kind::Counter,
-                "scheduler_pod_scheduled_after_flush_total",
-                &[],
-                "Number of pods that were successfully scheduled after being flushed from unschedulablePods due to timeout. This metric helps detect potential queueing hint misconfigurations or event handling issues.",
-            )),
-            extension_point_duration: r.family(desc(
-                Stable,
-                exponential(0.0001, 2.0, 12),
-                "scheduler_framework_extension_point_duration_seconds",
-                &["extension_point", "profile", "status"],
-                "Latency for running all plugins of a specific extension point.",
-            )),
-            plugin_duration: r.family(desc(
-                Alpha,
-                exponential(0.00001, 1.5, 20),
-                "scheduler_plugin_execution_duration_seconds",
-                &["extension_point", "plugin", "status"],
-                "Duration for running a plugin at a specific extension point.",
-            )),
-            permit_wait: r.family(desc(
-                Beta,
-                exponential(0.001, 2.0, 15),
-                "scheduler_permit_wait_duration_seconds",
-                &["result"],
-                "Duration of waiting on permit.",
-            )),
-            incoming: r.family(desc(
-                Stable,
-                Kind::Counter,
-                "scheduler_queue_incoming_pods_total",
-                &["event", "queue"],
-                "Number of pods added to scheduling queues by event and queue type.",
-            )),
-            cache_size: r.family(desc(
-                Alpha,
-                Kind::Gauge,
-                "scheduler_cache_size",
-                &["type"],
-                "Number of nodes, pods, and assumed (bound) pods in the scheduler cache.",
-            )),
-            unschedulable_pods: r.family(desc(
-                Beta,
-                Kind::Gauge,
-                "scheduler_unschedulable_pods",
-                &["plugin", "profile"],
-                "The number of unschedulable pods broken down by plugin name. A pod will increment the gauge for all plugins that caused it to not schedule and so this metric have meaning only when broken down by plugin.",
-            )),
-            plugin_evaluations: r.family(desc(
-                Beta,
-                Kind::Counter,
-                "scheduler_plugin_evaluation_total",
-                &["extension_point", "plugin", "profile"],
-                "Number of attempts to schedule pods by each plugin and the extension point (available only in PreFilter, Filter, PreScore, and Score).",
-            )),
-            preemption_duration: r.family(desc(
-                Alpha,
-                exponential(0.01, 2.0, 20),
-                "scheduler_preemption_goroutines_duration_seconds",
-                &["result"],
-                "Duration in seconds for running goroutines for the preemption.",
-            )),
-            preemptions: r.family(desc(
-                Alpha,
-                Kind::Counter,
-                "scheduler_preemption_goroutines_execution_total",
-                &["result"],
-                "Number of preemption goroutines executed.",
-            )),
-            api_calls: r.family(desc(
-                Alpha,
-                Kind::Counter,
-                "scheduler_async_api_call_execution_total",
-                &["call_type", "result"],
-                "Total number of API calls executed by the async dispatcher.",
-            )),
-            api_call_duration: r.family(desc(
-                Alpha,
-                exponential(0.001, 2.0, 15),
-                "scheduler_async_api_call_execution_duration_seconds",
-                &["call_type", "result"],
-                "Duration in seconds for executing API call in the async dispatcher.",
-            )),
-            api_calls_pending: r.family(desc(
-                Alpha,
-                Kind::Gauge,
-                "scheduler_pending_async_api_calls",
-                &["call_type"],
-                "Number of API calls currently pending in the async queue.",
-            )),
-            volume_errors: r.family(desc(
-                Alpha,
-                Kind::Counter,
-                "scheduler_volume_scheduling_stage_error_total",
-                &["operation"],
-                "Volume scheduling stage error count",
-            )),
-            leader: r.family(desc(
-                Alpha,
-                Kind::Gauge,
-                "leader_election_master_status",
-                &["name"],
-                "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master. 'name' is the string used to identify the lease. Please make sure to group by name.",
-            )),
-            reasons: r.family(desc(
-                Alpha,
-                Kind::Counter,
-                "stowplan_unschedulable_attempts_total",
-                &["profile", "reason"],
-                "Number of attempts that found no node, by each reason that was given for at least one node.",
-            )),
-            oldest_pending: r.family(desc(
-                Alpha,
-                Kind::Gauge,
-                "stowplan_pending_pod_age_seconds_max",
-                &["queue"],
-                "For how long the oldest pod has been waiting, by the queue that it is in now.",
-            )),
-            utilization: r.family(desc(
-                Alpha,
-                Kind::Gauge,
-                "stowplan_node_request_utilization_bucket",
-                &["resource", "le"],
-                "Number of nodes whose pods request at most this share of what the node can allocate: a histogram of the present state.",
-            )),
-            bindings: r.family(desc(
-                Alpha,
-                Kind::Counter,
-                "stowplan_bindings_total",
-                &["code"],
-                "Number of requests to bind a pod, by the HTTP status of the answer; 0 if there was none.",
-            )),
-            registry,
-        }
-    }
+metrics! {
+    schedule_attempts: family Counter = desc(
+        Stable,
+        Kind::Counter,
+        "scheduler_schedule_attempts_total",
+        &["profile", "result"],
+        "Number of attempts to schedule pods, by the result. 'unschedulable' means a pod could not be scheduled, while 'error' means an internal scheduler problem.",
+    );
+    attempt_duration: family Histogram = desc(
+        Stable,
+        exponential(0.001, 2.0, 15),
+        "scheduler_scheduling_attempt_duration_seconds",
+        &["profile", "result"],
+        "Scheduling attempt latency in seconds (scheduling algorithm + binding)",
+    );
+    algorithm_duration: single Histogram = desc(
+        Alpha,
+        exponential(0.001, 2.0, 15),
+        "scheduler_scheduling_algorithm_duration_seconds",
+        &[],
+        "Scheduling algorithm latency in seconds",
+    );
+    event_handling_duration: family Histogram = desc(
+        Alpha,
+        exponential(0.0001, 2.0, 12),
+        "scheduler_event_handling_duration_seconds",
+        &["event"],
+        "Event handling latency in seconds.",
+    );
+    preemption_victims: single Histogram = desc(
+        Stable,
+        exponential(1.0, 2.0, 7),
+        "scheduler_preemption_victims",
+        &[],
+        "Number of selected preemption victims",
+    );
+    preemption_victims_total: single Counter = desc(
+        Alpha,
+        Kind::Counter,
+        "scheduler_preemption_victims_total",
+        &[],
+        "Number of pods chosen to be evicted so that others find room.",
+    );
+    preemption_attempts: single Counter = desc(
+        Stable,
+        Kind::Counter,
+        "scheduler_preemption_attempts_total",
+        &[],
+        "Total preemption attempts in the cluster till now",
+    );
+    pending_pods: family Gauge = desc(
+        Stable,
+        Kind::Gauge,
+        "scheduler_pending_pods",
+        &["queue"],
+        "Number of pending pods, by the queue type. 'active' means number of pods in activeQ; 'backoff' means number of pods in backoffQ; 'unschedulable' means number of pods in unschedulablePods that the scheduler attempted to schedule and failed; 'gated' is the number of unschedulable pods that the scheduler never attempted to schedule because they are gated.",
+    );
+    inflight_events: family Gauge = desc(
+        Alpha,
+        Kind::Gauge,
+        "scheduler_inflight_events",
+        &["event"],
+        "Number of events currently tracked in the scheduling queue.",
+    );
+    goroutines: family Gauge = desc(
+        Beta,
+        Kind::Gauge,
+        "scheduler_goroutines",
+        &["operation"],
+        "Number of running goroutines split by the work they do such as binding.",
+    );
+    sli_duration: family Histogram = desc(
+        Beta,
+        exponential(0.01, 2.0, 20),
+        "scheduler_pod_scheduling_sli_duration_seconds",
+        &["attempts"],
+        "E2e latency for a pod being scheduled, from the time the pod enters the scheduling queue and might involve multiple scheduling attempts.",
+    );
+    scheduling_attempts: single Histogram = desc(
+        Stable,
+        exponential(1.0, 2.0, 5),
+        "scheduler_pod_scheduling_attempts",
+        &[],
+        "Number of attempts to successfully schedule a pod.",
+    );
+    scheduled_after_flush: single Counter = desc(
+        Alpha,
+        Kind::Counter,
+        "scheduler_pod_scheduled_after_flush_total",
+        &[],
+        "Number of pods that were successfully scheduled after being flushed from unschedulablePods due to timeout. This metric helps detect potential queueing hint misconfigurations or event handling issues.",
+    );
+    extension_point_duration: family Histogram = desc(
+        Stable,
+        exponential(0.0001, 2.0, 12),
+        "scheduler_framework_extension_point_duration_seconds",
+        &["extension_point", "profile", "status"],
+        "Latency for running all plugins of a specific extension point.",
+    );
+    plugin_duration: family Histogram = desc(
+        Alpha,
+        exponential(0.00001, 1.5, 20),
+        "scheduler_plugin_execution_duration_seconds",
+        &["extension_point", "plugin", "status"],
+        "Duration for running a plugin at a specific extension point.",
+    );
+    permit_wait: family Histogram = desc(
+        Beta,
+        exponential(0.001, 2.0, 15),
+        "scheduler_permit_wait_duration_seconds",
+        &["result"],
+        "Duration of waiting on permit.",
+    );
+    incoming: family Counter = desc(
+        Stable,
+        Kind::Counter,
+        "scheduler_queue_incoming_pods_total",
+        &["event", "queue"],
+        "Number of pods added to scheduling queues by event and queue type.",
+    );
+    cache_size: family Gauge = desc(
+        Alpha,
+        Kind::Gauge,
+        "scheduler_cache_size",
+        &["type"],
+        "Number of nodes, pods, and assumed (bound) pods in the scheduler cache.",
+    );
+    unschedulable_pods: family Gauge = desc(
+        Beta,
+        Kind::Gauge,
+        "scheduler_unschedulable_pods",
+        &["plugin", "profile"],
+        "The number of unschedulable pods broken down by plugin name. A pod will increment the gauge for all plugins that caused it to not schedule and so this metric have meaning only when broken down by plugin.",
+    );
+    plugin_evaluations: family Counter = desc(
+        Beta,
+        Kind::Counter,
+        "scheduler_plugin_evaluation_total",
+        &["extension_point", "plugin", "profile"],
+        "Number of attempts to schedule pods by each plugin and the extension point (available only in PreFilter, Filter, PreScore, and Score).",
+    );
+    preemption_duration: family Histogram = desc(
+        Alpha,
+        exponential(0.01, 2.0, 20),
+        "scheduler_preemption_goroutines_duration_seconds",
+        &["result"],
+        "Duration in seconds for running goroutines for the preemption.",
+    );
+    preemptions: family Counter = desc(
+        Alpha,
+        Kind::Counter,
+        "scheduler_preemption_goroutines_execution_total",
+        &["result"],
+        "Number of preemption goroutines executed.",
+    );
+    api_calls: family Counter = desc(
+        Alpha,
+        Kind::Counter,
+        "scheduler_async_api_call_execution_total",
+        &["call_type", "result"],
+        "Total number of API calls executed by the async dispatcher.",
+    );
+    api_call_duration: family Histogram = desc(
+        Alpha,
+        exponential(0.001, 2.0, 15),
+        "scheduler_async_api_call_execution_duration_seconds",
+        &["call_type", "result"],
+        "Duration in seconds for executing API call in the async dispatcher.",
+    );
+    api_calls_pending: family Gauge = desc(
+        Alpha,
+        Kind::Gauge,
+        "scheduler_pending_async_api_calls",
+        &["call_type"],
+        "Number of API calls currently pending in the async queue.",
+    );
+    volume_errors: family Counter = desc(
+        Alpha,
+        Kind::Counter,
+        "scheduler_volume_scheduling_stage_error_total",
+        &["operation"],
+        "Volume scheduling stage error count",
+    );
+    leader: family Gauge = desc(
+        Alpha,
+        Kind::Gauge,
+        "leader_election_master_status",
+        &["name"],
+        "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master. 'name' is the string used to identify the lease. Please make sure to group by name.",
+    );
+    reasons: family Counter = desc(
+        Alpha,
+        Kind::Counter,
+        "stowplan_unschedulable_attempts_total",
+        &["profile", "reason"],
+        "Number of attempts that found no node, by each reason that was given for at least one node.",
+    );
+    oldest_pending: family Gauge = desc(
+        Alpha,
+        Kind::Gauge,
+        "stowplan_pending_pod_age_seconds_max",
+        &["queue"],
+        "For how long the oldest pod has been waiting, by the queue that it is in now.",
+    );
+    utilization: family Gauge = desc(
+        Alpha,
+        Kind::Gauge,
+        "stowplan_node_request_utilization_bucket",
+        &["resource", "le"],
+        "Number of nodes whose pods request at most this share of what the node can allocate: a histogram of the present state.",
+    );
+    bindings: family Counter = desc(
+        Alpha,
+        Kind::Counter,
+        "stowplan_bindings_total",
+        &["code"],
+        "Number of requests to bind a pod, by the HTTP status of the answer; 0 if there was none.",
+    );
 }
 
 /// The names of all metrics that a scheduler can serve, those of `/metrics/resources` included.
@@ -348,6 +327,11 @@ impl SchedulerMetrics {
         let labels = [profile, result.as_str()];
         self.attempt_duration.with(&labels).observe(seconds);
         self.schedule_attempts.with(&labels).inc();
+    }
+
+    /// A node was chosen, or none was found, so long after the pop.
+    pub fn decided(&self, seconds: f64) {
+        self.algorithm_duration.observe(seconds);
     }
 
     /// A pod is bound, after so many attempts and so long after it entered the queue.
@@ -428,11 +412,6 @@ impl SchedulerMetrics {
         self.preemptions.with(&result).inc();
     }
 
-    /// So many more tasks, or fewer, do this.
-    pub fn tasks(&self, operation: &str, delta: f64) {
-        self.goroutines.with(&[operation]).add(delta);
-    }
-
     /// So many more API calls, or fewer, wait for their turn or their answer.
     pub fn api_calls_pending(&self, call_type: &str, delta: f64) {
         self.api_calls_pending.with(&[call_type]).add(delta);
@@ -482,6 +461,8 @@ impl SchedulerMetrics {
         ] {
             self.cache_size.with(&[kind]).set(n as f64);
         }
+        let bindings = self.goroutines.with(&["binding"]);
+        bindings.set(census.assumed_pods as f64);
         // A plugin that rejects nobody any more stays at 0, as upstream's gauge does.
         self.unschedulable_pods.each(|gauge| gauge.set(0.0));
         for (plugin, profile, n) in &census.unschedulable {

@@ -9,19 +9,20 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use stowplan_telemetry::{
     BoxFuture, Caller, Census, Check, Gate, Health, PendingPods, PodTable, Ports, Refusal,
-    SchedulerMetrics, Source,
+    SchedulerMetrics, Source, Told, Wish,
 };
 
 struct Doors;
 
 impl Gate for Doors {
-    fn admit<'a>(
-        &'a self,
-        caller: Caller,
-        _: &'a str,
-        _: &'a str,
-    ) -> BoxFuture<'a, Result<(), Refusal>> {
+    fn admit(&self, caller: Caller, wish: Wish) -> BoxFuture<'_, Result<(), Refusal>> {
+        let is_pod = matches!(wish, Wish::Pod { .. });
         let result = match caller.token.as_deref() {
+            Some("jane") if is_pod => Ok(()),
+            Some("jane") => Err(Refusal::Forbidden {
+                user: "jane".to_owned(),
+                reason: String::new(),
+            }),
             Some("good") => Ok(()),
             Some(_) => Err(Refusal::Unauthorized),
             None => Err(Refusal::Forbidden {
@@ -48,6 +49,20 @@ impl Source for Leader {
 
     fn is_leader(&self) -> bool {
         true
+    }
+
+    fn decision<'a>(
+        &'a self,
+        namespace: &'a str,
+        name: &'a str,
+        whole: bool,
+    ) -> BoxFuture<'a, Told> {
+        let told = match name {
+            "gone" => Told::Unknown,
+            "busy" => Told::Busy,
+            name => Told::Found(json!([namespace, name, whole])),
+        };
+        Box::pin(async move { told })
     }
 }
 
@@ -114,4 +129,24 @@ fn metrics_and_configuration_are_served() {
     );
     assert_eq!(ask("/metrics/resources", Some("good")).status(), 200);
     assert_eq!(ask("/metrics/slis", Some("good")).status(), 200);
+}
+
+#[test]
+fn decisions_are_told_to_those_who_may_read_the_pod() {
+    let path = |rest: &str| format!("/apis/stowplan.dev/v1/namespaces/n/decisions/{rest}");
+    let told = ask(&path("p"), Some("jane"));
+    assert_eq!(body(&told), r#"["n","p",false]"#);
+    let told = ask(&path("p/tournament"), Some("jane"));
+    assert_eq!(body(&told), r#"["n","p",true]"#);
+    assert_eq!(ask(&path("gone"), Some("jane")).status(), 404);
+    assert_eq!(ask(&path("busy/tournament"), Some("jane")).status(), 429);
+    assert_eq!(ask(&path("p/other"), Some("jane")).status(), 403);
+    assert_eq!(ask("/metrics", Some("jane")).status(), 403);
+    let refused = ask(&path("p"), None);
+    let status: serde_json::Value = serde_json::from_str(body(&refused)).unwrap();
+    assert_eq!(
+        status["message"],
+        "pods \"p\" is forbidden: User \"system:anonymous\" cannot get resource \"pods\" in API \
+         group \"\" in the namespace \"n\""
+    );
 }

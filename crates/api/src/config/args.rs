@@ -8,7 +8,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 /// The arguments of one plugin.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[serde(untagged)]
 #[allow(missing_docs)] // The plugins' own names.
 pub enum PluginArgs {
     BinPacking(BinPackingArgs),
@@ -39,7 +40,7 @@ impl<'de> Deserialize<'de> for PluginArgs {
 }
 
 /// Arguments of DefaultPreemption.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DefaultPreemptionArgs {
     /// How many candidates to look for, in percent of the nodes.
@@ -58,7 +59,7 @@ impl Default for DefaultPreemptionArgs {
 }
 
 /// Arguments of DynamicResources.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DynamicResourcesArgs {
     /// How long the search for devices may take per node; 0 for any time.
@@ -77,7 +78,7 @@ impl Default for DynamicResourcesArgs {
 }
 
 /// Arguments of InterPodAffinity.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct InterPodAffinityArgs {
     /// What an existing pod's required affinity is worth to a newcomer.
@@ -96,7 +97,7 @@ impl Default for InterPodAffinityArgs {
 }
 
 /// Arguments of NodeAffinity.
-#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NodeAffinityArgs {
     /// Holds for every pod of the profile.
@@ -104,7 +105,7 @@ pub struct NodeAffinityArgs {
 }
 
 /// Arguments of NodeResourcesBalancedAllocation.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NodeResourcesBalancedAllocationArgs {
     /// What is to be balanced; cpu and memory if empty.
@@ -112,7 +113,7 @@ pub struct NodeResourcesBalancedAllocationArgs {
 }
 
 /// Arguments of NodeResourcesFit.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct NodeResourcesFitArgs {
     /// Resources that Filter leaves alone.
@@ -138,7 +139,7 @@ impl Default for NodeResourcesFitArgs {
 }
 
 /// `scoringStrategy`.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ScoringStrategy {
     /// One of the constants below.
@@ -160,7 +161,7 @@ impl ScoringStrategy {
 }
 
 /// `requestedToCapacityRatio`.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RequestedToCapacityRatioParam {
     /// Scores by utilisation.
@@ -178,7 +179,7 @@ pub struct UtilizationShapePoint {
 }
 
 /// A resource and what it weighs.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResourceSpec {
     /// The resource.
@@ -189,7 +190,7 @@ pub struct ResourceSpec {
 }
 
 /// Arguments of PodTopologySpread.
-#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PodTopologySpreadArgs {
     /// For pods without constraints of their own, if `defaultingType` is `List`.
@@ -206,7 +207,7 @@ impl PodTopologySpreadArgs {
 }
 
 /// Arguments of VolumeBinding.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct VolumeBindingArgs {
     /// How long PreBind waits for volumes.

@@ -2,10 +2,10 @@
 
 use super::Duration;
 use k8s_openapi::ByteString;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// One of `extenders`. An absent verb means that the extender does not take part there.
-#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Extender {
     /// Where it is.
@@ -36,7 +36,7 @@ pub struct Extender {
 }
 
 /// One of `managedResources`.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ExtenderManagedResource {
     /// The resource.
@@ -46,7 +46,7 @@ pub struct ExtenderManagedResource {
 }
 
 /// `tlsConfig`.
-#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ExtenderTlsConfig {
     /// Do not verify the certificate.
@@ -61,7 +61,8 @@ pub struct ExtenderTlsConfig {
     pub ca_file: String,
     /// The client's certificate.
     pub cert_data: ByteString,
-    /// The client's key.
+    /// The client's key, which nobody is told.
+    #[serde(skip_serializing)]
     pub key_data: ByteString,
     /// The trusted roots.
     pub ca_data: ByteString,

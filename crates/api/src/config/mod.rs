@@ -9,6 +9,7 @@ mod args;
 mod decode;
 mod defaults;
 mod duration;
+mod encode;
 mod extender;
 mod packing;
 mod types;

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::resource_names;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Text;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use stowplan_base::Quantity;
 
@@ -15,7 +15,7 @@ const LARGEST_FIRST: &str = "LargestFirst";
 const NODE_RESOURCES_FIT: &str = "NodeResourcesFit";
 
 /// Arguments of BinPacking.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct BinPackingArgs {
     /// One of [`POLICIES`](Self::POLICIES).
@@ -49,7 +49,7 @@ impl Default for BinPackingArgs {
 }
 
 /// Arguments of LargestFirst.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct LargestFirstArgs {
     /// What pods are measured by, such as the resources of a typical node: a pod is as large as the

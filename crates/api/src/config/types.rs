@@ -4,10 +4,10 @@
 //! when it is present but zero is up to `set_defaults`.
 
 use super::{Duration, Extender, PluginArgs};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The configuration of a scheduler.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct KubeSchedulerConfiguration {
     /// How many things to do at a time.
@@ -53,7 +53,7 @@ impl Default for KubeSchedulerConfiguration {
 }
 
 /// `leaderElection`.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct LeaderElection {
     /// Whether there is an election at all.
@@ -87,7 +87,7 @@ impl Default for LeaderElection {
 }
 
 /// `clientConnection`.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClientConnection {
     /// The path of a kubeconfig file.
@@ -115,7 +115,7 @@ impl Default for ClientConnection {
 }
 
 /// One of `profiles`.
-#[derive(Clone, PartialEq, Debug, Default, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Profile {
     /// Pods choose the profile by this name. Present after defaulting and validation.
@@ -129,7 +129,7 @@ pub struct Profile {
 }
 
 /// `plugins` of a profile, not merged with the default ones.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)] // The extension points' own names.
 pub struct Plugins {
@@ -171,7 +171,7 @@ impl Plugins {
 }
 
 /// What is enabled and disabled at one point.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PluginSet {
     /// In this order, after the default plugins.
@@ -181,7 +181,7 @@ pub struct PluginSet {
 }
 
 /// A plugin in a [`PluginSet`].
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Plugin {
     /// The plugin's name.
@@ -192,7 +192,7 @@ pub struct Plugin {
 }
 
 /// One of `pluginConfig`.
-#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginConfig {
     /// The plugin's name.

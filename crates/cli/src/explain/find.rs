@@ -7,17 +7,7 @@ use stowplan_api::load::{Kind, Loaded, Object as ApiObject};
 use stowplan_bridge::convert::api_object;
 use stowplan_engine::model::{Kind as EngineKind, Object, Pod};
 use stowplan_engine::scheduler::Change;
-
-/// What is known of a pod's place.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum State {
-    /// On no node yet.
-    Pending,
-    /// On this node; it was taken off for the question.
-    Bound(String),
-    /// One more pod of this workload; it does not exist.
-    Hypothetical(String),
-}
+use stowplan_report::State;
 
 /// A pod as if it were on no node yet.
 pub(super) struct Found {

@@ -1,34 +1,37 @@
 //! `stowplan explain`.
 
 mod find;
+mod live;
 mod one_node;
-mod report;
+mod remedies;
 mod tables;
 
 use crate::Verdict;
-use crate::args::Explain;
+use crate::args::{Explain, Input};
 use crate::output::{self, Format};
 use crate::simulate::play;
 use crate::world::World;
 use anyhow::{Result, bail};
 use find::Found;
-use report::{Outcome, Report};
+use stowplan_report::{Outcome, Report};
 
 /// Runs the command.
 pub(crate) fn run(args: &Explain) -> Result<Verdict> {
-    let mut world = World::open(&args.input)?;
-    if args.after_simulation {
-        play(&mut world, args.input.seed);
-    }
-    let pod = args.pod.as_deref().unwrap_or_default();
-    let found = find::find(&mut world, pod, args.namespace.as_deref())?;
-    let mut report = tournament(&world, &found)?;
+    let mut report = match args.input() {
+        Some(input) => from_manifests(args, &input)?,
+        None => live::tournament(args)?,
+    };
     if let Some(node) = &args.node
         && !report.retain_node(node)
     {
-        bail!("no node {node:?} in the input");
+        let place = if args.input().is_some() {
+            "input"
+        } else {
+            "cluster"
+        };
+        bail!("no node {node:?} in the {place}");
     }
-    match args.input.output {
+    match args.output {
         format @ (Format::Json | Format::Yaml) => output::print_document(&report, format)?,
         format => {
             let wide = format == Format::Wide;
@@ -39,10 +42,21 @@ pub(crate) fn run(args: &Explain) -> Result<Verdict> {
             output::print(&text)?;
         }
     }
-    Ok(match report.outcome {
-        Outcome::Fits => Verdict::AllPlaced,
+    Ok(match (report.outcome, &report.pod.node) {
+        (Outcome::Fits, _) => Verdict::AllPlaced,
+        // Of a live cluster: it has its place, whatever would become of it now.
+        (_, Some(_)) if report.moment.is_some() => Verdict::AllPlaced,
         _ => Verdict::SomePending,
     })
+}
+
+fn from_manifests(args: &Explain, input: &Input) -> Result<Report> {
+    let mut world = World::open(input)?;
+    if args.after_simulation {
+        play(&mut world, args.seed);
+    }
+    let found = find::find(&mut world, &args.pod(), args.namespace.as_deref())?;
+    tournament(&world, &found)
 }
 
 fn tournament(world: &World, found: &Found) -> Result<Report> {
@@ -56,10 +70,15 @@ fn tournament(world: &World, found: &Found) -> Result<Report> {
     };
     let explanation =
         stowplan_engine::explain::explain(framework, scheduler.cx(), &found.pod, true);
+    let has_place = !explanation.best.is_empty() || explanation.error.is_some();
+    let suggestions = (!has_place)
+        .then(|| stowplan_engine::remedy::remedies(framework, scheduler.cx(), &found.pod));
     Ok(Report::new(
         scheduler.cluster(),
         framework,
-        found,
+        &found.pod,
+        &found.state,
         &explanation,
+        suggestions.as_deref(),
     ))
 }

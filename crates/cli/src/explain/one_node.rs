@@ -1,9 +1,9 @@
 //! One node in detail: `--node`.
 
-use super::report::{NodeReport, Report};
 use super::tables::{conclusion, head, rule};
 use crate::output::{Align, BAD, Cell, FAINT, GOOD, HEAD, Table, join_sections, styled};
 use std::fmt::Write;
+use stowplan_report::{NodeReport, Report};
 
 /// Every filter, every score and what preemption tried on the one node of the report.
 pub(super) fn render(report: &Report, width: Option<usize>) -> String {
@@ -28,7 +28,7 @@ fn filters(report: &Report, node: &NodeReport, width: Option<usize>) -> String {
             if verdict.plugin.is_empty() {
                 "PreFilter"
             } else {
-                verdict.plugin
+                &verdict.plugin
             }
         ),
         None => format!(
@@ -46,15 +46,15 @@ fn filters(report: &Report, node: &NodeReport, width: Option<usize>) -> String {
     }
     let mut table = Table::prose([("FILTER", Align::Left), ("VERDICT", Align::Left)]);
     for verdict in &node.filters {
-        let shown = match verdict.code {
+        let shown = match &*verdict.code {
             "Success" => Cell::styled(GOOD, "✓"),
             _ => Cell::styled(BAD, format!("✗ {}", verdict.reasons.join(", "))),
         };
-        table.row([verdict.plugin.into(), shown]);
+        table.row([verdict.plugin.to_string().into(), shown]);
     }
     for plugin in &report.skipped_filters {
         table.row([
-            Cell::styled(FAINT, *plugin),
+            Cell::styled(FAINT, plugin.to_string()),
             Cell::styled(FAINT, "nothing to check"),
         ]);
     }
@@ -74,7 +74,7 @@ fn scores(report: &Report, node: &NodeReport) -> String {
     ]);
     for score in &node.scores {
         table.row([
-            score.plugin.into(),
+            score.plugin.to_string().into(),
             score
                 .raw
                 .map_or_else(|| "-".to_owned(), |raw| raw.to_string())
@@ -86,7 +86,11 @@ fn scores(report: &Report, node: &NodeReport) -> String {
     }
     for plugin in &report.skipped_scores {
         let cells = ["-", "-", "-", "-"].map(|text| Cell::styled(FAINT, text));
-        table.row([Cell::styled(FAINT, *plugin)].into_iter().chain(cells));
+        table.row(
+            [Cell::styled(FAINT, plugin.to_string())]
+                .into_iter()
+                .chain(cells),
+        );
     }
     let style = if report.best.contains(&node.name) {
         GOOD
@@ -120,7 +124,11 @@ fn preemption(report: &Report, node: &NodeReport) -> String {
                 let _ = writeln!(out, "  of which budgets protect {}", tried.pdb_violations);
             }
             if summary.node.as_ref() == Some(&node.name) {
-                let _ = writeln!(out, "  and is what is done: {}", rule(summary.decided_by));
+                let _ = writeln!(
+                    out,
+                    "  and is what is done: {}",
+                    rule(summary.decided_by.as_deref())
+                );
             }
         }
     }

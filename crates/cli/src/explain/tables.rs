@@ -1,12 +1,11 @@
 //! The tournament as tables.
 
-use super::report::{NodeReport, Outcome, Report, Verdict, is_hopeless};
 use crate::output::{
     Align, BAD, Cell, FAINT, GOOD, HEAD, NOTE, Table, amount, count, join_sections, styled, wrap,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use stowplan_engine::packing::Packing;
+use stowplan_report::{Moment, NodeReport, Outcome, Report, Verdict, is_hopeless};
 
 /// The whole tournament.
 pub(super) fn render(report: &Report, wide: bool, width: Option<usize>) -> String {
@@ -16,7 +15,16 @@ pub(super) fn render(report: &Report, wide: bool, width: Option<usize>) -> Strin
         rejections(report, wide, width),
         preemption(report, wide, width),
         conclusion(report, width),
+        remedies(report, width),
     ])
+}
+
+/// What would make the pod fit; nothing if it does.
+fn remedies(report: &Report, width: Option<usize>) -> String {
+    let changes = report.what_would_help.as_deref();
+    changes.map_or_else(String::new, |changes| {
+        super::remedies::render(changes, width)
+    })
 }
 
 /// Who the pod is.
@@ -44,7 +52,23 @@ pub(super) fn head(report: &Report, width: Option<usize>) -> String {
         "",
         width,
     );
+    if let Some(moment) = &report.moment {
+        lines(&mut out, &when(moment), "", width);
+    }
     out
+}
+
+/// When the question was asked, and what to know about that.
+fn when(moment: &Moment) -> String {
+    let tried = moment.last_attempt.as_deref();
+    let tried = match (tried, moment.at_decision) {
+        (Some(time), true) => format!("as it was decided at {time}"),
+        (Some(time), false) => format!("last tried at {time}"),
+        (None, _) => String::new(),
+    };
+    let parts = [tried.as_str(), &moment.note];
+    let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("; ")
 }
 
 /// Writes a text in lines of the right length.
@@ -84,9 +108,9 @@ fn scores(report: &Report, wide: bool, width: Option<usize>) -> String {
     };
     let plugins = first.scores.iter().map(|score| {
         let title = if wide {
-            score.plugin.to_owned()
+            score.plugin.to_string()
         } else {
-            short(score.plugin)
+            short(&score.plugin)
         };
         (title, Align::Right)
     });
@@ -131,10 +155,10 @@ fn scores(report: &Report, wide: bool, width: Option<usize>) -> String {
         );
         let _ = writeln!(out, "{}", styled(FAINT, text));
     }
-    if let Some(policy) = report.packing {
+    if let Some(policy) = &report.packing {
         let text = format!(
             "BinPacking ({}) takes the place of all scores: {}",
-            policy.name(),
+            policy,
             rule_of(policy)
         );
         for line in wrap(&text, width.unwrap_or(usize::MAX)) {
@@ -151,11 +175,11 @@ fn scores(report: &Report, wide: bool, width: Option<usize>) -> String {
 }
 
 /// What the keys of a packing policy mean.
-fn rule_of(policy: Packing) -> &'static str {
+fn rule_of(policy: &str) -> &'static str {
     match policy {
-        Packing::FirstFit | Packing::FirstFitDecreasing => "the node that arrived first wins",
-        Packing::BestFit => "the least left over wins, in millionths of the node",
-        Packing::WorstFit => "the most left over wins, in millionths of the node",
+        "BestFit" => "the least left over wins, in millionths of the node",
+        "WorstFit" => "the most left over wins, in millionths of the node",
+        _ => "the node that arrived first wins",
     }
 }
 
@@ -215,8 +239,8 @@ fn rejections(report: &Report, wide: bool, width: Option<usize>) -> String {
     table.render(width)
 }
 
-fn who(verdict: &Verdict) -> &'static str {
-    match verdict.plugin {
+fn who(verdict: &Verdict) -> &str {
+    match &*verdict.plugin {
         "" => "PreFilter",
         plugin => plugin,
     }
@@ -234,7 +258,7 @@ fn preemption(report: &Report, wide: bool, width: Option<usize>) -> String {
     let Some(summary) = &report.preemption else {
         return String::new();
     };
-    if let Some(reason) = summary.ineligible {
+    if let Some(reason) = &summary.ineligible {
         return format!("{} {reason}\n", styled(HEAD, "PREEMPTION"));
     }
     let mut table = Table::prose([
@@ -270,7 +294,7 @@ fn preemption(report: &Report, wide: bool, width: Option<usize>) -> String {
         let chosen = summary.node.as_ref() == Some(&node.name);
         let note = match &outcome.rejected_by {
             Some(verdict) => verdict.reasons.join(", "),
-            None if chosen => format!("taken ({})", rule(summary.decided_by)),
+            None if chosen => format!("taken ({})", rule(summary.decided_by.as_deref())),
             None => String::new(),
         };
         let protected = match (outcome.pdb_violations, &outcome.rejected_by) {

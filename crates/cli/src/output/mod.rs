@@ -4,11 +4,10 @@
 //! (no terminal, `NO_COLOR`).
 
 mod bar;
-mod quantity;
 mod table;
 
 pub(crate) use bar::bar;
-pub(crate) use quantity::{amount, exact};
+pub(crate) use stowplan_report::{amount, exact};
 pub(crate) use table::{Align, Cell, Table, wrap};
 
 use anstyle::{AnsiColor, Style};

@@ -1,13 +1,19 @@
 //! The command line of `stowplan scheduler`: kube-scheduler's, as far as people use it.
 
+use crate::telling::Telling;
 use clap::{Args, ValueHint};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use stowplan_api::config::Duration;
 
 const HELP: &str = "\
 Takes the place of kube-scheduler: the same configuration file, the same rights (the cluster role \
-system:kube-scheduler). Of kube-scheduler's flags it has those above; it serves no port and holds no \
-lease yet. Without --kubeconfig it takes the service account of the pod that it runs in.
+system:kube-scheduler). Of kube-scheduler's flags it has those above. Without --kubeconfig it takes the \
+service account of the pod that it runs in.
+
+On the secure port it serves /healthz, /livez, /readyz, /configz, /metrics, /metrics/resources and \
+/metrics/slis. Anybody may ask for the first three; for the rest the API server is asked who the caller \
+is (TokenReview) and whether he may (SubjectAccessReview).
 
 Examples:
   stowplan scheduler --kubeconfig ~/.kube/config
@@ -15,7 +21,7 @@ Examples:
 
 Exit status:
   0  it was told to stop (SIGINT, SIGTERM)
-  1  a file is wrong, or something broke
+  1  a file is wrong, the lease is lost, or something broke
   2  the command line is wrong";
 
 /// Schedules the pods of a cluster, in place of kube-scheduler.
@@ -39,6 +45,17 @@ pub(crate) struct Scheduler {
     #[arg(long, default_value_t = 0, value_name = "NUMBER")]
     pub(crate) seed: u64,
 
+    /// The address to serve health and metrics on.
+    #[arg(long, default_value = "0.0.0.0", value_name = "ADDRESS")]
+    pub(crate) bind_address: IpAddr,
+
+    /// The port for health and metrics, over TLS; 0 for none.
+    #[arg(long, default_value_t = 10259, value_name = "PORT")]
+    pub(crate) secure_port: u16,
+
+    #[command(flatten)]
+    pub(crate) telling: Telling,
+
     #[command(flatten)]
     pub(crate) election: Election,
 }
@@ -46,7 +63,7 @@ pub(crate) struct Scheduler {
 /// Which of several schedulers works. What is given here counts more than the configuration.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Election {
-    /// Whether to work only while holding a lease. It cannot yet, and warns.
+    /// Whether to work only while holding a lease: true.
     #[arg(
         long,
         num_args = 0..=1,
@@ -79,4 +96,63 @@ pub(crate) struct Election {
     /// The namespace of the lock.
     #[arg(long, value_name = "NAMESPACE")]
     pub(crate) leader_elect_resource_namespace: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::args::{Cli, Command};
+    use clap::Parser;
+    use stowplan_api::config::KubeSchedulerConfiguration;
+
+    fn read(path: &str) -> String {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");
+        std::fs::read_to_string(folder.join(path)).unwrap()
+    }
+
+    /// The values of the only list under `args:`, as they are written.
+    fn arguments(text: &str) -> Vec<String> {
+        let (_, args) = text.split_once("args:\n").unwrap();
+        let lines = args
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.starts_with("{{-"));
+        let values = lines.map_while(|line| line.strip_prefix("- "));
+        let values = values.filter(|value| !value.starts_with("{{"));
+        values
+            .map(|value| value.replace("{{ .Values.securePort }}", "10259"))
+            .collect()
+    }
+
+    #[test]
+    fn the_arguments_in_deploy_are_understood() {
+        for file in [
+            "manifests/deployment.yaml",
+            "chart/templates/deployment.yaml",
+        ] {
+            let mut line = vec!["stowplan".to_owned()];
+            line.extend(arguments(&read(file)));
+            // As values.yaml suggests.
+            line.push("-v=4".to_owned());
+            let parsed = Cli::try_parse_from(&line);
+            let parsed = parsed.unwrap_or_else(|error| panic!("{file}: {line:?}: {error}"));
+            let Command::Scheduler(args) = parsed.command else {
+                panic!("{file} starts another command");
+            };
+            assert_eq!(args.secure_port, 10259, "{file}");
+            assert!(args.config.is_some(), "{file}");
+        }
+    }
+
+    #[test]
+    fn the_configuration_in_deploy_is_understood() {
+        let text = read("manifests/config.yaml");
+        let (_, inner) = text.split_once("config.yaml: |\n").unwrap();
+        let lines = inner
+            .lines()
+            .map(|line| line.strip_prefix("    ").unwrap_or(line));
+        let inner: Vec<_> = lines.collect();
+        let config = KubeSchedulerConfiguration::from_text(&inner.join("\n")).unwrap();
+        assert!(config.leader_election.leader_elect);
+        assert_eq!(config.leader_election.resource_name, "stowplan-scheduler");
+    }
 }

@@ -2,15 +2,16 @@
 
 pub(crate) mod args;
 
+use crate::Verdict;
 use crate::world::read_config;
-use crate::{Verdict, output};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use args::{Election, Scheduler};
 use kube::config::{KubeConfigOptions, Kubeconfig};
+use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
 use stowplan_api::config::{KubeSchedulerConfiguration, LeaderElection};
-use stowplan_live::{Open, Settings, Silent};
+use stowplan_ops::{Options, Station};
+use stowplan_transport::Pki;
 
 /// Schedules until the process is told to stop.
 pub(crate) fn run(args: &Scheduler) -> Result<Verdict> {
@@ -24,36 +25,25 @@ pub(crate) fn run(args: &Scheduler) -> Result<Verdict> {
 
 async fn schedule(args: &Scheduler) -> Result<()> {
     let stop = crate::up::stop_signal()?;
+    args.telling.begin();
     let mut config = read_config(args.config.as_deref())?;
     args.election.apply(&mut config.leader_election);
-    if config.leader_election.leader_elect {
-        output::warn("there is no leader election yet: let one scheduler of each name run");
-    }
     let kube_config = connection(args, &config).await?;
     let client = kube::Client::try_from(kube_config).context("cannot make a client")?;
-    let settings = settings(config, args.seed);
-    let mut scheduler = stowplan_live::start(client, settings).await?;
-    let broke = tokio::select! {
-        () = stop => false,
-        () = scheduler.broken() => true,
+    let listen = match args.secure_port {
+        0 => None,
+        port => Some((SocketAddr::new(args.bind_address, port), Pki::generate()?)),
     };
-    scheduler.stop().await;
-    match broke {
-        true => bail!("the scheduler broke: this is a bug, see above"),
-        false => Ok(()),
-    }
-}
-
-/// What a scheduler is started with that is alone.
-pub(crate) fn settings(config: KubeSchedulerConfiguration, seed: u64) -> Settings {
-    Settings {
-        config,
-        seed,
+    let options = Options {
+        seed: args.seed,
         host: host_name(),
-        fence: Arc::new(Open),
-        observer: Arc::new(Silent),
         throttled: true,
-    }
+        competes: true,
+        listen,
+        collector: args.telling.collector()?,
+    };
+    let station = Station::start(client, config, options).await?;
+    Ok(station.run_until(stop).await?)
 }
 
 /// How to reach the cluster: the flag, the configuration, or the pod's service account.
@@ -110,7 +100,7 @@ impl Election {
 }
 
 /// The name of this host, for events.
-fn host_name() -> String {
+pub(crate) fn host_name() -> String {
     let kernel = std::fs::read_to_string("/proc/sys/kernel/hostname");
     let name = kernel.or_else(|_| std::env::var("HOSTNAME").map_err(std::io::Error::other));
     let name = name.unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use super::packing::PackingUse;
 use super::play::{Events, play};
-use crate::world::{World, requests};
+use crate::world::World;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use stowplan_base::Sym;
@@ -10,6 +10,7 @@ use stowplan_engine::Snapshot;
 use stowplan_engine::framework::Framework;
 use stowplan_engine::model::{Pod, ResourceId};
 use stowplan_engine::queue::Place;
+use stowplan_report::requests;
 
 /// What a simulation came to.
 pub(super) struct Outcome {

@@ -1,5 +1,6 @@
 //! `stowplan up`: a Kubernetes API of one's own.
 
+mod decisions;
 mod identity;
 
 use crate::Verdict;
@@ -15,10 +16,10 @@ use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use stowplan_live::{Running, Settings};
+use stowplan_ops::Station;
 use stowplan_server::{Api, AuditLog, Config, User, env, token};
 use stowplan_store::{Options, Store};
-use stowplan_transport::{Limits, Listener};
+use stowplan_transport::{Limits, Listener, Pki};
 
 /// Serves until the process is told to stop.
 pub(crate) fn run(args: &Up) -> Result<Verdict> {
@@ -33,6 +34,7 @@ pub(crate) fn run(args: &Up) -> Result<Verdict> {
 async fn serve(args: &Up) -> Result<()> {
     // Before anything else: whoever is told to stop while starting stops as well.
     let stop = stop_signal()?;
+    args.telling.begin();
     let folder = data_folder(args)?;
     let (store, identity) = match args.memory {
         true => (Store::in_memory(Options::default()), Identity::generate()?),
@@ -69,8 +71,14 @@ async fn serve(args: &Up) -> Result<()> {
     write_private(&path, text.as_bytes())?;
     let scheduler = match args.no_scheduler {
         true => None,
-        false => Some(scheduler(args, api.clone()).await?),
+        false => Some(scheduler(args, api.clone(), &identity.pki).await?),
     };
+    if let Some(scheduler) = &scheduler {
+        api.decide_by(Box::new(decisions::Within(scheduler.asker())));
+    }
+    if let Some(address) = scheduler.as_ref().and_then(Station::address) {
+        output::print(&format!("scheduler: https://{}\n", reachable(address)))?;
+    }
     output::print(&format!("kubeconfig: {}\n", path.display()))?;
     let told = async {
         stop.await;
@@ -78,39 +86,32 @@ async fn serve(args: &Up) -> Result<()> {
         api.end_watches();
     };
     let serving = listener.serve(service(Arc::clone(&api)), told);
-    let served = serve_with(scheduler, serving).await;
+    let served = match scheduler {
+        Some(scheduler) => scheduler.run_until(serving).await.map_err(Into::into),
+        None => {
+            serving.await;
+            Ok(())
+        }
+    };
     store.close();
     served
 }
 
 /// Starts the scheduler, which asks the API in process.
-async fn scheduler(args: &Up, api: Arc<Api>) -> Result<Running> {
+async fn scheduler(args: &Up, api: Arc<Api>, pki: &Pki) -> Result<Station> {
     let config = read_config(args.scheduler_config.as_deref())?;
     let user = User::new("system:kube-scheduler", &["system:authenticated"]);
-    let settings = Settings {
+    let options = stowplan_ops::Options {
+        seed: 0,
+        host: crate::scheduler::host_name(),
         // Nobody else is in this process, and there is no network to spare.
         throttled: false,
-        ..crate::scheduler::settings(config, 0)
+        competes: false,
+        listen: args.scheduler_listen.map(|address| (address, pki.clone())),
+        collector: args.telling.collector()?,
     };
     let client = stowplan_embedded::client(api, user);
-    Ok(stowplan_live::start(client, settings).await?)
-}
-
-/// Serves until that is over, or the scheduler broke.
-async fn serve_with(scheduler: Option<Running>, serving: impl Future<Output = ()>) -> Result<()> {
-    let Some(mut scheduler) = scheduler else {
-        serving.await;
-        return Ok(());
-    };
-    let broke = tokio::select! {
-        () = serving => false,
-        () = scheduler.broken() => true,
-    };
-    scheduler.stop().await;
-    match broke {
-        true => bail!("the scheduler broke: this is a bug, see above"),
-        false => Ok(()),
-    }
+    Ok(Station::start(client, config, options).await?)
 }
 
 /// The store and the secrets of a data folder.

@@ -158,6 +158,9 @@ fn pods_on_missing_nodes_and_no_nodes_at_all() {
 
         fits nowhere
           no nodes available to schedule pods
+
+        WHAT WOULD MAKE IT FIT
+        no single change that is known
         exit status 3
     "#]].assert_eq(&stowplan_on("explain pending -f -", input).all());
 }

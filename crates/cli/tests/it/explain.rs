@@ -80,6 +80,13 @@ fn what_preemption_tries() {
 
         fits nowhere now, but on n2 once its victims are gone
           0/3 nodes are available: 3 Insufficient cpu.
+
+        WHAT WOULD MAKE IT FIT
+        - have 1 more cpu free on n1
+        - have 1 more cpu free on n2
+        - move default/kept away from n1
+        - move default/old away from n2
+        - add a node like n1
         exit status 3
     "#]]
     .assert_eq(&run.all());
@@ -125,6 +132,9 @@ fn pods_that_no_node_is_asked_for() {
 
         is not tried yet
           SchedulingGates: waiting for scheduling gates: [wait]
+
+        WHAT WOULD MAKE IT FIT
+        - remove the pod's gate wait (3 nodes)
         exit status 3
     "#]]
     .assert_eq(&stowplan_on("explain gated -f -", CLUSTER).all());
@@ -135,6 +145,9 @@ fn pods_that_no_node_is_asked_for() {
         fits nowhere
           VolumeRestrictions: persistentvolumeclaim "nope" not found
           0/3 nodes are available: persistentvolumeclaim "nope" not found. not found
+
+        WHAT WOULD MAKE IT FIT
+        no single change that is known
         exit status 3
     "#]]
     .assert_eq(&stowplan_on("explain lost-claim -f -", CLUSTER).all());

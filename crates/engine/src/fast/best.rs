@@ -193,6 +193,35 @@ impl Tree {
         self.parts[at]
     }
 
+    /// The positions and totals of the `most` best feasible nodes, the best first and among equals
+    /// those that come first, after the best were found.
+    pub(super) fn top(
+        &self,
+        rows: &[Row],
+        bonus: &[i32],
+        most: usize,
+        found: &mut Vec<(u32, i32)>,
+    ) {
+        found.clear();
+        for (part, best) in self.parts.iter().take(rows.len().div_ceil(FAN)).enumerate() {
+            let least = found.get(most.saturating_sub(1)).map(|(_, total)| *total);
+            if least.is_some_and(|least| !best.is_stale() && best.total <= least) {
+                continue;
+            }
+            let part_rows = rows.iter().enumerate().skip(part * FAN).take(FAN);
+            for (at, row) in part_rows {
+                let total = row.total(bonus);
+                let least = found.get(most.saturating_sub(1)).map(|(_, total)| *total);
+                if total < NEVER / 2 || least.is_some_and(|least| total <= least) {
+                    continue;
+                }
+                let place = found.partition_point(|(_, better)| *better >= total);
+                found.truncate(most.saturating_sub(1));
+                found.insert(place.min(found.len()), (at as u32, total));
+            }
+        }
+    }
+
     /// The position of the nth of the best nodes, after these were found and counted.
     pub(super) fn nth(
         &self,
@@ -286,6 +315,13 @@ mod tests {
                     assert_eq!(at, Some(positions[n]), "{size} rows, step {step}");
                 }
                 assert_eq!(tree.nth(&rows, &bonus, best, positions.len()), None);
+                let mut top = Vec::new();
+                tree.top(&rows, &bonus, 10, &mut top);
+                let all = rows.iter().map(|row| row.total(&bonus)).zip(0..);
+                let mut all: Vec<(i32, u32)> = all.filter(|(t, _)| *t >= NEVER / 2).collect();
+                all.sort_by_key(|(total, at)| (std::cmp::Reverse(*total), *at));
+                let all: Vec<_> = all.iter().take(10).map(|(t, at)| (*at, *t)).collect();
+                assert_eq!(top, all, "{size} rows, step {step}");
             }
         }
     }

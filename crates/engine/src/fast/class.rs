@@ -8,8 +8,8 @@ use super::layout::Layout;
 use super::looks::Looks;
 use super::tries::Tries;
 use crate::framework::{
-    Code, Cx, CycleState, Framework, Kept, MAX_NODE_SCORE, Plan, PluginStatus, TrialSpace, Trials,
-    has_nominated,
+    Code, Cx, CycleState, Framework, Kept, MAX_NODE_SCORE, Plan, PluginStatus, Range, TrialSpace,
+    Trials, has_nominated,
 };
 use crate::model::Pod;
 use crate::{Delta, NodeInfo};
@@ -141,6 +141,8 @@ pub(super) struct Class {
     pub(super) groups: Groups,
     pub(super) layout: Layout,
     pub(super) tree: Tree,
+    /// Over which range each score is compared that groups have in common, as last evaluated.
+    pub(super) ranges: Vec<Range>,
     /// The groups have to be evaluated again.
     pub(super) stale: bool,
     /// The first change of the cluster that is not taken in.
@@ -177,6 +179,7 @@ impl Class {
             groups: Groups::default(),
             layout: Layout::default(),
             tree: Tree::default(),
+            ranges: Vec::new(),
             stale: true,
             seen: 0,
             seen_nominations: 0,
@@ -330,6 +333,7 @@ impl Class {
                     kind,
                     namespace,
                     name,
+                    ..
                 } => {
                     if framework.forgets(&self.example, *kind, *namespace, *name) {
                         kept = Kept::Lost;

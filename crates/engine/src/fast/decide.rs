@@ -2,7 +2,8 @@
 
 use super::Classes;
 use super::class::{Class, Profile, Scope, Scratch};
-use crate::framework::{Code, Cx, CycleState, Framework, Trials};
+use super::contenders::Contenders;
+use crate::framework::{Code, Cx, CycleState, Framework, Plan, Trials};
 use crate::model::Pod;
 use crate::schedule::{self, Attempt, Placement};
 
@@ -19,6 +20,7 @@ pub enum Decision<'a> {
 /// The best nodes for a pod. Any of them is right.
 pub struct Ties<'a> {
     class: &'a Class,
+    plan: &'a Plan,
     found: Found<'a>,
 }
 
@@ -61,6 +63,17 @@ impl Ties<'_> {
         &self.class.cycle
     }
 
+    /// Notes the best nodes and their scores.
+    pub(crate) fn contenders(&self, framework: &Framework, cx: Cx<'_>, into: &mut Contenders) {
+        match self.found {
+            Found::Best(_, tied) => into.take_class(self.class, self.plan, framework, cx, tied),
+            Found::These(positions) => {
+                into.take_best(cx, positions.iter().map(|at| *at as usize));
+            }
+            Found::Only(at) => into.take_best(cx, [at].into_iter()),
+        }
+    }
+
     /// The positions of all, ascending.
     fn positions(&self) -> Vec<usize> {
         match self.found {
@@ -99,6 +112,7 @@ impl Classes {
         };
         Decision::Placed(Ties {
             class: &self.classes[at].class,
+            plan,
             found,
         })
     }

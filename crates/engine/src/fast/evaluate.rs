@@ -75,6 +75,8 @@ impl Class {
         let Profile { framework, .. } = profile;
         let (groups, cycle, pod) = (&self.groups, &self.cycle, &*self.example);
         let bonuses = &mut scratch.bonuses;
+        let ranges = &mut self.ranges;
+        ranges.clear();
         bonuses.clear();
         bonuses.extend(
             groups
@@ -91,7 +93,7 @@ impl Class {
                     .iter()
                     .map(|group| group.is_feasible().then(|| unpack_raw(group.key[*at]))?),
             );
-            add(profile, *plugin, cycle, raws, bonuses)?;
+            ranges.push(add(profile, *plugin, cycle, raws, bonuses)?);
         }
         for (plugin, words) in &self.layout.scores {
             let raws = &mut scratch.raws;
@@ -100,7 +102,7 @@ impl Class {
                 let raw = || framework.raw(*plugin, cx, cycle, pod, &group.key[words.clone()]);
                 group.is_feasible().then(raw)?
             }));
-            add(profile, *plugin, cycle, raws, bonuses)?;
+            ranges.push(add(profile, *plugin, cycle, raws, bonuses)?);
         }
         if self.groups.bonus != *bonuses {
             std::mem::swap(&mut self.groups.bonus, bonuses);
@@ -161,14 +163,15 @@ fn judge_alone(
     }
 }
 
-/// Adds the weighted scores of one plugin to the bonuses of the groups.
+/// Adds the weighted scores of one plugin to the bonuses of the groups; returns over which range
+/// they were compared.
 fn add(
     Profile { framework, .. }: Profile<'_>,
     plugin: usize,
     cycle: &CycleState,
     raws: &[Option<i64>],
     bonuses: &mut [i32],
-) -> Result<(), OutOfRange> {
+) -> Result<Range, OutOfRange> {
     let scored = || raws.iter().flatten().copied();
     let over = Range {
         min: scored().min().unwrap_or(0),
@@ -184,5 +187,5 @@ fn add(
             *bonus += (score * weight) as i32;
         }
     }
-    Ok(())
+    Ok(over)
 }

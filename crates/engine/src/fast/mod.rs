@@ -15,6 +15,7 @@ mod best;
 mod claims;
 mod class;
 mod columns;
+mod contenders;
 mod decide;
 mod evaluate;
 mod explain;
@@ -26,6 +27,7 @@ mod nowhere;
 mod touch_up;
 mod tries;
 
+pub use contenders::{CONTENDERS_MAX, Contenders};
 pub use decide::{Decision, Ties};
 
 use crate::framework::{Cx, Framework, Plan};

@@ -48,6 +48,9 @@ impl Scheduler {
 
     fn try_pod(&mut self, pod: &Arc<Pod>, now: Time, rng: &mut Rng, extenders: &mut dyn Extenders) {
         let clear = Nomination::Set(None);
+        if let Some(contenders) = &mut self.contenders {
+            contenders.clear(self.cluster.log().end());
+        }
         if self.cluster.nodes().is_empty() {
             return self.fail(&pod.uid, Failure::NoNodes, clear, now);
         }
@@ -74,6 +77,10 @@ impl Scheduler {
             Decision::Placed(ties) => {
                 let at = ties.nth(rng.below(ties.len()));
                 let at = at.expect("there are as many ties as were counted");
+                if let Some(mut contenders) = self.contenders.take() {
+                    ties.contenders(self.framework_of(pod), self.cx(), &mut contenders);
+                    self.contenders = Some(contenders);
+                }
                 return self.place(pod, at, ties.cycle(), now);
             }
             Decision::Nowhere => {
@@ -95,6 +102,10 @@ impl Scheduler {
         match attempt {
             Attempt::Placed(placement) => {
                 let at = placement.best[rng.below(placement.best.len())];
+                if let Some(mut contenders) = self.contenders.take() {
+                    contenders.take_best(self.cx(), placement.best.iter().copied());
+                    self.contenders = Some(contenders);
+                }
                 self.place(pod, at, &placement.cycle, now);
             }
             Attempt::Unschedulable {

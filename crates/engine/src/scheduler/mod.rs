@@ -22,7 +22,7 @@ pub use effect::Effect;
 pub use handlers::Change;
 
 use crate::Snapshot;
-use crate::fast::{Classes, Path};
+use crate::fast::{Classes, Contenders, Path};
 use crate::framework::{Cx, Nomination};
 use crate::model::Object;
 use crate::plugins::default_preemption::Preempting;
@@ -51,6 +51,8 @@ pub struct Scheduler {
     path: Path,
     /// What is kept about pods that are alike, per profile.
     classes: Vec<Classes>,
+    /// The best nodes of the last attempt, if somebody wants to know.
+    contenders: Option<Contenders>,
 }
 
 /// A pod on its way to a node.
@@ -71,6 +73,7 @@ impl Scheduler {
         Self {
             path: Path::default(),
             classes: classes.collect(),
+            contenders: None,
             cluster,
             profiles,
             queue: SchedulingQueue::new(config),
@@ -87,6 +90,19 @@ impl Scheduler {
     /// Chooses how attempts are decided. The decisions are the same.
     pub fn set_path(&mut self, path: Path) {
         self.path = path;
+    }
+
+    /// Notes the best nodes of each attempt from now on.
+    pub fn note_contenders(&mut self) {
+        self.contenders = Some(Contenders::default());
+    }
+
+    /// The best nodes of the last attempt, by exchange for a buffer; nothing if they are not
+    /// [noted](Self::note_contenders).
+    pub fn swap_contenders(&mut self, buffer: &mut Contenders) {
+        if let Some(contenders) = &mut self.contenders {
+            std::mem::swap(contenders, buffer);
+        }
     }
 
     /// What the outside has to do since this was last asked, in order.

@@ -1,6 +1,6 @@
 //! What changed lately, so that whoever keeps something can catch up.
 
-use crate::model::{Kind, Node, Pod};
+use crate::model::{Kind, Node, Object, Pod};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use stowplan_base::Sym;
@@ -34,6 +34,8 @@ pub enum Delta {
         at: u32,
         /// The node as it is now.
         node: Arc<Node>,
+        /// The node as it was.
+        old: Arc<Node>,
         /// What it was and what it is, if others may see the difference: labels or taints.
         seen: Option<Box<NodeUpdate>>,
     },
@@ -54,6 +56,8 @@ pub enum Delta {
         namespace: Sym,
         /// Its name.
         name: Sym,
+        /// What it was, if there was one.
+        before: Option<Object>,
     },
 }
 
@@ -141,6 +145,13 @@ impl ChangeLog {
         })
     }
 
+    /// Says of the latest change, which is one of another object, what that was before.
+    pub(super) fn was(&mut self, object: Option<&Object>) {
+        if let Some(Delta::Object { before, .. }) = self.deltas.back_mut() {
+            *before = object.cloned();
+        }
+    }
+
     /// Forgets all changes.
     pub(super) fn forget(&mut self) {
         self.first = self.end() + 1;
@@ -168,6 +179,7 @@ mod tests {
             kind: Kind::Service,
             namespace: Sym::EMPTY,
             name,
+            before: None,
         }
     }
 

@@ -9,6 +9,7 @@ mod objects;
 mod pods;
 mod priorities;
 mod read_keys;
+mod rewind;
 mod services;
 mod storage;
 
@@ -196,7 +197,15 @@ impl Snapshot {
     /// Pods count while they are on a node: pending ones belong to the queue, and finished ones are
     /// taken out.
     pub fn upsert(&mut self, object: Object) -> Option<Object> {
-        self.note_object(&object);
+        let is_noted = self.note_object(&object);
+        let old = self.put(object);
+        if is_noted {
+            self.log.was(old.as_ref());
+        }
+        old
+    }
+
+    fn put(&mut self, object: Object) -> Option<Object> {
         match object {
             Object::Pod(pod) => self.upsert_pod(pod).map(Object::Pod),
             Object::Node(node) => self.upsert_node(node).map(Object::Node),
@@ -273,14 +282,24 @@ impl Snapshot {
 
     /// Removes an object other than a pod; returns it.
     pub fn remove(&mut self, kind: Kind, namespace: Sym, name: Sym) -> Option<Object> {
-        if !matches!(kind, Kind::Pod | Kind::Node) {
+        let is_noted = !matches!(kind, Kind::Pod | Kind::Node);
+        if is_noted {
             let gone = Delta::Object {
                 kind,
                 namespace,
                 name,
+                before: None,
             };
             self.log.push(gone, self.nodes.len());
         }
+        let old = self.take(kind, namespace, name);
+        if is_noted {
+            self.log.was(old.as_ref());
+        }
+        old
+    }
+
+    fn take(&mut self, kind: Kind, namespace: Sym, name: Sym) -> Option<Object> {
         match kind {
             Kind::Pod => None,
             Kind::Node => self.remove_node(name).map(Object::Node),
@@ -440,15 +459,21 @@ impl Snapshot {
         });
         let at = at as u32;
         let node = new.clone();
-        let updated = Delta::NodeUpdated { at, node, seen };
+        let old = old.clone();
+        let updated = Delta::NodeUpdated {
+            at,
+            node,
+            old,
+            seen,
+        };
         self.log.push(updated, self.nodes.len());
     }
 
-    /// Notes that an object which is no pod and no node comes or changes.
-    fn note_object(&mut self, object: &Object) {
+    /// Notes that an object comes or changes, unless it is a pod or a node; says whether.
+    fn note_object(&mut self, object: &Object) -> bool {
         let kind = object.kind();
         if matches!(kind, Kind::Pod | Kind::Node) {
-            return;
+            return false;
         }
         if let Object::Service(owner)
         | Object::ReplicationController(owner)
@@ -462,8 +487,10 @@ impl Snapshot {
             kind,
             namespace,
             name,
+            before: None,
         };
         self.log.push(changed, self.nodes.len());
+        true
     }
 
     fn add_images(&mut self, node: &Node) {

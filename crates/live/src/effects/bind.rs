@@ -2,10 +2,11 @@
 
 use super::events::Note;
 use super::requests::{Failed, pod_path};
-use super::{Bind, Tools};
+use super::{Bind, Broke, Tools, unbroken};
 use crate::message::Message;
+use crate::observer::Steps;
 use serde_json::{Value, json};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use stowplan_api::k8s::api::core::v1::Pod;
 
 /// How long to wait before asking again what became of a request that was not answered.
@@ -30,12 +31,18 @@ impl From<String> for Refused {
 impl Bind {
     pub(super) async fn carry_out(self, tools: &Tools) {
         let uid = self.pod.uid.clone();
-        match self.run(tools).await {
+        let mut steps = Steps::default();
+        let bound = match unbroken(self.run(tools, &mut steps)).await {
+            Ok(bound) => bound,
+            // It may have been bound before that.
+            Err(Broke) => self.find_out(tools, "the binding broke").await,
+        };
+        match bound {
             Ok(()) => {
                 tools
                     .recorder
                     .record(&self.scheduler, &self.pod, None, &self.scheduled());
-                tools.tell(Message::Bound { uid });
+                tools.tell(Message::Bound { uid, steps });
             }
             Err(Refused { error, elsewhere }) => {
                 tracing::debug!(pod = %self.pod.name, %error, "a binding failed");
@@ -43,6 +50,7 @@ impl Bind {
                     uid,
                     error,
                     elsewhere,
+                    steps,
                 });
             }
         }
@@ -56,20 +64,37 @@ impl Bind {
         ))
     }
 
-    async fn run(&self, tools: &Tools) -> Result<(), Refused> {
+    async fn run(&self, tools: &Tools, steps: &mut Steps) -> Result<(), Refused> {
         if self.nominate {
             self.nominate(tools).await;
         }
         if !self.volumes.is_empty() {
-            self.bind_volumes(tools).await?;
+            let start = Instant::now();
+            let bound = self.bind_volumes(tools).await;
+            steps.pre_bind = Some(start.elapsed());
+            steps.pre_bind_failed = bound.is_err();
+            bound?;
         }
+        let start = Instant::now();
+        let bound = self.bind_pod(tools, steps).await;
+        steps.bind = Some(start.elapsed());
+        bound
+    }
+
+    async fn bind_pod(&self, tools: &Tools, steps: &mut Steps) -> Result<(), Refused> {
         if let Some(bound) = self.bind_by_extenders(tools).await {
             return Ok(bound?);
         }
-        match self.bind(tools).await {
+        let bound = self.bind(tools).await;
+        steps.code = match &bound {
+            Ok(()) => Some(201),
+            Err(Failed::Fenced) => None,
+            Err(failed) => Some(failed.code().unwrap_or(0)),
+        };
+        match bound {
             Ok(()) => Ok(()),
             Err(failed) if failed.is_open() || failed.code() == Some(409) => {
-                self.find_out(tools, &failed).await
+                self.find_out(tools, &failed.message()).await
             }
             Err(failed) => Err(failed.message().into()),
         }
@@ -122,7 +147,7 @@ impl Bind {
 
     /// No answer is not a no: until it is known whether the pod is bound, it stays where it was
     /// assumed to be.
-    async fn find_out(&self, tools: &Tools, failed: &Failed) -> Result<(), Refused> {
+    async fn find_out(&self, tools: &Tools, failed: &str) -> Result<(), Refused> {
         loop {
             let path = pod_path(&self.pod.namespace, &self.pod.name, "");
             match tools.requests.get::<Pod>(&path).await {
@@ -133,11 +158,11 @@ impl Bind {
                         return Ok(());
                     }
                     return Err(Refused {
-                        error: failed.message(),
+                        error: failed.to_owned(),
                         elsewhere: same && node.is_some(),
                     });
                 }
-                Err(error) if error.code() == Some(404) => return Err(failed.message().into()),
+                Err(error) if error.code() == Some(404) => return Err(failed.to_owned().into()),
                 Err(_) => tokio::time::sleep(ASK_AGAIN).await,
             }
         }

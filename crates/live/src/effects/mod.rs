@@ -16,8 +16,11 @@ pub(crate) use requests::Requests;
 
 use crate::extenders::Extender;
 use crate::message::Message;
+use futures::FutureExt;
 use serde_json::{Map, Value};
 use std::collections::{HashMap, VecDeque};
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
@@ -144,11 +147,15 @@ impl Work {
     /// Does it; returns whose lane is free then.
     async fn carry_out(self, tools: Arc<Tools>) -> Option<Arc<str>> {
         let uid = self.lane().cloned();
-        match self {
-            Self::Bind(bind) => bind.carry_out(&tools).await,
-            Self::Status(status) => status.carry_out(&tools).await,
-            Self::Preempt(preempt) => preempt.carry_out(&tools).await,
-        }
+        let done = async {
+            match self {
+                Self::Bind(bind) => bind.carry_out(&tools).await,
+                Self::Status(status) => status.carry_out(&tools).await,
+                Self::Preempt(preempt) => preempt.carry_out(&tools).await,
+            }
+        };
+        // Others wait for this lane, whatever becomes of the work.
+        let _ = unbroken(done).await;
         uid
     }
 
@@ -160,6 +167,18 @@ impl Work {
             Self::Preempt(_) => None,
         }
     }
+}
+
+/// Some work panicked; the panic itself is told by the hook for panics.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Broke;
+
+/// What comes of some work, even if it panics: whoever waits for it must be told.
+async fn unbroken<T>(work: impl Future<Output = T>) -> Result<T, Broke> {
+    AssertUnwindSafe(work)
+        .catch_unwind()
+        .await
+        .map_err(|_| Broke)
 }
 
 impl Lanes {
@@ -218,6 +237,13 @@ mod tests {
             status: fields,
             note: None,
         })
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_told_as_an_outcome() {
+        assert_eq!(unbroken(async { 1 }).await, Ok(1));
+        let broken = unbroken(async { panic!("as planned") });
+        assert_eq!(broken.await, Err::<(), _>(Broke));
     }
 
     #[test]

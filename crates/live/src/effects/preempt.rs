@@ -2,29 +2,38 @@
 
 use super::events::Note;
 use super::requests::{Failed, pod_path};
-use super::{PodRef, Preempt, Tools};
+use super::{PodRef, Preempt, Tools, unbroken};
 use crate::message::Message;
 use futures::future::join_all;
 use serde_json::{Value, json};
+use std::time::Instant;
 use stowplan_api::k8s::api::core::v1::Pod;
 use stowplan_api::k8s::jiff::Timestamp;
 
 impl Preempt {
     pub(super) async fn carry_out(self, tools: &Tools) {
-        let mut failed = false;
-        for pod in &self.denominate {
-            let patch = json!({"status": {"nominatedNodeName": null}});
-            if let Err(error) = super::status::patch(tools, pod, &patch).await {
-                tracing::warn!(pod = %pod.name, %error, "a nomination could not be taken back");
-                failed = true;
-            }
-        }
-        failed |= !self.evict_all(tools).await;
+        let start = Instant::now();
+        // Who broke halfway did not make room.
+        let failed = unbroken(self.make_room(tools)).await != Ok(true);
         tools.tell(Message::PreemptionEnded {
             namespace: (&*self.pod.namespace).into(),
             name: (&*self.pod.name).into(),
             failed,
+            took: start.elapsed(),
         });
+    }
+
+    /// Whether everybody is out of the way, or will be.
+    async fn make_room(&self, tools: &Tools) -> bool {
+        let mut done = true;
+        for pod in &self.denominate {
+            let patch = json!({"status": {"nominatedNodeName": null}});
+            if let Err(error) = super::status::patch(tools, pod, &patch).await {
+                tracing::warn!(pod = %pod.name, %error, "a nomination could not be taken back");
+                done = false;
+            }
+        }
+        self.evict_all(tools).await && done
     }
 
     /// Evicts all victims, the last of them after all others; returns whether all are gone or on

@@ -1,12 +1,14 @@
 //! What arrives: changes of objects, and what came of work.
 
 use super::Engine;
+use super::records::Outcome;
 use crate::message::Message;
-use crate::observer::Bound;
+use crate::observer::{BindFailed, Bound, Steps};
 use std::sync::Arc;
 use stowplan_api::load::Object as ApiObject;
 use stowplan_bridge::convert::{Door, api_object};
 use stowplan_engine::model::{Kind, Object};
+use stowplan_engine::queue::QueuedPod;
 use stowplan_engine::scheduler::{Change, Failure};
 
 impl Engine {
@@ -28,15 +30,16 @@ impl Engine {
                     self.observer.synced();
                 }
             }
-            Message::Bound { uid } => self.bound(&uid),
+            Message::Bound { uid, steps } => self.bound(&uid, steps),
             Message::BindFailed {
                 uid,
                 error,
                 elsewhere,
+                steps,
             } => match elsewhere && self.is_pending(&uid) {
                 // Once the watch tells where the pod is, nothing is left to be written about it.
-                true => drop(self.state.elsewhere.insert(uid, error)),
-                false => self.bind_failed(&uid, error),
+                true => drop(self.state.elsewhere.insert(uid, (error, steps))),
+                false => self.bind_failed(&uid, error, steps),
             },
             Message::LastVictim {
                 preemptor,
@@ -51,7 +54,9 @@ impl Engine {
                 namespace,
                 name,
                 failed,
+                took,
             } => {
+                self.observer.preempted(failed, took);
                 let (namespace, name) = (self.sym(&namespace), self.sym(&name));
                 self.scheduler
                     .preemption_ended(namespace, name, failed, now);
@@ -64,11 +69,18 @@ impl Engine {
                 // Whoever asked may have given up.
                 let _ = answer.send(self.check_volume(&volume, &node));
             }
+            Message::Tell {
+                namespace,
+                name,
+                whole,
+                answer,
+            } => self.tell(&namespace, &name, whole, answer),
             Message::Wake | Message::Stop => {}
         }
     }
 
     fn upsert(&mut self, given: &ApiObject) {
+        self.observer.seen(given);
         let converted = match self.convert(given) {
             Ok(Some(object)) => object,
             Ok(None) => return,
@@ -104,6 +116,7 @@ impl Engine {
     }
 
     fn delete(&mut self, kind: Kind, namespace: &str, name: &str) {
+        self.observer.gone(kind, namespace, name);
         if kind == Kind::Node {
             self.extenders.node_gone(name);
         }
@@ -138,8 +151,8 @@ impl Engine {
 
     /// The watch caught up with somebody else's binding.
     fn settle_elsewhere(&mut self, uid: &Arc<str>) {
-        if let Some(error) = self.state.elsewhere.remove(uid) {
-            self.bind_failed(uid, error);
+        if let Some((error, steps)) = self.state.elsewhere.remove(uid) {
+            self.bind_failed(uid, error, steps);
         }
     }
 
@@ -151,26 +164,43 @@ impl Engine {
         self.state.volumes_changed |= matters;
     }
 
-    fn bound(&mut self, uid: &Arc<str>) {
+    fn bound(&mut self, uid: &Arc<str>, steps: Steps) {
         let start = self.state.bindings.remove(uid);
         if let Some(binding) = self.scheduler.binding(uid) {
             let now = self.clock.now();
+            let names = &self.scheduler.cluster().names;
             self.observer.bound(&Bound {
                 pod: &binding.queued.pod,
-                node: self.scheduler.cluster().names.text(binding.node),
+                node: names.text(binding.node),
+                profile: names.text(binding.queued.pod.scheduler_name),
+                flushed: is_flushed(&binding.queued),
                 attempts: binding.queued.attempts,
                 start: start.unwrap_or(now),
+                steps,
                 initial_attempt: binding.queued.initial_attempt,
                 now,
             });
+            let outcome = Outcome::Bound(binding.node);
+            self.state.records.settle(&binding.queued.pod, outcome);
         }
         self.scheduler.bound(uid);
     }
 
-    fn bind_failed(&mut self, uid: &Arc<str>, error: String) {
-        self.state.bindings.remove(uid);
+    fn bind_failed(&mut self, uid: &Arc<str>, error: String, steps: Steps) {
+        let start = self.state.bindings.remove(uid);
         if let Some(binding) = self.scheduler.binding(uid) {
-            self.observer.bind_failed(&binding.queued.pod, &error);
+            let pod = &binding.queued.pod;
+            let now = self.clock.now();
+            self.observer.bind_failed(&BindFailed {
+                pod,
+                profile: self.scheduler.cluster().names.text(pod.scheduler_name),
+                error: &error,
+                steps,
+                start: start.unwrap_or(now),
+                now,
+            });
+            let outcome = Outcome::Error(error.as_str().into());
+            self.state.records.settle(pod, outcome);
         }
         let failure = Failure::Error(error);
         self.scheduler.bind_failed(uid, failure, self.clock.now());
@@ -179,4 +209,11 @@ impl Engine {
     pub(super) fn sym(&mut self, text: &str) -> stowplan_base::Sym {
         self.scheduler.cluster_mut().names.intern(text)
     }
+}
+
+/// Whether nothing but time woke the pod since its last failure.
+fn is_flushed(queued: &QueuedPod) -> bool {
+    queued
+        .flush_timestamp
+        .is_some_and(|at| at >= queued.timestamp)
 }

@@ -1,8 +1,10 @@
 //! The engine thread: it alone owns the [`Scheduler`], and it never waits for the API.
 
+mod decisions;
 mod intake;
 mod notes;
 mod outgoing;
+mod records;
 mod volumes;
 
 use crate::clock::Clock;
@@ -10,8 +12,9 @@ use crate::effects::Work;
 use crate::extenders::Asked;
 use crate::fence::Fence;
 use crate::message::Message;
-use crate::observer::Observer;
+use crate::observer::{Observer, Steps};
 use notes::Notes;
+use records::Records;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
@@ -59,8 +62,12 @@ pub(crate) struct State {
     /// When the attempt began of each pod that is being bound, by uid.
     bindings: HashMap<Arc<str>, Time>,
     /// Pods that somebody else bound, before a watch told of it: by uid, what the binder was told.
-    elsewhere: HashMap<Arc<str>, String>,
+    elsewhere: HashMap<Arc<str>, (String, Steps)>,
     effects: Vec<Effect>,
+    /// What was decided lately.
+    records: Records,
+    /// Until when there is no time for whole tournaments.
+    rests_until: Time,
     /// Whether volumes or claims changed in this round.
     volumes_changed: bool,
 }
@@ -145,7 +152,8 @@ impl Engine {
             let Some(pod) = tried else {
                 break;
             };
-            self.hand_out(Some(&pod), start);
+            let took = self.clock.now() - start;
+            self.hand_out(Some((&pod, took)), start);
         }
     }
 }

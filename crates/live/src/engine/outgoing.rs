@@ -1,12 +1,13 @@
 //! What the scheduler asks for, as work in words that the API understands.
 
 use super::Engine;
+use super::records::Outcome;
 use crate::effects::{Bind, Note, PodRef, Preempt, Status, Work};
 use crate::observer::{Attempt, AttemptResult};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::Duration;
-use stowplan_base::{Sym, Time};
+use stowplan_base::{Duration as Span, Sym, Time};
 use stowplan_engine::framework::{BindSteps, Effect as Step, Nomination};
 use stowplan_engine::model::Pod;
 use stowplan_engine::plugins::default_preemption::Preemption;
@@ -17,11 +18,11 @@ const BIND_TIMEOUT: Duration = Duration::from_secs(600);
 
 impl Engine {
     /// Hands out what the scheduler asks for, after this attempt if there was one.
-    pub(super) fn hand_out(&mut self, tried: Option<&Arc<Pod>>, start: Time) {
+    pub(super) fn hand_out(&mut self, tried: Option<(&Arc<Pod>, Span)>, start: Time) {
         let mut effects = std::mem::take(&mut self.state.effects);
         self.scheduler.swap_effects(&mut effects);
-        if let Some(pod) = tried {
-            self.tell_attempt(pod, start, &effects);
+        if let Some((pod, took)) = tried {
+            self.tell_attempt(pod, start, took, &effects);
         }
         for effect in effects.drain(..) {
             match effect {
@@ -41,7 +42,8 @@ impl Engine {
         self.state.effects = effects;
     }
 
-    fn tell_attempt(&self, pod: &Arc<Pod>, start: Time, effects: &[Effect]) {
+    fn tell_attempt(&mut self, pod: &Arc<Pod>, start: Time, took: Span, effects: &[Effect]) {
+        self.record(pod, start, took, effects);
         let names = &self.scheduler.cluster().names;
         let result = effects.iter().rev().find_map(|effect| match effect {
             Effect::Bind {
@@ -57,10 +59,34 @@ impl Engine {
         self.observer.attempt(&Attempt {
             pod,
             start,
-            took: self.clock.now() - start,
+            took,
             result: result.unwrap_or(AttemptResult::Other),
             scheduler: &self.scheduler,
         });
+    }
+
+    /// Remembers an attempt, for those who want to know why.
+    fn record(&mut self, pod: &Arc<Pod>, start: Time, took: Span, effects: &[Effect]) {
+        let outcome = effects.iter().rev().find_map(|effect| match effect {
+            Effect::Bind {
+                pod: bound, node, ..
+            } if bound.uid == pod.uid => Some(Outcome::Assumed(*node)),
+            Effect::Failed {
+                pod: failed,
+                failure,
+                ..
+            } if failed.uid == pod.uid => Some(match failure {
+                Failure::Rejected { message, .. } => Outcome::Unschedulable(message.clone()),
+                Failure::NoNodes => Outcome::Unschedulable(failure.message().into()),
+                Failure::Error(error) => Outcome::Error(error.as_str().into()),
+            }),
+            _ => None,
+        });
+        if let Some(outcome) = outcome {
+            let scheduler = &mut self.scheduler;
+            let fill = |room: &mut _| scheduler.swap_contenders(room);
+            self.state.records.add((pod, start, took), outcome, fill);
+        }
     }
 
     fn bind(&mut self, pod: &Arc<Pod>, node: Sym, steps: BindSteps, start: Time) {

@@ -3,6 +3,7 @@
 mod deploy;
 mod leadership;
 mod reviews;
+mod station;
 
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -24,6 +25,7 @@ async fn server() -> Arc<Api> {
         token_key: None,
     })
     .await
+    .unwrap()
 }
 
 fn client(api: &Arc<Api>, user: &str, groups: &[&str]) -> kube::Client {

@@ -6,12 +6,19 @@ use kube::Api;
 use kube::api::PostParams;
 use serde_json::json;
 use stowplan_ops::Reviews;
-use stowplan_telemetry::{Caller, Gate, Refusal};
+use stowplan_telemetry::{Caller, Gate, Refusal, Wish};
 
 fn with_token(token: &str) -> Caller {
     Caller {
         token: Some(token.to_owned()),
         certificate: None,
+    }
+}
+
+fn metrics() -> Wish {
+    Wish::Path {
+        verb: "get".to_owned(),
+        path: "/metrics".to_owned(),
     }
 }
 
@@ -21,7 +28,7 @@ async fn callers_are_let_in_as_the_api_server_says() {
     let admin = client(&api, "admin", &["system:masters"]);
     let scheduler = client(&api, "system:kube-scheduler", &["system:authenticated"]);
     let reviews = Reviews::new(scheduler.clone());
-    let ask = async |caller| reviews.admit(caller, "get", "/metrics").await;
+    let ask = async |caller| reviews.admit(caller, metrics()).await;
 
     assert_eq!(ask(with_token("admin")).await, Ok(()));
     assert_eq!(
@@ -51,7 +58,7 @@ async fn callers_are_let_in_as_the_api_server_says() {
     // An answer is believed for a while.
     assert_eq!(ask(with_token("jane")).await, forbidden("jane"));
     let reviews = Reviews::new(scheduler);
-    let ask = async |caller| reviews.admit(caller, "get", "/metrics").await;
+    let ask = async |caller| reviews.admit(caller, metrics()).await;
     assert!(matches!(ask(with_token("jane")).await, Ok(())));
     let certificate = Some(("kim".to_owned(), vec!["devs".to_owned()]));
     let caller = Caller {
@@ -59,4 +66,16 @@ async fn callers_are_let_in_as_the_api_server_says() {
         certificate,
     };
     assert_eq!(ask(caller).await, Ok(()));
+    let pod = Wish::Pod {
+        namespace: "n".to_owned(),
+        name: "p".to_owned(),
+    };
+    assert_eq!(
+        reviews.admit(with_token("admin"), pod.clone()).await,
+        Ok(())
+    );
+    assert_eq!(
+        reviews.admit(with_token("jane"), pod).await,
+        forbidden("jane")
+    );
 }

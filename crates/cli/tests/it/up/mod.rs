@@ -1,6 +1,7 @@
 //! `stowplan up` as its users have it: a process, a kubeconfig, signals.
 
 mod client;
+mod decisions;
 mod kill;
 
 use client::{Client, Folder, Server, up, up_on};

@@ -1,7 +1,9 @@
 //! Whole scheduling cycles.
 
 use super::Rig;
-use crate::framework::{Effect as PluginEffect, Nomination};
+use crate::explain::explain;
+use crate::fast::{CONTENDERS_MAX, Contenders};
+use crate::framework::{Cx, Effect as PluginEffect, Nomination};
 use crate::model::Object;
 use crate::scheduler::attempt::on_node;
 use crate::scheduler::{Effect, Failure};
@@ -166,4 +168,67 @@ fn ties_follow_the_seed() {
     };
     assert_eq!(choice(7), choice(7));
     assert!((0..20).any(|seed| choice(seed) != choice(7)));
+}
+
+#[test]
+fn the_contenders_are_the_best_of_the_tournament() {
+    let mut rig = Rig::new();
+    rig.scheduler.note_contenders();
+    for i in 0..24 {
+        rig.node(&format!("n{i}"), |world, node| {
+            let cpu = (2 + i % 5).to_string();
+            world.set_allocatable(node, &[("cpu", &cpu), ("memory", "8Gi")]);
+            if i % 3 == 0 {
+                let key = world.sym("odd");
+                let taint = crate::model::Taint {
+                    key,
+                    value: key,
+                    effect: crate::model::Effect::PreferNoSchedule,
+                };
+                node.taints = [taint].into();
+            }
+        });
+    }
+    let mut told = Contenders::default();
+    // The second and third are decided from what is kept, after changes.
+    for name in ["p", "q", "r"] {
+        rig.cpu(name, "1", 0);
+        let pod = rig.listed(name);
+        let effects = rig.schedule();
+        assert!(matches!(&effects[..], [Effect::Bind { .. }]), "{effects:?}");
+        rig.scheduler.swap_contenders(&mut told);
+        let then = rig.scheduler.cluster.rewound(told.position).unwrap();
+        let cx = Cx {
+            cluster: &then,
+            ..rig.scheduler.cx()
+        };
+        let framework = rig.scheduler.profiles.of(&pod).unwrap();
+        let explanation = explain(framework, cx, &pod, false);
+        assert_eq!(told.tied, explanation.best.len());
+        assert_eq!(told.nodes.len(), CONTENDERS_MAX);
+        for (at, (node, total)) in told.nodes.iter().enumerate() {
+            let position = then.node_position(*node).unwrap();
+            let rank = explanation.feasible.binary_search(&position).unwrap();
+            assert_eq!(*total, Some(explanation.scores.totals[rank]));
+            let scores = &told.scores[at * told.plugins.len()..][..told.plugins.len()];
+            for ((plugin, weight), score) in told.plugins.iter().zip(scores) {
+                let plugins = explanation.scores.plugins.iter();
+                let same = plugins
+                    .clone()
+                    .find(|scores| scores.plugin == *plugin)
+                    .unwrap();
+                let expected = (same.weight, same.normalized[rank]);
+                assert_eq!((*weight, i64::from(*score)), expected, "{plugin}");
+            }
+        }
+        assert!(
+            told.plugins
+                .iter()
+                .any(|(name, _)| *name == "TaintToleration")
+        );
+        let mut totals = explanation.scores.totals.clone();
+        totals.sort_unstable_by(|a, b| b.cmp(a));
+        let best: Vec<_> = told.nodes.iter().map(|(_, total)| total.unwrap()).collect();
+        assert_eq!(best, totals[..CONTENDERS_MAX]);
+    }
 }

@@ -1,7 +1,7 @@
 //! Amounts for people.
 
 /// Thousandths of a cpu: `250m`, `2`, `2.5`.
-pub(crate) fn cpu(milli: i64) -> String {
+pub fn cpu(milli: i64) -> String {
     match (milli / 1000, milli % 1000) {
         (whole, 0) => whole.to_string(),
         (0, rest) => format!("{rest}m"),
@@ -13,7 +13,7 @@ pub(crate) fn cpu(milli: i64) -> String {
 }
 
 /// An amount of some resource: cpu as above, memory and storage in binary units, the rest as is.
-pub(crate) fn amount(resource: &str, value: i64) -> String {
+pub fn amount(resource: &str, value: i64) -> String {
     match resource {
         "cpu" => cpu(value),
         "memory" | "ephemeral-storage" => bytes(value),
@@ -23,11 +23,20 @@ pub(crate) fn amount(resource: &str, value: i64) -> String {
 }
 
 /// A quantity as the API writes it, without rounding.
-pub(crate) fn exact(resource: &str, value: i64) -> String {
+pub fn exact(resource: &str, value: i64) -> String {
     match resource {
         "cpu" if value % 1000 != 0 => format!("{value}m"),
         "cpu" => (value / 1000).to_string(),
         _ => value.to_string(),
+    }
+}
+
+/// The amount that [`exact`] wrote; `None` if it is not of that form.
+pub fn parse_exact(resource: &str, text: &str) -> Option<i64> {
+    match (resource, text.strip_suffix('m')) {
+        ("cpu", Some(milli)) => milli.parse().ok(),
+        ("cpu", None) => text.parse::<i64>().ok()?.checked_mul(1000),
+        _ => text.parse().ok(),
     }
 }
 
@@ -69,5 +78,10 @@ mod tests {
             assert_eq!(amount("memory", bytes), text);
         }
         assert_eq!(amount("nvidia.com/gpu", 8), "8");
+        for (resource, value) in [("cpu", 250), ("cpu", 3000), ("memory", 1024)] {
+            let text = exact(resource, value);
+            assert_eq!(parse_exact(resource, &text), Some(value), "{text}");
+        }
+        assert_eq!(parse_exact("cpu", "much"), None);
     }
 }

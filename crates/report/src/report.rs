@@ -1,63 +1,99 @@
 //! The tournament as data: what `-o json` and `-o yaml` print, and what tables are made of.
 
-use super::find::{Found, State};
-use crate::output;
-use crate::world::requests;
-use serde::{Serialize, Serializer};
+use crate::change::Change;
+use crate::quantity;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use stowplan_engine::Snapshot;
 use stowplan_engine::explain::{Explanation, NodeVerdict};
 use stowplan_engine::framework::{Code, Framework, PluginStatus, PostFilterResult, Status};
 use stowplan_engine::model::Pod;
-use stowplan_engine::packing::Packing;
 use stowplan_engine::plugins::default_preemption::{Candidate, PreemptionReport};
+use stowplan_engine::remedy::Suggestion;
+
+/// A name: one of ours, or one that was read.
+pub type Text = Cow<'static, str>;
+
+/// What is known of a pod's place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum State {
+    /// On no node yet.
+    Pending,
+    /// On this node; it was taken off for the question.
+    Bound(String),
+    /// One more pod of this workload; it does not exist.
+    Hypothetical(String),
+}
+
+/// When and how what is told was found out, for a pod of a live cluster.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Moment {
+    /// Whether the cluster is that of the decision; else it is that of the question.
+    pub at_decision: bool,
+    /// When the pod was last tried, if that is remembered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_attempt: Option<String>,
+    /// What to know about it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+}
 
 /// The whole tournament of one pod.
-#[derive(Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Report {
-    api_version: &'static str,
-    kind: &'static str,
-    pub(super) pod: PodReport,
-    pub(super) outcome: Outcome,
+pub struct Report {
+    api_version: Text,
+    kind: Text,
+    /// The pod.
+    pub pod: PodReport,
+    /// When the question was asked, of a live cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moment: Option<Moment>,
+    /// What comes of it.
+    pub outcome: Outcome,
     /// The text of the condition PodScheduled, where the pod fits nowhere.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) message: Option<String>,
+    pub message: Option<String>,
     /// Who held the pod back, rejected it before any node was asked, or broke.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) rejected_by: Option<Verdict>,
+    pub rejected_by: Option<Verdict>,
     /// What broke while scoring.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) score_error: Option<Verdict>,
+    pub score_error: Option<Verdict>,
     /// The only nodes that were asked, where PreFilter narrowed them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) narrowed_to: Option<Vec<String>>,
+    pub narrowed_to: Option<Vec<String>>,
     /// The node that the pod was promised and that is taken without a look at the others.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) nominated_node: Option<String>,
+    pub nominated_node: Option<String>,
     /// Nodes with the greatest total: any of them is right.
-    pub(super) best: Vec<String>,
+    pub best: Vec<String>,
     /// How many nodes are feasible.
-    pub(super) feasible: usize,
+    pub feasible: usize,
     /// How many nodes there are.
-    pub(super) total_nodes: usize,
+    pub total_nodes: usize,
     /// Filters that had nothing to check.
-    pub(super) skipped_filters: Vec<&'static str>,
+    pub skipped_filters: Vec<Text>,
     /// Scores that had nothing to tell nodes apart by.
-    pub(super) skipped_scores: Vec<&'static str>,
+    pub skipped_scores: Vec<Text>,
     /// The packing policy that takes the place of all scores.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "policy")]
-    pub(super) packing: Option<Packing>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub packing: Option<Text>,
     /// Every node, or the one that was asked for.
-    pub(super) nodes: Vec<NodeReport>,
+    pub nodes: Vec<NodeReport>,
     /// What preemption tried, where the pod fits nowhere.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) preemption: Option<PreemptionSummary>,
+    pub preemption: Option<PreemptionSummary>,
+    /// Changes of which each alone makes the pod fit, where it fits nowhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub what_would_help: Option<Vec<Change>>,
 }
 
 /// What comes of the pod.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-pub(super) enum Outcome {
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Outcome {
     /// It has a place.
     Fits,
     /// It has none, but preemption makes one.
@@ -70,28 +106,29 @@ pub(super) enum Outcome {
     Error,
 }
 
-#[derive(Serialize)]
+/// The pod that is asked about.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct PodReport {
-    pub(super) namespace: String,
-    pub(super) name: String,
-    pub(super) priority: i32,
-    pub(super) scheduler_name: String,
+pub struct PodReport {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its priority.
+    pub priority: i32,
+    /// `spec.schedulerName`.
+    pub scheduler_name: String,
     /// `Pending`, `Bound` or `Hypothetical`.
-    pub(super) state: &'static str,
+    pub state: Text,
     /// Where it is, if it is bound.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) node: Option<String>,
+    pub node: Option<String>,
     /// Whose pod it would be, if it does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) workload: Option<String>,
+    pub workload: Option<String>,
     /// What it asks for: cpu in thousandths, memory and storage in bytes.
-    #[serde(serialize_with = "quantities")]
-    pub(super) requests: BTreeMap<String, i64>,
-}
-
-fn policy<S: Serializer>(packing: &Option<Packing>, to: S) -> Result<S::Ok, S::Error> {
-    packing.map(Packing::name).serialize(to)
+    #[serde(serialize_with = "quantities", deserialize_with = "amounts")]
+    pub requests: BTreeMap<String, i64>,
 }
 
 /// Amounts as the API writes them.
@@ -99,85 +136,112 @@ fn quantities<S: Serializer>(amounts: &BTreeMap<String, i64>, to: S) -> Result<S
     to.collect_map(
         amounts
             .iter()
-            .map(|(name, value)| (name, output::exact(name, *value))),
+            .map(|(name, value)| (name, quantity::exact(name, *value))),
     )
 }
 
-/// A verdict and who gave it.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub(super) struct Verdict {
-    pub(super) plugin: &'static str,
-    pub(super) code: &'static str,
-    pub(super) reasons: Vec<String>,
+/// What [`quantities`] wrote.
+fn amounts<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, i64>, D::Error> {
+    let texts = BTreeMap::<String, String>::deserialize(from)?;
+    let amounts = texts.into_iter().map(|(name, text)| {
+        let amount = quantity::parse_exact(&name, &text);
+        let wrong = || serde::de::Error::custom(format_args!("{text:?} is no amount of {name}"));
+        Ok((name.clone(), amount.ok_or_else(wrong)?))
+    });
+    amounts.collect()
 }
 
-#[derive(Serialize)]
+/// A verdict and who gave it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The plugin.
+    pub plugin: Text,
+    /// The code of its status.
+    pub code: Text,
+    /// What it said.
+    pub reasons: Vec<String>,
+}
+
+/// How one node fared.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct NodeReport {
-    pub(super) name: String,
-    pub(super) feasible: bool,
+pub struct NodeReport {
+    /// Its name.
+    pub name: String,
+    /// Whether the pod fits there.
+    pub feasible: bool,
     /// The first who rejected it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) rejected_by: Option<Verdict>,
+    pub rejected_by: Option<Verdict>,
     /// Every filter that had something to check; `code` is `Success` where it passed.
-    pub(super) filters: Vec<Verdict>,
-    pub(super) scores: Vec<Score>,
+    pub filters: Vec<Verdict>,
+    /// What each plugin gave it.
+    pub scores: Vec<Score>,
+    /// The weighted sum.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) total: Option<i64>,
+    pub total: Option<i64>,
     /// What preemption found out about it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) preemption: Option<NodePreemption>,
+    pub preemption: Option<NodePreemption>,
 }
 
-#[derive(Serialize)]
-pub(super) struct Score {
-    pub(super) plugin: &'static str,
+/// What one plugin gave one node.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Score {
+    /// The plugin.
+    pub plugin: Text,
     /// Before NormalizeScore; nothing if the plugin leaves the node out.
-    pub(super) raw: Option<i64>,
+    pub raw: Option<i64>,
     /// After NormalizeScore.
-    pub(super) normalized: i64,
-    pub(super) weight: i64,
+    pub normalized: i64,
+    /// What the score is multiplied by.
+    pub weight: i64,
 }
 
 impl Score {
-    pub(super) fn weighted(&self) -> i64 {
+    /// What it adds to the total.
+    pub fn weighted(&self) -> i64 {
         self.normalized * self.weight
     }
 }
 
-#[derive(Serialize)]
+/// What preemption found out about one node.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct NodePreemption {
+pub struct NodePreemption {
     /// Who would have to go, the most important first.
-    pub(super) victims: Vec<String>,
+    pub victims: Vec<String>,
     /// How many of them a PodDisruptionBudget protects.
-    pub(super) pdb_violations: usize,
+    pub pdb_violations: usize,
     /// Why nobody's going would help.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) rejected_by: Option<Verdict>,
+    pub rejected_by: Option<Verdict>,
 }
 
-#[derive(Serialize)]
+/// What preemption came to.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct PreemptionSummary {
+pub struct PreemptionSummary {
     /// Why the pod may not preempt others.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) ineligible: Option<&'static str>,
+    pub ineligible: Option<Text>,
     /// Where room is made.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) node: Option<String>,
+    pub node: Option<String>,
     /// The rule that told the node from the others.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) decided_by: Option<&'static str>,
+    pub decided_by: Option<Text>,
 }
 
 impl Report {
     /// What the engine found out, in words.
-    pub(super) fn new(
+    pub fn new(
         cluster: &Snapshot,
         framework: &Framework,
-        found: &Found,
+        pod: &Pod,
+        state: &State,
         explanation: &Explanation,
+        suggestions: Option<&[Suggestion]>,
     ) -> Self {
         let name = |at: &usize| node_name(cluster, *at);
         let preemption = explanation
@@ -191,9 +255,10 @@ impl Report {
             &explanation.pre_filter,
         ];
         Self {
-            api_version: "stowplan.dev/v1",
-            kind: "Explanation",
-            pod: pod_report(cluster, found),
+            api_version: "stowplan.dev/v1".into(),
+            kind: "Explanation".into(),
+            pod: pod_report(cluster, pod, state),
+            moment: None,
             outcome: outcome(explanation),
             message: match no_nodes {
                 true => Some("no nodes available to schedule pods".to_owned()),
@@ -218,22 +283,32 @@ impl Report {
             best: explanation.best.iter().map(name).collect(),
             feasible: explanation.feasible.len(),
             total_nodes: cluster.nodes().len(),
-            skipped_filters: explanation.skipped_filters.clone(),
-            skipped_scores: explanation.skipped_scores.clone(),
-            packing: framework.packing(),
+            skipped_filters: named(&explanation.skipped_filters),
+            skipped_scores: named(&explanation.skipped_scores),
+            packing: framework.packing().map(|packing| packing.name().into()),
             nodes: node_reports(cluster, explanation, preemption),
             preemption: preemption.map(|report| PreemptionSummary {
-                ineligible: report.ineligible,
+                ineligible: report.ineligible.map(Text::from),
                 node: report
                     .chosen()
                     .map(|chosen| cluster.names.text(chosen.node).to_owned()),
-                decided_by: report.decided_by.map(|rule| rule.as_str()),
+                decided_by: report.decided_by.map(|rule| rule.as_str().into()),
+            }),
+            what_would_help: suggestions.map(|suggestions| {
+                let suggestions = suggestions.iter();
+                suggestions.map(|s| Change::new(cluster, s)).collect()
             }),
         }
     }
 
+    /// Adds what would make the pod fit, as it was tried on this cluster.
+    pub fn suggest(&mut self, cluster: &Snapshot, suggestions: &[Suggestion]) {
+        let suggestions = suggestions.iter();
+        self.what_would_help = Some(suggestions.map(|s| Change::new(cluster, s)).collect());
+    }
+
     /// Leaves only one node in; says whether there is such a node.
-    pub(super) fn retain_node(&mut self, name: &str) -> bool {
+    pub fn retain_node(&mut self, name: &str) -> bool {
         self.nodes.retain(|node| node.name == name);
         !self.nodes.is_empty()
     }
@@ -258,9 +333,12 @@ fn node_name(cluster: &Snapshot, at: usize) -> String {
     cluster.names.text(cluster.nodes()[at].node.name).to_owned()
 }
 
-fn pod_report(cluster: &Snapshot, found: &Found) -> PodReport {
-    let pod = &found.pod;
-    let (state, node, workload) = match &found.state {
+fn named(plugins: &[&'static str]) -> Vec<Text> {
+    plugins.iter().map(|plugin| Text::from(*plugin)).collect()
+}
+
+fn pod_report(cluster: &Snapshot, pod: &Pod, state: &State) -> PodReport {
+    let (state, node, workload) = match state {
         State::Pending => ("Pending", None, None),
         State::Bound(node) => ("Bound", Some(node.clone()), None),
         State::Hypothetical(workload) => ("Hypothetical", None, Some(workload.clone())),
@@ -270,7 +348,7 @@ fn pod_report(cluster: &Snapshot, found: &Found) -> PodReport {
         name: pod.key.name.to_string(),
         priority: pod.priority,
         scheduler_name: cluster.names.text(pod.scheduler_name).to_owned(),
-        state,
+        state: state.into(),
         node,
         workload,
         requests: requests(cluster, pod).into_iter().collect(),
@@ -283,8 +361,8 @@ fn verdict(cluster: &Snapshot, status: &PluginStatus) -> Verdict {
 
 fn rejection(cluster: &Snapshot, plugin: &'static str, status: &Status) -> Verdict {
     Verdict {
-        plugin,
-        code: status.code.as_str(),
+        plugin: plugin.into(),
+        code: status.code.as_str().into(),
         reasons: status
             .reasons()
             .iter()
@@ -324,8 +402,8 @@ fn filters(cluster: &Snapshot, node: &NodeVerdict) -> Vec<Verdict> {
     filters
         .map(|(plugin, fit)| match fit {
             Ok(()) => Verdict {
-                plugin,
-                code: "Success",
+                plugin: Text::from(*plugin),
+                code: "Success".into(),
                 reasons: Vec::new(),
             },
             Err(status) => rejection(cluster, plugin, status),
@@ -337,7 +415,7 @@ fn scores(explanation: &Explanation, rank: usize) -> Vec<Score> {
     let plugins = explanation.scores.plugins.iter();
     plugins
         .map(|scores| Score {
-            plugin: scores.plugin,
+            plugin: scores.plugin.into(),
             raw: scores.raw[rank],
             normalized: scores.normalized[rank],
             weight: scores.weight,
@@ -372,7 +450,19 @@ fn node_preemption(
     })
 }
 
-/// Whether a verdict leaves hope that evictions help.
-pub(super) fn is_hopeless(verdict: &Verdict) -> bool {
+/// What a pod asks for, by resource: cpu in thousandths, the rest in whole units.
+pub fn requests(cluster: &Snapshot, pod: &Pod) -> Vec<(String, i64)> {
+    let name = |id| {
+        cluster
+            .names
+            .text(cluster.resource_names.name(id))
+            .to_owned()
+    };
+    let columns = pod.requests.total_columns.iter();
+    columns.map(|(id, amount)| (name(id), amount)).collect()
+}
+
+/// Whether a verdict leaves no hope that evictions help.
+pub fn is_hopeless(verdict: &Verdict) -> bool {
     verdict.code == Code::UnschedulableAndUnresolvable.as_str()
 }

@@ -1,0 +1,158 @@
+//! A pod of a live cluster: whoever scheduled it is asked; where nobody can be, the tournament is
+//! played here.
+
+use crate::args::Explain;
+use crate::world::{Source, World};
+use anyhow::{Context, Result, bail};
+use http::{Request, StatusCode};
+use kube::Client;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use std::time::Duration;
+use stowplan_api::load::Input;
+use stowplan_report::{Moment, Report};
+
+/// How often a scheduler that has no time is asked again, and how long to wait before.
+const TRIES: usize = 10;
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// What a tournament is played with, as lists of the API.
+const LISTS: [&str; 15] = [
+    "/api/v1/namespaces",
+    "/api/v1/nodes",
+    "/api/v1/pods",
+    "/api/v1/services",
+    "/api/v1/persistentvolumes",
+    "/api/v1/persistentvolumeclaims",
+    "/api/v1/replicationcontrollers",
+    "/apis/apps/v1/replicasets",
+    "/apis/apps/v1/statefulsets",
+    "/apis/policy/v1/poddisruptionbudgets",
+    "/apis/scheduling.k8s.io/v1/priorityclasses",
+    "/apis/storage.k8s.io/v1/storageclasses",
+    "/apis/storage.k8s.io/v1/csinodes",
+    "/apis/storage.k8s.io/v1/csidrivers",
+    "/apis/storage.k8s.io/v1/csistoragecapacities",
+];
+
+/// The tournament of a pod of the cluster.
+pub(super) fn tournament(args: &Explain) -> Result<Report> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    runtime.block_on(ask(args))
+}
+
+async fn ask(args: &Explain) -> Result<Report> {
+    let config = connection(args).await?;
+    let (namespace, name) = pod(args, &config.default_namespace)?;
+    let mut asked = config.clone();
+    if let Some(scheduler) = &args.scheduler {
+        asked.cluster_url = scheduler.clone();
+        asked.root_cert = None;
+        asked.accept_invalid_certs = args.insecure_skip_tls_verify;
+    }
+    let client = Client::try_from(asked).context("cannot make a client")?;
+    let path = format!("/apis/stowplan.dev/v1/namespaces/{namespace}/decisions/{name}/tournament");
+    match tell(&client, &path).await? {
+        Answer::Report(report) => Ok(*report),
+        Answer::NoSuchPod => bail!("the scheduler knows no pod {namespace}/{name}"),
+        Answer::NobodyThere if args.scheduler.is_some() => {
+            bail!("what answers there is no scheduler of ours")
+        }
+        Answer::NobodyThere => here(&client, &namespace, &name).await,
+    }
+}
+
+/// How to reach the cluster.
+async fn connection(args: &Explain) -> Result<kube::Config> {
+    let Some(file) = &args.kubeconfig else {
+        let hint = "say with -f which files to read, or with --kubeconfig which cluster to ask";
+        return kube::Config::infer().await.context(hint);
+    };
+    let read = Kubeconfig::read_from(file);
+    let read = read.with_context(|| format!("cannot read {}", file.display()))?;
+    kube::Config::from_custom_kubeconfig(read, &KubeConfigOptions::default())
+        .await
+        .with_context(|| format!("cannot use {}", file.display()))
+}
+
+/// The namespace and the name of the pod.
+fn pod(args: &Explain, default_namespace: &str) -> Result<(String, String)> {
+    let wanted = args.pod();
+    let namespace = args.namespace.as_deref();
+    let (first, name) = match wanted.split_once('/') {
+        Some(("pod" | "pods" | "po", name)) => (namespace, name),
+        Some((first, name)) if namespace.is_none_or(|given| given == first) => (Some(first), name),
+        Some((first, _)) => bail!("{wanted:?} names the namespace {first:?}, and -n another one"),
+        None => (namespace, &*wanted),
+    };
+    let is_plain = |text: &str| {
+        let mut bytes = text.bytes();
+        bytes.all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'.') && !text.is_empty()
+    };
+    let namespace = first.unwrap_or(default_namespace);
+    if !is_plain(name) || !is_plain(namespace) {
+        bail!("{wanted:?} is no pod's name, expected NAME or NAMESPACE/NAME");
+    }
+    Ok((namespace.to_owned(), name.to_owned()))
+}
+
+/// What came of a question.
+enum Answer {
+    Report(Box<Report>),
+    /// The scheduler does not know the pod.
+    NoSuchPod,
+    /// No scheduler of ours answers there.
+    NobodyThere,
+}
+
+async fn tell(client: &Client, path: &str) -> Result<Answer> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let request = Request::get(path).body(Vec::new())?;
+        match client.request_text(request).await {
+            Ok(text) => {
+                let report = serde_json::from_str(&text);
+                let report = report.context("the answer is no explanation")?;
+                return Ok(Answer::Report(Box::new(report)));
+            }
+            Err(kube::Error::Api(status)) if status.code == 404 => {
+                return Ok(match status.message.starts_with("decisions.stowplan.dev") {
+                    true => Answer::NoSuchPod,
+                    false => Answer::NobodyThere,
+                });
+            }
+            Err(kube::Error::Api(status))
+                if status.code == StatusCode::TOO_MANY_REQUESTS.as_u16() && tries < TRIES =>
+            {
+                tokio::time::sleep(PAUSE).await;
+            }
+            Err(kube::Error::Api(status)) => bail!("{}", status.message),
+            Err(error) => return Err(error).context("cannot ask the cluster"),
+        }
+    }
+}
+
+/// Plays the tournament in this process, over what the API says now.
+async fn here(client: &Client, namespace: &str, name: &str) -> Result<Report> {
+    let mut input = Input::default();
+    for path in LISTS {
+        let request = Request::get(path).body(Vec::new())?;
+        let list = client.request_text(request).await;
+        let list = list.with_context(|| format!("cannot list {path}"))?;
+        input.read_text(path, list.as_bytes());
+    }
+    let mut world: World = Source::of(input)?.into_world()?;
+    let found = super::find::find(&mut world, name, Some(namespace))?;
+    let mut report = super::tournament(&world, &found)?;
+    report.moment = Some(Moment {
+        at_decision: false,
+        last_attempt: None,
+        note: "the cluster's scheduler does not tell: this was played here, with the default \
+               profile, over the cluster as it is now"
+            .to_owned(),
+    });
+    Ok(report)
+}

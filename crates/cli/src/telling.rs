@@ -1,0 +1,62 @@
+//! How a process that runs for long tells what it does: logs and traces.
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+use stowplan_telemetry::{LogFormat, Logs};
+
+/// What is told, and to whom.
+#[derive(Args, Debug, Default)]
+pub(crate) struct Telling {
+    /// How much to log on standard error: from 4 on what helps to find mistakes, from 6 on
+    /// everything.
+    #[arg(short = 'v', long = "v", default_value_t = 0, value_name = "LEVEL")]
+    verbosity: u8,
+
+    /// How lines of the log look.
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    logging_format: LoggingFormat,
+
+    /// Send a trace of each scheduling attempt and binding to this OpenTelemetry collector, by OTLP
+    /// over HTTP, for example http://localhost:4318 [default: OTEL_EXPORTER_OTLP_ENDPOINT, else
+    /// none].
+    #[arg(long, value_name = "URL")]
+    otlp_endpoint: Option<http::Uri>,
+}
+
+/// How lines of the log look.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+enum LoggingFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// For machines.
+    Json,
+}
+
+impl Telling {
+    /// Begins to log.
+    pub(crate) fn begin(&self) {
+        let format = match self.logging_format {
+            LoggingFormat::Text => LogFormat::Text,
+            LoggingFormat::Json => LogFormat::Json,
+        };
+        Logs::new(format, self.verbosity).install();
+    }
+
+    /// Where traces go, by the command line or the environment.
+    pub(crate) fn collector(&self) -> Result<Option<http::Uri>> {
+        const VARIABLE: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
+        let url = match (&self.otlp_endpoint, std::env::var(VARIABLE)) {
+            (Some(url), _) => url.clone(),
+            (None, Ok(text)) if !text.is_empty() => {
+                let url = text.parse();
+                url.with_context(|| format!("{VARIABLE}: {text:?} is not a URL"))?
+            }
+            (None, _) => return Ok(None),
+        };
+        if url.scheme_str() != Some("http") || url.host().is_none() {
+            bail!("traces can be sent to a URL that begins with http:// only, not to {url}");
+        }
+        Ok(Some(url))
+    }
+}

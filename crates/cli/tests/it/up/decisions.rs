@@ -1,0 +1,119 @@
+//! Why pods of a running cluster are where they are.
+
+use super::block_on;
+use super::client::{Client, Connection, Folder, Server};
+use http::Method;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::{Command, Output};
+
+const PODS: &str = "/api/v1/namespaces/default/pods";
+
+async fn create(connection: &mut Connection, path: &str, body: Value) {
+    let answer = connection.ask(Method::POST, path, Some(body)).await;
+    let (status, said) = answer.expect("an answer");
+    assert_eq!(status.as_u16(), 201, "{said}");
+}
+
+/// A node that is ready.
+async fn node(connection: &mut Connection, name: &str) {
+    let amounts = json!({"cpu": "2", "memory": "4Gi", "pods": "110"});
+    let status = json!({"capacity": amounts, "allocatable": amounts});
+    let node = json!({"metadata": {"name": name}, "status": status});
+    create(connection, "/api/v1/nodes", node).await;
+    let path = format!("/api/v1/nodes/{name}");
+    let answer = connection.ask(Method::GET, &path, None).await;
+    let (_, mut node) = answer.expect("an answer");
+    node["spec"]["taints"] = Value::Null;
+    let answer = connection.ask(Method::PUT, &path, Some(node)).await;
+    let (status, said) = answer.expect("an answer");
+    assert_eq!(status.as_u16(), 200, "{said}");
+}
+
+fn pod(name: &str, cpu: &str) -> Value {
+    let resources = json!({"requests": {"cpu": cpu}});
+    let containers = json!([{"name": "c", "image": "i", "resources": resources}]);
+    json!({"metadata": {"name": name}, "spec": {"containers": containers}})
+}
+
+/// Waits until a pod has this condition, or a node.
+async fn decided(connection: &mut Connection, name: &str) {
+    loop {
+        let path = format!("{PODS}/{name}");
+        let answer = connection.ask(Method::GET, &path, None).await;
+        let (_, pod) = answer.expect("an answer");
+        if pod["spec"]["nodeName"].is_string() || pod["status"]["conditions"].is_array() {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+fn explain(kubeconfig: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stowplan"));
+    command.arg("explain").args(arguments);
+    command.arg("--kubeconfig").arg(kubeconfig);
+    command.output().expect("it runs")
+}
+
+#[test]
+fn a_live_pod_is_explained() {
+    let folder = Folder::new();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stowplan"));
+    command.args(["up", "--memory", "--listen", "127.0.0.1:0", "--data-dir"]);
+    let mut server = Server::spawn(command.arg(&folder.0));
+    let kubeconfig = server.ready();
+    let client = Client::read(&kubeconfig);
+    block_on(async {
+        let mut api = client.connect().await.expect("a connection");
+        let account = json!({"metadata": {"name": "default"}});
+        let accounts = "/api/v1/namespaces/default/serviceaccounts";
+        create(&mut api, accounts, account).await;
+        node(&mut api, "one").await;
+        for (name, cpu) in [("placed", "1500m"), ("waits", "1")] {
+            create(&mut api, PODS, pod(name, cpu)).await;
+            decided(&mut api, name).await;
+        }
+    });
+
+    let placed = explain(&kubeconfig, &["pod", "placed", "-n", "default"]);
+    let said = String::from_utf8_lossy(&placed.stdout);
+    assert_eq!(placed.status.code(), Some(0), "{placed:?}");
+    assert!(said.contains("bound to one"), "{said}");
+    assert!(said.contains("as it was decided at 20"), "{said}");
+    let waits = explain(&kubeconfig, &["default/waits", "-o", "json"]);
+    assert_eq!(waits.status.code(), Some(3), "{waits:?}");
+    let report: Value = serde_json::from_slice(&waits.stdout).expect("JSON");
+    assert_eq!(report["outcome"], "FitsNowhere");
+    let help = report["whatWouldHelp"].as_array().expect("a list");
+    let free = help.iter().find(|change| change["kind"] == "Free");
+    let free = free.expect("more cpu helps");
+    assert_eq!(free["change"], "have 500m more cpu free on one");
+    let nobody = explain(&kubeconfig, &["nobody"]);
+    assert_eq!(nobody.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&nobody.stderr);
+    assert!(said.contains("knows no pod default/nobody"), "{said}");
+    assert_eq!(server.stop("-TERM").code(), Some(0));
+}
+
+#[test]
+fn without_our_scheduler_the_tournament_is_played_here() {
+    let folder = Folder::new();
+    let mut server = Server::spawn(super::up(&folder.0).arg("--memory"));
+    let kubeconfig = server.ready();
+    let client = Client::read(&kubeconfig);
+    block_on(async {
+        let mut api = client.connect().await.expect("a connection");
+        let account = json!({"metadata": {"name": "default"}});
+        let accounts = "/api/v1/namespaces/default/serviceaccounts";
+        create(&mut api, accounts, account).await;
+        node(&mut api, "one").await;
+        create(&mut api, PODS, pod("p", "1")).await;
+    });
+    let told = explain(&kubeconfig, &["pod", "p"]);
+    let said = String::from_utf8_lossy(&told.stdout);
+    assert_eq!(told.status.code(), Some(0), "{told:?}");
+    assert!(said.contains("this was played here"), "{said}");
+    assert!(said.contains("best is one"), "{said}");
+    assert_eq!(server.stop("-TERM").code(), Some(0));
+}

@@ -1,0 +1,180 @@
+//! Decisions, told to those who ask.
+
+use super::Engine;
+use super::records::timestamp;
+use crate::message::Told;
+use std::sync::Arc;
+use stowplan_base::{Duration, Sym};
+use stowplan_engine::Snapshot;
+use stowplan_engine::explain::explain;
+use stowplan_engine::framework::{Cx, Framework};
+use stowplan_engine::model::Pod;
+use stowplan_engine::remedy::remedies;
+use stowplan_report::{Moment, Outcome, Report, State};
+
+/// Whoever asks for whole tournaments gets at most one of so many parts of the engine's time.
+const SHARE: i64 = 10;
+
+/// The pod that is asked about, and what is known of it.
+struct Question {
+    /// The pod, off its node.
+    pod: Arc<Pod>,
+    state: State,
+    /// When it was tried last.
+    last_attempt: Option<String>,
+    /// The cluster of the decision, where that is remembered.
+    then: Option<Snapshot>,
+    note: &'static str,
+}
+
+impl Engine {
+    /// What is remembered of the last attempt of a pod.
+    pub(super) fn decision(&self, namespace: &str, name: &str) -> Told {
+        let record = self.key(namespace, name);
+        let record = record.and_then(|key| self.state.records.get(key));
+        match record {
+            Some(record) => Told::Found(record.to_json(self.scheduler.cluster())),
+            None => Told::Unknown,
+        }
+    }
+
+    /// The whole tournament of a pod: that of its last attempt if the cluster can be rewound that
+    /// far, else one that is played now.
+    pub(super) fn tournament(&mut self, namespace: &str, name: &str) -> Told {
+        let start = self.clock.now();
+        if start < self.state.rests_until {
+            return Told::Busy;
+        }
+        let question = self.key(namespace, name).and_then(|key| self.question(key));
+        let report = question.and_then(|question| self.play(&question));
+        let now = self.clock.now();
+        let took = (now - start).as_nanos();
+        self.state.rests_until = now + Duration::from_nanos(took.saturating_mul(SHARE - 1));
+        match report.map(serde_json::to_value) {
+            Some(Ok(report)) => Told::Found(report),
+            Some(Err(error)) => {
+                tracing::error!(%error, "an explanation cannot be told");
+                Told::Unknown
+            }
+            None => Told::Unknown,
+        }
+    }
+
+    fn key(&self, namespace: &str, name: &str) -> Option<(Sym, Sym)> {
+        let names = &self.scheduler.cluster().names;
+        Some((names.get(namespace)?, names.get(name)?))
+    }
+
+    fn question(&self, key: (Sym, Sym)) -> Option<Question> {
+        let cluster = self.scheduler.cluster();
+        let listed = cluster.listed_pod(key.0, key.1)?;
+        let node = listed
+            .node_name
+            .or_else(|| cluster.node_of_pod(&listed.uid));
+        let state = match node {
+            Some(node) => State::Bound(cluster.names.text(node).to_owned()),
+            None => State::Pending,
+        };
+        let record = self.state.records.get(key);
+        let record = record.filter(|record| record.pod.uid == listed.uid);
+        let then = record.and_then(|record| cluster.rewound(record.contenders.position));
+        let note = match (&record, &then) {
+            (_, Some(_)) => "",
+            (Some(_), None) => {
+                "too much has changed since the pod was last tried: this is the cluster as it is now"
+            }
+            (None, None) => "no attempt is remembered: this is the cluster as it is now",
+        };
+        let pod = match &record {
+            Some(record) => record.pod.clone(),
+            None => listed.clone(),
+        };
+        Some(Question {
+            pod: off_its_node(&pod),
+            state,
+            last_attempt: record.map(|record| timestamp(record.start)),
+            then,
+            note,
+        })
+    }
+
+    fn play(&self, question: &Question) -> Option<Report> {
+        let pod = &question.pod;
+        let framework = self.scheduler.profiles().of(pod)?;
+        // A pod that is on a node by now must not stand in its own way.
+        let without = || {
+            let mut cluster = self.scheduler.cluster().clone();
+            cluster.remove_pod(&pod.uid);
+            cluster
+        };
+        let now;
+        let cluster = match &question.then {
+            Some(then) => then,
+            None if self.scheduler.cluster().pod(&pod.uid).is_some() => {
+                now = without();
+                &now
+            }
+            None => self.scheduler.cluster(),
+        };
+        let cx = Cx {
+            cluster,
+            ..self.scheduler.cx()
+        };
+        let explanation = explain(framework, cx, pod, true);
+        let mut report = Report::new(cluster, framework, pod, &question.state, &explanation, None);
+        let mut note = question.note.to_owned();
+        if question.state == State::Pending && report.outcome != Outcome::Fits {
+            report.suggest(self.scheduler.cluster(), &self.remedies(framework, pod));
+            if question.then.is_some() && self.fits_now(framework, pod) {
+                "it fits as the cluster is now".clone_into(&mut note);
+            }
+        }
+        report.moment = Some(Moment {
+            at_decision: question.then.is_some(),
+            last_attempt: question.last_attempt.clone(),
+            note,
+        });
+        Some(report)
+    }
+
+    /// What would make a pending pod fit as things are now.
+    fn remedies(
+        &self,
+        framework: &Framework,
+        pod: &Pod,
+    ) -> Vec<stowplan_engine::remedy::Suggestion> {
+        remedies(framework, self.scheduler.cx(), pod)
+    }
+
+    fn fits_now(&self, framework: &Framework, pod: &Pod) -> bool {
+        let explanation = explain(framework, self.scheduler.cx(), pod, false);
+        !explanation.best.is_empty()
+    }
+
+    /// Answers whoever asked; he may have given up.
+    pub(super) fn tell(
+        &mut self,
+        namespace: &str,
+        name: &str,
+        whole: bool,
+        answer: tokio::sync::oneshot::Sender<Told>,
+    ) {
+        let told = match whole {
+            true => self.tournament(namespace, name),
+            false => self.decision(namespace, name),
+        };
+        let _ = answer.send(told);
+    }
+}
+
+/// The pod as if it were on no node yet.
+fn off_its_node(pod: &Arc<Pod>) -> Arc<Pod> {
+    match pod.node_name {
+        None => pod.clone(),
+        Some(_) => Arc::new(Pod {
+            node_name: None,
+            nominated_node_name: None,
+            ..Pod::clone(pod)
+        }),
+    }
+}

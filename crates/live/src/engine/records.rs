@@ -1,0 +1,243 @@
+//! What is remembered of each attempt: little, for as many attempts as there is room for.
+
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::Arc;
+use stowplan_api::k8s::jiff::Timestamp;
+use stowplan_base::{Duration, Sym, Time};
+use stowplan_engine::Snapshot;
+use stowplan_engine::fast::Contenders;
+use stowplan_engine::model::Pod;
+
+/// How many attempts are remembered; the oldest make way.
+const RECORDS_MAX: usize = 8192;
+
+/// How large a record may be when it is told, in bytes.
+const BYTES_MAX: usize = 4096;
+
+/// How much of a message is told, in bytes.
+const MESSAGE_MAX: usize = 1536;
+
+/// What came of an attempt, as far as is known.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Outcome {
+    /// The pod goes to this node: the binding is under way.
+    Assumed(Sym),
+    /// It is bound to this node.
+    Bound(Sym),
+    /// It fits nowhere.
+    Unschedulable(Arc<str>),
+    /// Something broke.
+    Error(Arc<str>),
+}
+
+impl Outcome {
+    fn as_str(&self) -> &'static str {
+        match self {
+            Self::Assumed(_) => "Assumed",
+            Self::Bound(_) => "Bound",
+            Self::Unschedulable(_) => "Unschedulable",
+            Self::Error(_) => "Error",
+        }
+    }
+}
+
+/// One attempt.
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    /// The pod, as it was tried.
+    pub(super) pod: Arc<Pod>,
+    pub(super) start: Time,
+    pub(super) took: Duration,
+    pub(super) outcome: Outcome,
+    /// The best nodes, and the position in the log of changes.
+    pub(super) contenders: Contenders,
+}
+
+/// The latest attempts, and of each pod the last.
+#[derive(Default)]
+pub(super) struct Records {
+    /// A ring: the oldest is overwritten, in the room that it takes up.
+    all: Vec<Record>,
+    next: usize,
+    last: HashMap<(Sym, Sym), usize>,
+}
+
+impl Records {
+    /// Remembers an attempt. `fill` is given the room for its contenders.
+    pub(super) fn add(
+        &mut self,
+        (pod, start, took): (&Arc<Pod>, Time, Duration),
+        outcome: Outcome,
+        fill: impl FnOnce(&mut Contenders),
+    ) {
+        let at = self.next;
+        self.next = (at + 1) % RECORDS_MAX;
+        match self.all.get_mut(at) {
+            Some(record) => {
+                let key = (record.pod.namespace, record.pod.name);
+                if self.last.get(&key) == Some(&at) {
+                    self.last.remove(&key);
+                }
+                record.pod = pod.clone();
+                (record.start, record.took) = (start, took);
+                record.outcome = outcome;
+                fill(&mut record.contenders);
+            }
+            None => {
+                let mut contenders = Contenders::default();
+                fill(&mut contenders);
+                self.all.push(Record {
+                    pod: pod.clone(),
+                    start,
+                    took,
+                    outcome,
+                    contenders,
+                });
+            }
+        }
+        self.last.insert((pod.namespace, pod.name), at);
+    }
+
+    /// The last attempt of the pod of this name.
+    pub(super) fn get(&self, key: (Sym, Sym)) -> Option<&Record> {
+        self.all.get(*self.last.get(&key)?)
+    }
+
+    /// More is known of what came of a pod's last attempt.
+    pub(super) fn settle(&mut self, pod: &Pod, outcome: Outcome) {
+        let at = self.last.get(&(pod.namespace, pod.name)).copied();
+        let record = at.and_then(|at| self.all.get_mut(at));
+        if let Some(record) = record.filter(|record| record.pod.uid == pod.uid) {
+            record.outcome = outcome;
+        }
+    }
+}
+
+impl Record {
+    /// The record as it is told: at most [`BYTES_MAX`] bytes of JSON.
+    pub(super) fn to_json(&self, cluster: &Snapshot) -> Value {
+        let mut told = self.head(cluster);
+        let best = self.best(cluster);
+        let mut most = best.len();
+        loop {
+            told["best"] = Value::from(best.get(..most).unwrap_or_default());
+            if most == 0 || told.to_string().len() <= BYTES_MAX {
+                return told;
+            }
+            most -= 1;
+        }
+    }
+
+    fn head(&self, cluster: &Snapshot) -> Value {
+        let text = |sym| cluster.names.text(sym);
+        let key = &self.pod.key;
+        let mut told = json!({
+            "apiVersion": "stowplan.dev/v1",
+            "kind": "Decision",
+            "metadata": {"namespace": &*key.namespace, "name": &*key.name},
+            "podUID": &*self.pod.uid,
+            "schedulerName": text(self.pod.scheduler_name),
+            "time": timestamp(self.start),
+            "durationSeconds": self.took.as_nanos() as f64 / 1e9,
+            "outcome": self.outcome.as_str(),
+            "logPosition": self.contenders.position,
+        });
+        match &self.outcome {
+            Outcome::Assumed(node) | Outcome::Bound(node) => told["node"] = text(*node).into(),
+            Outcome::Unschedulable(message) | Outcome::Error(message) => {
+                told["message"] = shortened(message).into();
+                told["reasons"] = Value::from_iter(reasons(shortened(message)));
+            }
+        }
+        if self.contenders.tied > 0 {
+            told["tied"] = self.contenders.tied.into();
+        }
+        if !self.contenders.plugins.is_empty() {
+            let plugins = self.contenders.plugins.iter();
+            let plugins = plugins.map(|(name, weight)| json!({"name": name, "weight": weight}));
+            told["plugins"] = Value::from_iter(plugins);
+        }
+        told
+    }
+
+    /// The best nodes: what each plugin gave, in the order of `plugins`, and the weighted sum.
+    fn best(&self, cluster: &Snapshot) -> Vec<Value> {
+        let Contenders {
+            nodes,
+            plugins,
+            scores,
+            ..
+        } = &self.contenders;
+        let mut scores = scores.chunks(plugins.len().max(1));
+        let nodes = nodes.iter().map(|(node, total)| {
+            let mut entry = json!({"node": cluster.names.text(*node)});
+            if let Some(total) = total {
+                entry["total"] = (*total).into();
+                entry["scores"] = scores.next().unwrap_or_default().into();
+            }
+            entry
+        });
+        nodes.collect()
+    }
+}
+
+/// The beginning of a message.
+fn shortened(message: &str) -> &str {
+    let mut end = message.len().min(MESSAGE_MAX);
+    while !message.is_char_boundary(end) {
+        end -= 1;
+    }
+    message.get(..end).unwrap_or(message)
+}
+
+/// The reasons of `0/5 nodes are available: 2 x, 3 y. preemption: …`, each with its count.
+fn reasons(message: &str) -> Vec<Value> {
+    let list = message.split_once(" nodes are available: ");
+    let list = list.map_or("", |(_, rest)| rest);
+    // What PostFilter says follows the list.
+    let list = list.split_once(". ").map_or(list, |(list, _)| list);
+    let list = list.strip_suffix('.').unwrap_or(list);
+    let mut found: Vec<(u64, String)> = Vec::new();
+    for part in list.split(", ") {
+        let counted = part
+            .split_once(' ')
+            .and_then(|(count, reason)| Some((count.parse::<u64>().ok()?, reason.to_owned())));
+        match (counted, found.last_mut()) {
+            (Some(counted), _) => found.push(counted),
+            // A comma within a reason does not end it.
+            (None, Some((_, reason))) => {
+                reason.push_str(", ");
+                reason.push_str(part);
+            }
+            (None, None) => {}
+        }
+    }
+    let found = found.into_iter();
+    found
+        .map(|(count, reason)| json!({"count": count, "reason": reason}))
+        .collect()
+}
+
+/// A point in time, as the API writes it, with microseconds.
+pub(super) fn timestamp(time: Time) -> String {
+    let time = Timestamp::from_nanosecond(time.as_nanos().into()).unwrap_or_default();
+    time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_counted() {
+        let message = "0/9 nodes are available: 2 Insufficient cpu, 7 node(s) had a, b. \
+                       no new claims to deallocate, preemption: 0/9 nodes are available: 9 No victims.";
+        let expected = json!([
+            {"count": 2, "reason": "Insufficient cpu"},
+            {"count": 7, "reason": "node(s) had a, b"},
+        ]);
+        assert_eq!(Value::from(reasons(message)), expected);
+        assert!(reasons("no nodes available to schedule pods").is_empty());
+    }
+}

@@ -1,0 +1,80 @@
+//! Counting the scheduler, on the thread that owns it.
+
+use std::collections::BTreeMap;
+use stowplan_base::Time;
+use stowplan_engine::Snapshot;
+use stowplan_engine::model::ResourceId;
+use stowplan_engine::queue::{InFlightEntry, Place};
+use stowplan_engine::scheduler::Scheduler;
+use stowplan_telemetry::{Census, Utilization};
+
+/// Counts everything that [`Census`] holds. Takes a time in proportion to nodes and waiting pods.
+pub(crate) fn take(scheduler: &Scheduler, now: Time) -> Census {
+    let cluster = scheduler.cluster();
+    let mut census = Census {
+        nodes: cluster.nodes().len(),
+        pods: cluster.nodes().iter().map(|node| node.pods.len()).sum(),
+        assumed_pods: scheduler.bindings().count(),
+        utilization: utilization(cluster),
+        ..Census::default()
+    };
+    count_waiting(scheduler, now, &mut census);
+    let incoming = scheduler.queue().incoming().iter();
+    census.incoming = incoming
+        .map(|(part, cause, n)| (part.as_str(), cause.label(), n))
+        .collect();
+    let mut in_flight: BTreeMap<String, u64> = BTreeMap::new();
+    for entry in scheduler.queue().in_flight() {
+        let event = match entry {
+            InFlightEntry::Pod(_) => "PodPopped".to_owned(),
+            InFlightEntry::Event(happening) => happening.event.label(),
+        };
+        *in_flight.entry(event).or_default() += 1;
+    }
+    census.in_flight = in_flight.into_iter().collect();
+    census
+}
+
+fn count_waiting(scheduler: &Scheduler, now: Time, census: &mut Census) {
+    let mut rejected: BTreeMap<(&'static str, &str), u64> = BTreeMap::new();
+    for (place, queued) in scheduler.queue().waiting() {
+        let part = match place {
+            Place::Active => 0,
+            Place::Backoff | Place::ErrorBackoff => 1,
+            Place::Unschedulable => 2,
+            Place::Gated => 3,
+        };
+        // Who was never tried has waited since it came.
+        let since = queued.initial_attempt.unwrap_or(queued.timestamp);
+        let age = (now - since).as_nanos() as f64 / 1e9;
+        if let Some(pending) = census.pending.get_mut(part) {
+            pending.add(age.max(0.0));
+        }
+        let profile = scheduler.cluster().names.text(queued.pod.scheduler_name);
+        for plugin in scheduler.profiles().names(queued.rejectors()) {
+            *rejected.entry((plugin, profile)).or_default() += 1;
+        }
+    }
+    census.unschedulable = rejected
+        .into_iter()
+        .map(|((plugin, profile), n)| (plugin, profile.to_owned(), n))
+        .collect();
+}
+
+/// How full nodes are of cpu, memory and whatever else they offer.
+fn utilization(cluster: &Snapshot) -> Vec<Utilization> {
+    let mut all: BTreeMap<ResourceId, Utilization> = BTreeMap::new();
+    for node in cluster.nodes() {
+        for (resource, allocatable) in node.allocatable().iter() {
+            let is_counted =
+                resource.is_scalar() || [ResourceId::CPU, ResourceId::MEMORY].contains(&resource);
+            if is_counted {
+                let name = cluster.resource_names.name(resource);
+                let name = || Utilization::new(cluster.names.text(name));
+                let utilization = all.entry(resource).or_insert_with(name);
+                utilization.add(node.requested.get(resource), allocatable);
+            }
+        }
+    }
+    all.into_values().collect()
+}

@@ -1,0 +1,203 @@
+//! Traces: a span for each attempt and each binding, sent to an OpenTelemetry collector by
+//! OTLP over HTTP, in JSON. Nothing is made or sent unless a collector is named.
+
+use bytes::Bytes;
+use http::{Request, Uri};
+use http_body_util::{BodyExt, Full};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
+use stowplan_base::Time;
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+
+/// At most so many spans wait to be sent; more are dropped.
+const WAITING_MAX: usize = 8_192;
+/// At most so many are sent at a time.
+const BATCH_MAX: usize = 512;
+/// How long spans wait for others.
+const GATHER: Duration = Duration::from_secs(1);
+/// How long the collector may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Something that took a while.
+#[derive(Clone, Debug)]
+pub(crate) struct Span {
+    /// The pod's uid and the start of the attempt: these tell what belongs together.
+    pub(crate) attempt: (std::sync::Arc<str>, Time),
+    /// `schedulingAttempt` or `binding`.
+    pub(crate) name: SpanName,
+    pub(crate) start: Time,
+    pub(crate) end: Time,
+    pub(crate) attributes: Vec<(&'static str, String)>,
+    /// What went wrong.
+    pub(crate) error: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum SpanName {
+    Attempt,
+    Binding,
+}
+
+impl Span {
+    fn id(&self, name: SpanName) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (&self.attempt.0, self.attempt.1.as_nanos(), name).hash(&mut hasher);
+        // An id must not be 0.
+        hasher.finish() | 1
+    }
+
+    fn to_json(&self) -> Value {
+        let trace = (self.id(SpanName::Attempt), self.id(SpanName::Binding));
+        let (name, parent) = match self.name {
+            SpanName::Attempt => ("schedulingAttempt", String::new()),
+            SpanName::Binding => ("binding", format!("{:016x}", self.id(SpanName::Attempt))),
+        };
+        let attributes = self.attributes.iter();
+        let attributes: Vec<_> = attributes
+            .map(|(key, value)| json!({"key": key, "value": {"stringValue": value}}))
+            .collect();
+        let status = match &self.error {
+            Some(message) => json!({"code": 2, "message": message}),
+            None => json!({"code": 1}),
+        };
+        json!({
+            "traceId": format!("{:016x}{:016x}", trace.0, trace.1),
+            "spanId": format!("{:016x}", self.id(self.name)),
+            "parentSpanId": parent,
+            "name": name,
+            "kind": 1,
+            "startTimeUnixNano": self.start.as_nanos().to_string(),
+            "endTimeUnixNano": self.end.as_nanos().to_string(),
+            "attributes": attributes,
+            "status": status,
+        })
+    }
+}
+
+/// Takes spans and sends them on, in the background.
+pub struct Tracer(mpsc::Sender<Span>);
+
+impl Tracer {
+    /// Sends to a collector, `http://host:4318`, from within the current tokio runtime.
+    pub fn new(collector: Uri) -> Self {
+        let (sender, receiver) = mpsc::channel(WAITING_MAX);
+        tokio::spawn(send_all(collector, receiver));
+        Self(sender)
+    }
+
+    /// Takes a span; forgets it if too many wait.
+    pub(crate) fn take(&self, span: Span) {
+        let _ = self.0.try_send(span);
+    }
+}
+
+async fn send_all(collector: Uri, mut spans: mpsc::Receiver<Span>) {
+    let mut batch = Vec::new();
+    while spans.recv_many(&mut batch, BATCH_MAX).await > 0 {
+        if batch.len() < BATCH_MAX {
+            let more = async {
+                while batch.len() < BATCH_MAX && spans.recv_many(&mut batch, BATCH_MAX).await > 0 {}
+            };
+            let _ = tokio::time::timeout(GATHER, more).await;
+        }
+        let sent = tokio::time::timeout(PATIENCE, send(&collector, &batch)).await;
+        let failed = match sent {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(error),
+            Err(_) => Some("no answer".to_owned()),
+        };
+        if let Some(error) = failed {
+            tracing::debug!(%collector, error, spans = batch.len(), "spans were lost");
+        }
+        batch.clear();
+    }
+}
+
+async fn send(collector: &Uri, spans: &[Span]) -> Result<(), String> {
+    let host = collector.host().ok_or("the collector has no host")?;
+    let port = collector.port_u16().unwrap_or(4318);
+    let stream = TcpStream::connect((host, port)).await;
+    let stream = TokioIo::new(stream.map_err(|error| error.to_string())?);
+    let connected = hyper::client::conn::http1::handshake(stream).await;
+    let (mut sender, connection) = connected.map_err(|error| error.to_string())?;
+    let connection = tokio::spawn(connection);
+    let spans: Vec<_> = spans.iter().map(Span::to_json).collect();
+    let service = json!({"key": "service.name", "value": {"stringValue": "stowplan-scheduler"}});
+    let body = json!({"resourceSpans": [{
+        "resource": {"attributes": [service]},
+        "scopeSpans": [{"scope": {"name": "stowplan"}, "spans": spans}],
+    }]});
+    let path = collector.path().trim_end_matches('/');
+    let request = Request::post(format!("{path}/v1/traces"))
+        .header("host", format!("{host}:{port}"))
+        .header("content-type", "application/json")
+        .body(Full::new(Bytes::from(body.to_string())))
+        .map_err(|error| error.to_string())?;
+    let answer = sender.send_request(request).await;
+    let answer = answer.map_err(|error| error.to_string())?;
+    let status = answer.status();
+    let _ = answer.into_body().collect().await;
+    drop(sender);
+    connection.abort();
+    match status.is_success() {
+        true => Ok(()),
+        false => Err(format!("the collector answered {status}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    fn span(name: SpanName, error: Option<&str>) -> Span {
+        Span {
+            attempt: ("uid".into(), Time::from_secs(1)),
+            name,
+            start: Time::from_secs(1),
+            end: Time::from_secs(2),
+            attributes: vec![("k8s.pod.name", "p".to_owned())],
+            error: error.map(str::to_owned),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_collector_gets_what_belongs_together() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let tracer = Arc::new(Tracer::new(format!("http://{address}").parse().unwrap()));
+        tracer.take(span(SpanName::Attempt, None));
+        tracer.take(span(SpanName::Binding, Some("conflict")));
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut text = String::new();
+        let body = loop {
+            let mut buffer = [0; 4096];
+            let read = stream.read(&mut buffer).await.unwrap();
+            text.push_str(std::str::from_utf8(&buffer[..read]).unwrap());
+            if let Some((_, body)) = text.split_once("\r\n\r\n")
+                && let Ok(body) = serde_json::from_str::<Value>(body)
+            {
+                break body;
+            }
+        };
+        stream
+            .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
+            .await
+            .unwrap();
+        assert!(text.starts_with("POST /v1/traces HTTP/1.1\r\n"), "{text}");
+        let spans = &body["resourceSpans"][0]["scopeSpans"][0]["spans"];
+        assert_eq!(spans[0]["traceId"], spans[1]["traceId"]);
+        assert_eq!(spans[0]["traceId"].as_str().unwrap().len(), 32);
+        assert_eq!(spans[0]["spanId"], spans[1]["parentSpanId"]);
+        assert_eq!(spans[0]["startTimeUnixNano"], "1000000000");
+        assert_eq!(
+            spans[1]["status"],
+            json!({"code": 2, "message": "conflict"})
+        );
+    }
+}

@@ -1,0 +1,234 @@
+//! A live scheduler with all that belongs to it.
+
+use crate::console::Console;
+use crate::leadership::{Leadership, LeaseName};
+use crate::reviews::Reviews;
+use crate::serve::serve;
+use crate::spans::Tracer;
+use kube::Client;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use stowplan_api::config::{KubeSchedulerConfiguration, LeaderElection};
+use stowplan_base::Duration;
+use stowplan_election::{End, Timings, TimingsError};
+use stowplan_live::{Asker, Running, Settings, StartError};
+use stowplan_telemetry::Ports;
+use stowplan_transport::{Limits, Listener, Pki};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// What a station is started with, besides the configuration.
+pub struct Options {
+    /// Of several best nodes, this number decides.
+    pub seed: u64,
+    /// The name of this host.
+    pub host: String,
+    /// Whether `clientConnection.qps` and `burst` count.
+    pub throttled: bool,
+    /// Whether `leaderElection` counts: not where the API server is in the same process.
+    pub competes: bool,
+    /// Where to serve health and metrics, with certificates of whom.
+    pub listen: Option<(SocketAddr, Pki)>,
+    /// Where to send traces: an OpenTelemetry collector, `http://host:4318`.
+    pub collector: Option<http::Uri>,
+}
+
+/// Why a station cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StationError {
+    /// The scheduler cannot be started.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The times of the election do not go together.
+    #[error("leaderElection: {0}")]
+    Election(#[from] TimingsError),
+    /// The port cannot be had.
+    #[error("cannot listen on {address}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why not.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+/// Why a station cannot go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Broken {
+    /// The engine broke.
+    #[error("the scheduler broke: this is a bug, see above")]
+    Engine,
+    /// The lease could not be renewed, or another one holds it.
+    #[error("the lease is lost: another scheduler may lead by now")]
+    LeaseLost,
+}
+
+/// A scheduler at work, with its lease and its port.
+pub struct Station {
+    console: Arc<Console>,
+    scheduler: Running,
+    election: Option<Election>,
+    port: Option<Port>,
+}
+
+struct Election {
+    stop: oneshot::Sender<()>,
+    held: JoinHandle<End>,
+}
+
+struct Port {
+    address: SocketAddr,
+    stop: oneshot::Sender<()>,
+    served: JoinHandle<()>,
+}
+
+impl Station {
+    /// Starts everything within the current tokio runtime.
+    pub async fn start(
+        client: Client,
+        config: KubeSchedulerConfiguration,
+        options: Options,
+    ) -> Result<Self, StationError> {
+        let competes = options.competes && config.leader_election.leader_elect;
+        let leadership = match competes {
+            true => Some(leadership(&config.leader_election, &options.host)?),
+            false => None,
+        };
+        let tracer = options.collector.map(Tracer::new);
+        let console = Console::new(leadership.clone(), tracer);
+        let listener = match options.listen {
+            Some((address, pki)) => Some(bind(address, &pki).await?),
+            None => None,
+        };
+        let ports = Ports {
+            health: console.health(),
+            metrics: console.metrics.clone(),
+            pods: console.pods.clone(),
+            source: console.clone(),
+            gate: Arc::new(Reviews::new(client.clone())),
+            configuration: config.to_json(),
+        };
+        let lease = config.leader_election.resource_name.clone();
+        let settings = Settings {
+            config,
+            seed: options.seed,
+            host: options.host,
+            fence: console.clone(),
+            observer: console.clone(),
+            throttled: options.throttled,
+        };
+        let scheduler = stowplan_live::start(client.clone(), settings).await?;
+        console.connect(scheduler.waker(), scheduler.asker());
+        Ok(Self {
+            election: leadership.map(|l| elect(client, l, console.clone(), lease)),
+            port: listener.map(|(listener, address)| open(listener, address, ports)),
+            console,
+            scheduler,
+        })
+    }
+
+    /// To ask about decisions.
+    pub fn asker(&self) -> Asker {
+        self.scheduler.asker()
+    }
+
+    /// Where health and metrics are served.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.port.as_ref().map(|port| port.address)
+    }
+
+    /// Ends when the scheduler cannot go on. Never, if all is well.
+    pub async fn broken(&mut self) -> Broken {
+        let lost = async {
+            match &mut self.election {
+                // It was not told to stop, so it lost the lease.
+                Some(election) => drop((&mut election.held).await),
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = self.scheduler.broken() => Broken::Engine,
+            () = lost => Broken::LeaseLost,
+        }
+    }
+
+    /// Works until `stop` ends or it cannot go on; then stops.
+    pub async fn run_until(mut self, stop: impl Future<Output = ()>) -> Result<(), Broken> {
+        let broken = tokio::select! {
+            () = stop => None,
+            why = self.broken() => Some(why),
+        };
+        self.stop().await;
+        broken.map_or(Ok(()), Err)
+    }
+
+    /// Stops: what was decided is carried out, the lease is given back, the port is closed.
+    pub async fn stop(self) {
+        self.console.stopping();
+        self.scheduler.stop().await;
+        if let Some(election) = self.election {
+            let _ = election.stop.send(());
+            if !election.held.is_finished() {
+                let _ = election.held.await;
+            }
+        }
+        if let Some(port) = self.port {
+            let _ = port.stop.send(());
+            let _ = port.served.await;
+        }
+    }
+}
+
+fn leadership(config: &LeaderElection, host: &str) -> Result<Arc<Leadership>, TimingsError> {
+    let timings = Timings {
+        lease_duration: Duration::from_nanos(config.lease_duration.as_nanos()),
+        renew_deadline: Duration::from_nanos(config.renew_deadline.as_nanos()),
+        retry_period: Duration::from_nanos(config.retry_period.as_nanos()),
+    };
+    let lease = LeaseName {
+        namespace: config.resource_namespace.clone(),
+        name: config.resource_name.clone(),
+    };
+    let timings = timings.validated()?;
+    Ok(Arc::new(Leadership::new(lease, host, timings)))
+}
+
+fn elect(
+    client: Client,
+    leadership: Arc<Leadership>,
+    console: Arc<Console>,
+    lease: String,
+) -> Election {
+    let (stop, stopped) = oneshot::channel::<()>();
+    console.metrics.leading(&lease, false);
+    let held = tokio::spawn(async move {
+        let stopped = async move { drop(stopped.await) };
+        let changed = |leads| {
+            console.metrics.leading(&lease, leads);
+            console.wake();
+        };
+        leadership.hold(client, stopped, changed).await
+    });
+    Election { stop, held }
+}
+
+async fn bind(address: SocketAddr, pki: &Pki) -> Result<(Listener, SocketAddr), StationError> {
+    let failed = |source| StationError::Listen { address, source };
+    let listener = Listener::bind(address, pki, Limits::default()).await;
+    let listener = listener.map_err(failed)?;
+    let address = listener.address().map_err(failed)?;
+    Ok((listener, address))
+}
+
+fn open(listener: Listener, address: SocketAddr, ports: Ports) -> Port {
+    let (stop, stopped) = oneshot::channel::<()>();
+    let stopped = async move { drop(stopped.await) };
+    let served = tokio::spawn(serve(listener, Arc::new(ports), stopped));
+    Port {
+        address,
+        stop,
+        served,
+    }
+}

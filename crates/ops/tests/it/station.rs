@@ -1,0 +1,292 @@
+//! A scheduler with its port and its lease.
+
+use crate::{client, object, server};
+use http::Request;
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::{Namespace, Node, Pod, ServiceAccount};
+use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::runtime::wait::await_condition;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::fmt::Debug;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use stowplan_api::config::KubeSchedulerConfiguration;
+use stowplan_ops::{Options, Station};
+use stowplan_transport::Pki;
+
+type Server = Arc<stowplan_server::Api>;
+
+fn options(host: &str, competes: bool) -> Options {
+    let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
+    Options {
+        seed: 0,
+        host: host.to_owned(),
+        throttled: false,
+        competes,
+        listen: Some((any_port, Pki::generate().unwrap())),
+        collector: None,
+    }
+}
+
+fn config(text: &str) -> KubeSchedulerConfiguration {
+    let head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
+    KubeSchedulerConfiguration::from_text(&format!("{head}{text}")).unwrap()
+}
+
+async fn start(server: &Server, text: &str, options: Options) -> Station {
+    let user = client(server, "system:kube-scheduler", &["system:authenticated"]);
+    Station::start(user, config(text), options).await.unwrap()
+}
+
+/// What the station's port says to the bearer of this token.
+async fn ask(station: &Station, token: Option<&str>, path: &str) -> Result<String, kube::Error> {
+    let address = station.address().unwrap();
+    let mut config = kube::Config::new(format!("https://{address}").parse().unwrap());
+    config.accept_invalid_certs = true;
+    config.auth_info.token = token.map(|token| token.to_owned().into());
+    let client = kube::Client::try_from(config).unwrap();
+    let request = Request::get(path).body(Vec::new()).unwrap();
+    client.request_text(request).await
+}
+
+async fn create<K>(api: Api<K>, value: Value) -> K
+where
+    K: DeserializeOwned + Serialize + Clone + Debug,
+{
+    let made = api.create(&PostParams::default(), &object(value)).await;
+    made.unwrap()
+}
+
+/// A namespace `n` in which pods can be made.
+async fn namespace(admin: &kube::Client) {
+    let namespaces: Api<Namespace> = Api::all(admin.clone());
+    create(namespaces, json!({"metadata": {"name": "n"}})).await;
+    let accounts: Api<ServiceAccount> = Api::namespaced(admin.clone(), "n");
+    create(accounts, json!({"metadata": {"name": "default"}})).await;
+}
+
+async fn node(admin: &kube::Client, name: &str) {
+    let nodes: Api<Node> = Api::all(admin.clone());
+    let amounts = json!({"cpu": "2", "memory": "4Gi", "pods": "110"});
+    let status = json!({"capacity": amounts, "allocatable": amounts});
+    let node = json!({"metadata": {"name": name}, "status": status});
+    create(nodes.clone(), node).await;
+    // Whoever makes a node cannot know that it is ready; its kubelet says so.
+    let ready = Patch::Merge(json!({"spec": {"taints": null}}));
+    let patched = nodes.patch(name, &PatchParams::default(), &ready).await;
+    patched.unwrap();
+}
+
+async fn pod(admin: &kube::Client, name: &str, cpu: &str) {
+    let pods: Api<Pod> = Api::namespaced(admin.clone(), "n");
+    let resources = json!({"requests": {"cpu": cpu}});
+    let containers = json!([{"name": "c", "image": "i", "resources": resources}]);
+    let pod = json!({"metadata": {"name": name}, "spec": {"containers": containers}});
+    create(pods, pod).await;
+}
+
+async fn until(admin: &kube::Client, name: &str, holds: fn(&Pod) -> bool) {
+    let pods: Api<Pod> = Api::namespaced(admin.clone(), "n");
+    let condition = move |pod: Option<&Pod>| pod.is_some_and(holds);
+    await_condition(pods, name, condition).await.unwrap();
+}
+
+fn is_bound(pod: &Pod) -> bool {
+    pod.spec
+        .as_ref()
+        .is_some_and(|spec| spec.node_name.is_some())
+}
+
+fn is_unschedulable(pod: &Pod) -> bool {
+    let conditions = pod.status.as_ref().and_then(|s| s.conditions.as_ref());
+    let reasons = conditions.into_iter().flatten();
+    reasons
+        .filter_map(|condition| condition.reason.as_deref())
+        .any(|reason| reason == "Unschedulable")
+}
+
+/// Asks for metrics until all of these lines are among them: a binding is counted after others see
+/// it.
+async fn metrics_with(station: &Station, lines: &[&str]) -> String {
+    loop {
+        let text = ask(station, Some("admin"), "/metrics").await.unwrap();
+        if lines.iter().all(|line| text.contains(line)) {
+            return text;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn what_happens_is_counted_and_told_to_those_who_may_ask() {
+    let server = server().await;
+    let admin = client(&server, "admin", &["system:masters"]);
+    let station = start(&server, "podMaxBackoffSeconds: 7", options("a", false)).await;
+    namespace(&admin).await;
+    node(&admin, "one").await;
+    pod(&admin, "fits", "1500m").await;
+    until(&admin, "fits", is_bound).await;
+    pod(&admin, "waits", "1").await;
+    until(&admin, "waits", is_unschedulable).await;
+
+    let text = metrics_with(
+        &station,
+        &[
+            "scheduler_schedule_attempts_total{profile=\"default-scheduler\",result=\"scheduled\"} 1\n",
+            "scheduler_pod_scheduling_attempts_count 1\n",
+            "stowplan_bindings_total{code=\"201\"} 1\n",
+            "scheduler_pending_pods{queue=\"unschedulable\"} 1\n",
+            "kube_pod_status_phase{namespace=\"n\",phase=\"Pending\",pod=\"waits\"",
+        ],
+    )
+    .await;
+    for line in [
+        "scheduler_preemption_attempts_total 1\n",
+        "scheduler_pod_scheduling_sli_duration_seconds_count{attempts=\"1\"} 1\n",
+        "scheduler_unschedulable_pods{plugin=\"NodeResourcesFit\",profile=\"default-scheduler\"} 1\n",
+        "scheduler_queue_incoming_pods_total{event=\"UnschedulablePodAdd\",queue=\"active\"} 2\n",
+        "scheduler_cache_size{type=\"nodes\"} 1\n",
+        "scheduler_cache_size{type=\"pods\"} 1\n",
+        "scheduler_goroutines{operation=\"binding\"} 0\n",
+        "stowplan_unschedulable_attempts_total{profile=\"default-scheduler\",reason=\"Insufficient cpu\"} 1\n",
+        "stowplan_node_request_utilization_bucket{resource=\"cpu\",le=\"0.8\"} 1\n",
+        "scheduler_framework_extension_point_duration_seconds_count{extension_point=\"Bind\",profile=\"default-scheduler\",status=\"Success\"} 1\n",
+    ] {
+        assert!(text.contains(line), "{line} is not in\n{text}");
+    }
+
+    let resources = ask(&station, Some("admin"), "/metrics/resources").await;
+    let line = "kube_pod_resource_request{namespace=\"n\",node=\"one\",pod=\"fits\",priority=\"0\",resource=\"cpu\",scheduler=\"default-scheduler\",unit=\"cores\"} 1.5\n";
+    assert!(resources.unwrap().contains(line));
+    let configz = ask(&station, Some("admin"), "/configz").await.unwrap();
+    let configz: Value = serde_json::from_str(&configz).unwrap();
+    assert_eq!(configz["componentconfig"]["podMaxBackoffSeconds"], 7);
+    assert_eq!(ask(&station, None, "/healthz").await.unwrap(), "ok");
+    assert_eq!(ask(&station, None, "/readyz").await.unwrap(), "ok");
+    let refused = ask(&station, Some("jane"), "/metrics").await;
+    assert!(matches!(refused, Err(kube::Error::Api(status)) if status.code == 403));
+    station.run_until(async {}).await.unwrap();
+}
+
+#[tokio::test]
+async fn of_two_schedulers_one_works_at_a_time() {
+    let server = server().await;
+    let admin = client(&server, "admin", &["system:masters"]);
+    namespace(&admin).await;
+    node(&admin, "one").await;
+    let quick = "leaderElection: {leaseDuration: 60s, renewDeadline: 40s, retryPeriod: 20ms}";
+    let first = start(&server, quick, options("first", true)).await;
+    let leads = "leader_election_master_status{name=\"kube-scheduler\"} 1\n";
+    metrics_with(&first, &[leads]).await;
+    let second = start(&server, quick, options("second", true)).await;
+    let stands_by = "leader_election_master_status{name=\"kube-scheduler\"} 0\n";
+    metrics_with(&second, &[stands_by]).await;
+    pod(&admin, "a", "100m").await;
+    until(&admin, "a", is_bound).await;
+    assert!(holder(&admin).await.starts_with("first_"));
+
+    first.run_until(async {}).await.unwrap();
+    pod(&admin, "b", "100m").await;
+    until(&admin, "b", is_bound).await;
+    assert!(holder(&admin).await.starts_with("second_"));
+    metrics_with(
+        &second,
+        &[leads, "stowplan_bindings_total{code=\"201\"} 1\n"],
+    )
+    .await;
+    second.run_until(async {}).await.unwrap();
+    assert_eq!(holder(&admin).await, "");
+}
+
+async fn holder(admin: &kube::Client) -> String {
+    let leases: Api<Lease> = Api::namespaced(admin.clone(), "kube-system");
+    let lease = leases.get("kube-scheduler").await.unwrap();
+    lease.spec.unwrap().holder_identity.unwrap_or_default()
+}
+
+const DECISIONS: &str = "/apis/stowplan.dev/v1/namespaces/n/decisions";
+
+async fn told(station: &Station, token: &str, rest: &str) -> Value {
+    let path = format!("{DECISIONS}/{rest}");
+    let mut patience = 100;
+    loop {
+        match ask(station, Some(token), &path).await {
+            Ok(text) => return serde_json::from_str(&text).unwrap(),
+            // It tells whole tournaments only now and then.
+            Err(kube::Error::Api(status)) if status.code == 429 && patience > 0 => {
+                patience -= 1;
+                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            }
+            Err(error) => panic!("{path}: {error}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn decisions_are_remembered_and_can_be_played_again() {
+    let server = server().await;
+    let admin = client(&server, "admin", &["system:masters"]);
+    let station = start(&server, "", options("a", false)).await;
+    namespace(&admin).await;
+    node(&admin, "one").await;
+    node(&admin, "two").await;
+    pod(&admin, "first", "1500m").await;
+    until(&admin, "first", is_bound).await;
+    let bound = "scheduler_pod_scheduling_attempts_count 1\n";
+    metrics_with(&station, &[bound]).await;
+
+    let decision = told(&station, "admin", "first").await;
+    assert_eq!(decision["kind"], "Decision");
+    assert_eq!(decision["outcome"], "Bound");
+    assert_eq!(decision["tied"], 2);
+    let best = decision["best"].as_array().unwrap();
+    assert_eq!(best.len(), 2);
+    let weights = decision["plugins"].as_array().unwrap().iter();
+    let weights = weights.map(|plugin| plugin["weight"].as_i64().unwrap());
+    let scores = best[0]["scores"].as_array().unwrap().iter();
+    let scores = scores.map(|score| score.as_i64().unwrap());
+    let sum: i64 = weights
+        .zip(scores)
+        .map(|(weight, score)| weight * score)
+        .sum();
+    assert_eq!(best[0]["total"], sum);
+
+    // The second pod changes the cluster; the first is told as it was.
+    pod(&admin, "second", "1500m").await;
+    until(&admin, "second", is_bound).await;
+    let first = told(&station, "admin", "first/tournament").await;
+    assert_eq!(first["kind"], "Explanation");
+    assert_eq!(first["moment"]["atDecision"], true);
+    assert_eq!(
+        (&first["feasible"], &first["outcome"]),
+        (&2.into(), &"Fits".into())
+    );
+    assert_eq!(first["pod"]["state"], "Bound");
+    let second = told(&station, "admin", "second/tournament").await;
+    assert_eq!(second["feasible"], 1);
+    let totals = first["nodes"].as_array().unwrap().iter();
+    let mut totals = totals.map(|node| &node["total"]);
+    assert!(totals.all(|total| *total == best[0]["total"]), "{first}");
+
+    pod(&admin, "third", "1").await;
+    until(&admin, "third", is_unschedulable).await;
+    let third = told(&station, "admin", "third").await;
+    assert_eq!(third["outcome"], "Unschedulable");
+    let reasons = json!([{"count": 2, "reason": "Insufficient cpu"}]);
+    assert_eq!(third["reasons"], reasons);
+    assert!(third.to_string().len() <= 4096);
+    let third = told(&station, "admin", "third/tournament").await;
+    assert_eq!(third["outcome"], "FitsNowhere");
+    let help = third["whatWouldHelp"].as_array().unwrap();
+    assert!((1..=5).contains(&help.len()), "{help:?}");
+
+    let path = format!("{DECISIONS}/first");
+    let refused = ask(&station, Some("jane"), &path).await;
+    assert!(matches!(refused, Err(kube::Error::Api(status)) if status.code == 403));
+    let path = format!("{DECISIONS}/nobody");
+    let unknown = ask(&station, Some("admin"), &path).await;
+    assert!(matches!(unknown, Err(kube::Error::Api(status)) if status.code == 404));
+    station.run_until(async {}).await.unwrap();
+}

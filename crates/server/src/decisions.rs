@@ -1,0 +1,200 @@
+//! `decisions.stowplan.dev`: why pods are where they are, or are not, told by the scheduler in this
+//! process to those who may read the pod.
+
+use crate::answer::{self, Answer};
+use crate::api::Api;
+use crate::negotiate;
+use crate::request::Request;
+use crate::route;
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use stowplan_machinery::Status;
+use stowplan_machinery::meta::GroupResource;
+
+/// The group.
+pub(crate) const GROUP: &str = "stowplan.dev";
+/// Its version.
+pub(crate) const VERSION: &str = "v1";
+/// The resource.
+pub(crate) const PLURAL: &str = "decisions";
+const WHOLE: &str = "tournament";
+
+/// What is told of a pod.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Told {
+    /// This object.
+    Found(Value),
+    /// Nothing is known of it.
+    Unknown,
+    /// There is no time for that now.
+    Busy,
+}
+
+/// Knows what was decided about pods.
+pub trait Decisions: Send + Sync {
+    /// What is remembered of the last attempt of a pod, or its `whole` tournament.
+    fn tell(&self, namespace: String, name: String, whole: bool) -> BoxFuture<'static, Told>;
+}
+
+/// Whether a request is about decisions, and somebody knows of any.
+pub(crate) fn concerns(api: &Api, group: &str, version: &str) -> bool {
+    group == GROUP && version == VERSION && api.decisions().is_some()
+}
+
+/// Answers a request about decisions whose caller may read the pod.
+pub(crate) async fn answer(api: &Api, request: &Request) -> Result<Answer, Status> {
+    let info = &request.info;
+    let whole = match info.subresource.as_str() {
+        "" => false,
+        WHOLE => true,
+        _ => return Err(route::no_such_path()),
+    };
+    if info.resource != PLURAL || info.namespace.is_empty() || info.parts.len() > 3 {
+        return Err(route::no_such_path());
+    }
+    if info.verb != "get" || !info.named {
+        return Err(route::no_such_method());
+    }
+    let Some(decisions) = api.decisions() else {
+        return Err(route::no_such_path());
+    };
+    let mut output = negotiate::output(request)?;
+    output.convert = negotiate::Convert::Nothing;
+    let told = decisions.tell(info.namespace.clone(), info.name.clone(), whole);
+    match told.await {
+        Told::Found(object) => Ok(answer::object(200, &object, output)),
+        Told::Unknown => Err(Status::not_found(
+            &GroupResource::new(GROUP, PLURAL),
+            &info.name,
+        )),
+        Told::Busy => Err(Status::too_many_requests(
+            "the scheduler has no time for whole tournaments now",
+            1,
+        )),
+    }
+}
+
+/// What discovery lists below the group.
+pub(crate) fn resource_list() -> Value {
+    json!({
+        "kind": "APIResourceList",
+        "apiVersion": "v1",
+        "groupVersion": format!("{GROUP}/{VERSION}"),
+        "resources": [
+            {"name": PLURAL, "singularName": "decision", "namespaced": true, "kind": "Decision",
+             "verbs": ["get"]},
+            {"name": format!("{PLURAL}/{WHOLE}"), "singularName": "", "namespaced": true,
+             "kind": "Explanation", "verbs": ["get"]},
+        ],
+    })
+}
+
+/// What aggregated discovery lists below the group.
+pub(crate) fn resource_discovery() -> Value {
+    let kind = |kind: &str| json!({"group": "", "version": "", "kind": kind});
+    json!([{
+        "resource": PLURAL,
+        "responseKind": kind("Decision"),
+        "scope": "Namespaced",
+        "singularResource": "decision",
+        "verbs": ["get"],
+        "subresources": [
+            {"subresource": WHOLE, "responseKind": kind("Explanation"), "verbs": ["get"]},
+        ],
+    }])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{User, testing};
+    use axum::body::Body;
+    use std::sync::Arc;
+
+    struct Memory;
+
+    impl Decisions for Memory {
+        fn tell(&self, namespace: String, name: String, whole: bool) -> BoxFuture<'static, Told> {
+            let told = match name.as_str() {
+                "gone" => Told::Unknown,
+                "busy" => Told::Busy,
+                _ => Told::Found(json!({"kind": "Decision", "told": [namespace, name, whole]})),
+            };
+            Box::pin(async move { told })
+        }
+    }
+
+    async fn api() -> Arc<Api> {
+        let api = testing::api().await;
+        api.decide_by(Box::new(Memory));
+        api
+    }
+
+    async fn ask(api: &Arc<Api>, user: Option<&str>, path: &str) -> (u16, Value) {
+        let path = format!("/apis/stowplan.dev/v1/namespaces/n/{path}");
+        let mut request = http::Request::get(path)
+            .body(Body::empty())
+            .expect("a request");
+        if let Some(user) = user {
+            let groups = [if user == "admin" {
+                "system:masters"
+            } else {
+                "devs"
+            }];
+            request.extensions_mut().insert(User::new(user, &groups));
+        }
+        testing::receive(api, request).await
+    }
+
+    #[tokio::test]
+    async fn decisions_are_told_to_those_who_may_read_the_pod() {
+        let api = api().await;
+        let admin = Some("admin");
+        let (code, told) = ask(&api, admin, "decisions/p").await;
+        assert_eq!((code, &told["told"]), (200, &json!(["n", "p", false])));
+        let (code, told) = ask(&api, admin, "decisions/p/tournament").await;
+        assert_eq!((code, &told["told"]), (200, &json!(["n", "p", true])));
+        assert_eq!(ask(&api, admin, "decisions/gone").await.0, 404);
+        assert_eq!(ask(&api, admin, "decisions/busy").await.0, 429);
+        assert_eq!(ask(&api, admin, "decisions").await.0, 405);
+        assert_eq!(ask(&api, admin, "others/p").await.0, 404);
+
+        let (code, refused) = ask(&api, Some("jane"), "decisions/p").await;
+        let message = "pods \"p\" is forbidden: User \"jane\" cannot get resource \"pods\" in API \
+                       group \"\" in the namespace \"n\"";
+        assert_eq!((code, &refused["message"]), (403, &json!(message)));
+        let rules = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]);
+        let role = json!({"metadata": {"name": "reads"}, "rules": rules});
+        let url = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+        assert_eq!(testing::send(&api, "POST", url, &[], &role).await.0, 201);
+        let group = "rbac.authorization.k8s.io";
+        let binding = json!({
+            "metadata": {"name": "reads"},
+            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "reads"},
+            "subjects": [{"apiGroup": group, "kind": "User", "name": "jane"}],
+        });
+        let url = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
+        assert_eq!(testing::send(&api, "POST", url, &[], &binding).await.0, 201);
+        assert_eq!(ask(&api, Some("jane"), "decisions/p").await.0, 200);
+    }
+
+    #[tokio::test]
+    async fn discovery_lists_them_where_somebody_decides() {
+        let groups = |list: &Value| list.to_string().contains(GROUP);
+        let nobody = testing::api().await;
+        let json = "application/json";
+        let (_, list) = testing::get(&nobody, "/apis", json).await;
+        assert!(!groups(&list));
+        let api = api().await;
+        let (_, list) = testing::get(&api, "/apis", json).await;
+        assert!(groups(&list));
+        let (code, group) = testing::get(&api, "/apis/stowplan.dev", json).await;
+        let version = &group["preferredVersion"]["groupVersion"];
+        assert_eq!((code, version), (200, &json!("stowplan.dev/v1")));
+        let (_, list) = testing::get(&api, "/apis/stowplan.dev/v1", json).await;
+        assert_eq!(list["resources"][0]["name"], "decisions");
+        let aggregated = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+        let (_, list) = testing::get(&api, "/apis", aggregated).await;
+        assert!(groups(&list) && list.to_string().contains("\"decisions\""));
+    }
+}
