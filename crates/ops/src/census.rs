@@ -23,6 +23,10 @@ pub(crate) fn take(scheduler: &Scheduler, now: Time) -> Census {
     census.incoming = incoming
         .map(|(part, cause, n)| (part.as_str(), cause.label(), n))
         .collect();
+    let evaluations = scheduler.evaluations().into_iter();
+    census.evaluations = evaluations
+        .map(|(profile, point, plugin, n)| (point, plugin, profile.to_owned(), n))
+        .collect();
     let mut in_flight: BTreeMap<String, u64> = BTreeMap::new();
     for entry in scheduler.queue().in_flight() {
         let event = match entry {

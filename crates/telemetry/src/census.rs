@@ -32,6 +32,8 @@ pub struct Census {
     pub pods: usize,
     /// Pods that are assumed to be on nodes.
     pub assumed_pods: usize,
+    /// In how many attempts a plugin had its say: the point, the plugin, the profile, how many.
+    pub evaluations: Vec<(&'static str, &'static str, String, u64)>,
     /// How full the nodes are, by resource.
     pub utilization: Vec<Utilization>,
 }

@@ -378,12 +378,6 @@ impl SchedulerMetrics {
         self.plugin_duration.with(&labels).observe(seconds);
     }
 
-    /// A plugin had its say in so many attempts.
-    pub fn plugin_evaluated(&self, point: &str, plugin: &str, profile: &str, times: u64) {
-        let labels = [point, plugin, profile];
-        self.plugin_evaluations.with(&labels).add(times);
-    }
-
     /// A pod waited at Permit.
     pub fn permit_waited(&self, result: &str, seconds: f64) {
         self.permit_wait.with(&[result]).observe(seconds);
@@ -476,6 +470,10 @@ impl SchedulerMetrics {
         }
         for (queue, event, n) in &census.incoming {
             self.incoming.with(&[event, queue]).raise_to(*n);
+        }
+        for (point, plugin, profile, n) in &census.evaluations {
+            let labels = [*point, *plugin, profile.as_str()];
+            self.plugin_evaluations.with(&labels).raise_to(*n);
         }
         for utilization in &census.utilization {
             for (bound, nodes) in utilization.cumulative() {

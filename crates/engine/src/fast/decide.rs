@@ -63,6 +63,11 @@ impl Ties<'_> {
         &self.class.cycle
     }
 
+    /// Whether nodes were compared by their scores.
+    pub(crate) fn is_scored(&self) -> bool {
+        !matches!(self.found, Found::Only(_))
+    }
+
     /// Notes the best nodes and their scores.
     pub(crate) fn contenders(&self, framework: &Framework, cx: Cx<'_>, into: &mut Contenders) {
         match self.found {

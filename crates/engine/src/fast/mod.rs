@@ -30,7 +30,7 @@ mod tries;
 pub use contenders::{CONTENDERS_MAX, Contenders};
 pub use decide::{Decision, Ties};
 
-use crate::framework::{Cx, Framework, Plan};
+use crate::framework::{Cx, CycleState, Framework, Plan};
 use crate::model::Pod;
 use class::{Class, Profile, Scratch};
 use std::sync::Arc;
@@ -111,6 +111,11 @@ impl Classes {
             each: self.scratch.looks.each_looks,
             ..self.stats
         }
+    }
+
+    /// What the plugins remember of the pods that fit nowhere and were decided last.
+    pub(crate) fn last_cycle(&self) -> &CycleState {
+        &self.classes[self.last].class.cycle
     }
 
     /// How many classes there are.

@@ -31,5 +31,7 @@ pub use reads::{NodePart, Reads};
 pub use runtime::{
     BindSteps, Framework, PluginScores, PreFilterOutcome, ScoreTable, TrialSpace, Trials,
 };
-pub(crate) use runtime::{MAX_NODE_SCORE, PRE_FILTER_ONLY, Plan, Rule, UNKNOWN, has_nominated};
+pub(crate) use runtime::{
+    Evaluated, MAX_NODE_SCORE, PRE_FILTER_ONLY, Plan, Rule, UNKNOWN, has_nominated,
+};
 pub use status::{Code, Fit, PluginStatus, Reason, Reasons, Status};

@@ -61,7 +61,7 @@ impl Scheduler {
         match (self.path, self.profiles.position(pod)) {
             (Path::Fast, Some(profile)) => {
                 let mut classes = std::mem::take(&mut self.classes[profile]);
-                self.try_class(&mut classes, pod, now, rng);
+                self.try_class(&mut classes, profile, pod, now, rng);
                 self.classes[profile] = classes;
             }
             _ => {
@@ -72,7 +72,14 @@ impl Scheduler {
     }
 
     /// As the plain path, from what is kept about pods like this one.
-    fn try_class(&mut self, classes: &mut Classes, pod: &Arc<Pod>, now: Time, rng: &mut Rng) {
+    fn try_class(
+        &mut self,
+        classes: &mut Classes,
+        profile: usize,
+        pod: &Arc<Pod>,
+        now: Time,
+        rng: &mut Rng,
+    ) {
         let attempt = match classes.decide(self.framework_of(pod), self.cx(), pod) {
             Decision::Placed(ties) => {
                 let at = ties.nth(rng.below(ties.len()));
@@ -80,10 +87,19 @@ impl Scheduler {
                 if let Some(mut contenders) = self.contenders.take() {
                     ties.contenders(self.framework_of(pod), self.cx(), &mut contenders);
                     self.contenders = Some(contenders);
+                    let framework = self.framework_of(pod);
+                    let evaluated = framework.evaluated(ties.cycle(), ties.is_scored());
+                    self.note_evaluated(profile, evaluated);
                 }
                 return self.place(pod, at, ties.cycle(), now);
             }
             Decision::Nowhere => {
+                if self.contenders.is_some() {
+                    let evaluated = self
+                        .framework_of(pod)
+                        .evaluated(classes.last_cycle(), false);
+                    self.note_evaluated(profile, evaluated);
+                }
                 let refusal = classes.refuse(self.framework_of(pod), self.cx(), pod);
                 let failure = Failure::Rejected {
                     unschedulable: self.profiles.ids(&refusal.unschedulable_plugins),
@@ -105,6 +121,10 @@ impl Scheduler {
                 if let Some(mut contenders) = self.contenders.take() {
                     contenders.take_best(self.cx(), placement.best.iter().copied());
                     self.contenders = Some(contenders);
+                    let evaluated = self.framework_of(pod).evaluated(&placement.cycle, true);
+                    if let Some(profile) = self.profiles.position(pod) {
+                        self.note_evaluated(profile, evaluated);
+                    }
                 }
                 self.place(pod, at, &placement.cycle, now);
             }

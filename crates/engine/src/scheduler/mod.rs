@@ -23,7 +23,7 @@ pub use handlers::Change;
 
 use crate::Snapshot;
 use crate::fast::{Classes, Contenders, Path};
-use crate::framework::{Cx, Nomination};
+use crate::framework::{Cx, Evaluated, Nomination};
 use crate::model::Object;
 use crate::plugins::default_preemption::Preempting;
 use crate::queue::{Env, Nominator, PluginIds, Profiles, QueueConfig, QueuedPod, SchedulingQueue};
@@ -53,6 +53,8 @@ pub struct Scheduler {
     classes: Vec<Classes>,
     /// The best nodes of the last attempt, if somebody wants to know.
     contenders: Option<Contenders>,
+    /// How many attempts there were, by profile and by who had a say, if somebody wants to know.
+    evaluated: Vec<Vec<(Evaluated, u64)>>,
 }
 
 /// A pod on its way to a node.
@@ -74,6 +76,7 @@ impl Scheduler {
             path: Path::default(),
             classes: classes.collect(),
             contenders: None,
+            evaluated: Vec::new(),
             cluster,
             profiles,
             queue: SchedulingQueue::new(config),
@@ -92,9 +95,33 @@ impl Scheduler {
         self.path = path;
     }
 
-    /// Notes the best nodes of each attempt from now on.
+    /// Notes the best nodes of each attempt from now on, and who had a say.
     pub fn note_contenders(&mut self) {
         self.contenders = Some(Contenders::default());
+        self.evaluated = self.classes.iter().map(|_| Vec::new()).collect();
+    }
+
+    /// In how many attempts each plugin had its say since those are
+    /// [noted](Self::note_contenders): the profile, the point, the plugin, the number. Attempts that
+    /// took the plain path and found no node are left out.
+    pub fn evaluations(&self) -> Vec<(&str, &'static str, &'static str, u64)> {
+        let profiles = self.profiles.frameworks().iter().zip(&self.evaluated);
+        let all = profiles.flat_map(|(framework, attempts)| {
+            let all = framework.evaluations(attempts).into_iter();
+            all.map(|(point, plugin, n)| (&*framework.profile_name, point, plugin, n))
+        });
+        all.collect()
+    }
+
+    /// Notes who had a say in an attempt.
+    fn note_evaluated(&mut self, profile: usize, evaluated: Evaluated) {
+        let Some(attempts) = self.evaluated.get_mut(profile) else {
+            return;
+        };
+        match attempts.iter_mut().find(|(known, _)| *known == evaluated) {
+            Some((_, times)) => *times += 1,
+            None => attempts.push((evaluated, 1)),
+        }
     }
 
     /// The best nodes of the last attempt, by exchange for a buffer; nothing if they are not

@@ -151,6 +151,9 @@ async fn what_happens_is_counted_and_told_to_those_who_may_ask() {
         "scheduler_cache_size{type=\"pods\"} 1\n",
         "scheduler_goroutines{operation=\"binding\"} 0\n",
         "stowplan_unschedulable_attempts_total{profile=\"default-scheduler\",reason=\"Insufficient cpu\"} 1\n",
+        "scheduler_plugin_evaluation_total{extension_point=\"Filter\",plugin=\"NodeResourcesFit\",profile=\"default-scheduler\"} 2\n",
+        "scheduler_plugin_evaluation_total{extension_point=\"Filter\",plugin=\"NodePorts\",profile=\"default-scheduler\"} 0\n",
+        "scheduler_plugin_evaluation_total{extension_point=\"Score\",plugin=\"NodeResourcesFit\",profile=\"default-scheduler\"} 1\n",
         "stowplan_node_request_utilization_bucket{resource=\"cpu\",le=\"0.8\"} 1\n",
         "scheduler_framework_extension_point_duration_seconds_count{extension_point=\"Bind\",profile=\"default-scheduler\",status=\"Success\"} 1\n",
     ] {

@@ -3,6 +3,7 @@
 //! What the points share is here; each group of points has a file of its own.
 
 mod binding;
+mod evaluated;
 mod filters;
 mod kept;
 mod pre_filter;
@@ -10,6 +11,7 @@ mod scores;
 mod trials;
 
 pub use binding::BindSteps;
+pub(crate) use evaluated::Evaluated;
 pub(crate) use kept::{PRE_FILTER_ONLY, Plan, Rule, UNKNOWN};
 pub use pre_filter::PreFilterOutcome;
 pub(crate) use scores::MAX_NODE_SCORE;
