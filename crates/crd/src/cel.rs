@@ -8,6 +8,7 @@ mod convert;
 mod cost;
 mod eval;
 mod fold;
+mod formatting;
 mod functions;
 mod kubernetes;
 mod lists;

@@ -115,23 +115,24 @@ impl Fold<'_> {
                 let mut count = 0_usize;
                 for round in &rounds {
                     let holds = self.holds(round)?;
-                    spend(1 + u64::from(holds))?;
+                    spend(2 * u64::from(holds))?;
                     count += usize::from(holds);
                 }
                 spend(2)?;
                 Ok(Val::Bool(count == 1))
             }
             "transformMap" | "transformMapEntry" => {
-                spend(meter::MAP)?;
+                spend(1)?;
                 let mut entries: Vec<(Val, Val)> = Vec::new();
                 for round in &rounds {
                     if self.holds(round)? {
                         let made = self.eval(self.make, round)?;
-                        // A key is looked for among those that are there.
-                        spend(2 + entries.len() as u64 / 10)?;
+                        spend(2 + u64::from(name == "transformMap"))?;
                         match (name, made, round.first()) {
                             ("transformMap", made, Some(key)) => entries.push((key.clone(), made)),
                             ("transformMapEntry", Val::Map(made), _) => {
+                                // Its keys are looked for among all that are there.
+                                spend(entries.len() as u64 / 100)?;
                                 insert(&mut entries, &made)?
                             }
                             _ => return overload(),
@@ -142,15 +143,16 @@ impl Fold<'_> {
             }
             "sortBy" => self.sort(rounds),
             _ => {
-                spend(meter::LIST + 1)?;
+                spend(1)?;
                 let mut made = Vec::new();
                 for round in rounds {
                     if self.holds(&round)? {
-                        made.push(match name {
-                            "filter" => round.into_iter().next().unwrap_or(Val::Null),
-                            _ => self.eval(self.make, &round)?,
+                        let filter = name == "filter";
+                        made.push(match filter {
+                            true => round.into_iter().next().unwrap_or(Val::Null),
+                            false => self.eval(self.make, &round)?,
                         });
-                        spend(meter::LIST + 2)?;
+                        spend(meter::LIST + 2 + u64::from(filter))?;
                     }
                 }
                 Ok(made.into())
@@ -177,6 +179,7 @@ impl Fold<'_> {
     }
 
     fn sort(&self, rounds: Vec<Vec<Val>>) -> Outcome {
+        self.scope.meter.spend(4)?;
         let mut keyed = Vec::new();
         for round in rounds {
             let key = self.eval(self.make, &round)?;

@@ -156,6 +156,7 @@ pub(super) fn plain(name: &str, with: &[Val]) -> Outcome {
         ("dyn", value) => Ok(value.clone()),
         ("type", value) => Ok(Val::Type(value.type_name())),
         ("string", Val::List(_) | Val::Map(_) | Val::Optional(_) | Val::Null) => overload(),
+        ("string", Val::Opaque(value)) if !value.is_text() => overload(),
         ("string", value) => Ok(shown(value).into()),
         ("bytes", Val::Text(text)) => Ok(Val::Bytes(text.as_bytes().into())),
         ("bool", Val::Bool(b)) => Ok(Val::Bool(*b)),

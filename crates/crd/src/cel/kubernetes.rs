@@ -43,6 +43,11 @@ impl Opaque {
         }
     }
 
+    /// Whether `string()` takes it.
+    pub(super) fn is_text(&self) -> bool {
+        matches!(self, Self::Ip(_) | Self::Cidr(_))
+    }
+
     /// What costs go by.
     pub(super) fn size(&self) -> usize {
         match self {

@@ -92,21 +92,24 @@ pub(super) fn call(name: &str, with: &[&Val]) -> u64 {
             Some(Val::Opaque(format)) => pattern(size(1), format.pattern_size()),
             _ => 1,
         },
-        "sets.contains" | "sets.intersects" => size(0).saturating_mul(size(1)).max(1),
-        "sets.equivalent" => size(0).saturating_mul(size(1)).saturating_mul(2).max(1),
+        "sets.contains" | "sets.intersects" => size(0).saturating_mul(size(1)) + 1,
+        "sets.equivalent" => size(0).saturating_mul(size(1)).saturating_mul(2) + 1,
         // Every element is compared with others.
-        "distinct" => size(0).saturating_mul(size(0)).max(1),
-        "sort" | "flatten" | "reverse" | "slice" => size(0).saturating_mul(2).max(1),
+        "distinct" | "sort" => size(0).saturating_mul(size(0)).saturating_mul(2) + LIST + 1,
+        "flatten" | "reverse" | "slice" => size(0) + LIST + 1,
+        "lists.range" => LIST + 1,
+        "or" | "orValue" => 0,
         _ => 1,
     }
 }
 
 /// What is spent on what a function made.
 pub(super) fn result(name: &str, value: &Val) -> u64 {
+    /// Upstream counts what goes into these alone, from which much can be made.
+    const LARGE: u64 = 10_000;
     match name {
         "join" => walk(value.size().saturating_mul(2)),
-        // Upstream counts what goes in alone.
-        "replace" | "format" => walk(value.size()),
+        "replace" | "format" if value.size() > LARGE => walk(value.size()),
         _ => 0,
     }
 }

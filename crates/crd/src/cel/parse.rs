@@ -63,6 +63,18 @@ impl Expr {
         }
     }
 
+    /// Whether it is made of literals alone.
+    pub(super) fn is_constant(&self) -> bool {
+        match self {
+            Self::Literal(_) => true,
+            Self::List(list) => list.iter().all(Self::is_constant),
+            Self::Map(entries) => entries
+                .iter()
+                .all(|(k, v)| k.is_constant() && v.is_constant()),
+            _ => false,
+        }
+    }
+
     /// Whether a name occurs.
     pub(super) fn uses(&self, name: &str) -> bool {
         let mut found = false;

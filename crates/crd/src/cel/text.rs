@@ -2,7 +2,6 @@
 //! expressions.
 
 use super::eval::{Outcome, overload};
-use super::functions::shown;
 use super::value::Val;
 use regex::Regex;
 
@@ -37,31 +36,29 @@ fn substring(text: &str, from: i64, to: Option<i64>) -> Outcome {
     Ok(taken.collect::<String>().into())
 }
 
-/// Where a text first occurs from a character on.
-fn index_of(text: &str, other: &str, offset: i64) -> Outcome {
-    let size = text.chars().count() as i64;
-    if offset < 0 || offset > size {
+/// Where a text occurs: the first place from a character on, or the last one up to it.
+fn index_of(text: &str, other: &str, offset: i64, last: bool) -> Outcome {
+    if other.is_empty() {
+        return Ok(Val::Int(offset));
+    }
+    let Ok(from) = usize::try_from(offset) else {
         return out_of_range(offset);
-    }
-    let start = text.char_indices().nth(offset as usize);
-    let start = start.map_or(text.len(), |(at, _)| at);
-    let found = text.get(start..).and_then(|rest| rest.find(other));
-    Ok(place(text, found.map(|at| start + at)))
-}
-
-/// Where a text last occurs that begins at a character or before it.
-fn last_index_of(text: &str, other: &str, offset: i64) -> Outcome {
-    let size = text.chars().count() as i64;
-    if offset < 0 || offset > size {
-        return out_of_range(offset);
-    }
-    let last = text.char_indices().nth(offset as usize);
-    let end = last.map_or(text.len(), |(at, _)| at) + other.len();
-    let mut end = end.min(text.len());
-    while !text.is_char_boundary(end) {
-        end += 1;
-    }
-    let found = text.get(..end).and_then(|head| head.rfind(other));
+    };
+    // Beyond the end there is nothing.
+    let Some((start, _)) = text.char_indices().nth(from) else {
+        return Ok(Val::Int(-1));
+    };
+    let found = match last {
+        false => {
+            let found = text.get(start..).and_then(|rest| rest.find(other));
+            found.map(|at| start + at)
+        }
+        true => {
+            let starts = text.char_indices().take(from + 1).map(|(at, _)| at);
+            let fits = |at: &usize| text.get(*at..).is_some_and(|rest| rest.starts_with(other));
+            starts.filter(fits).last()
+        }
+    };
     Ok(place(text, found))
 }
 
@@ -123,11 +120,11 @@ pub(super) fn method(text: &str, name: &str, with: &[Val]) -> Outcome {
         }
         ("indexOf", [Val::Text(other)]) => place(text, text.find(&**other)),
         ("indexOf", [Val::Text(other), Val::Int(offset)]) => {
-            return index_of(text, other, *offset);
+            return index_of(text, other, *offset, false);
         }
         ("lastIndexOf", [Val::Text(other)]) => place(text, text.rfind(&**other)),
         ("lastIndexOf", [Val::Text(other), Val::Int(offset)]) => {
-            return last_index_of(text, other, *offset);
+            return index_of(text, other, *offset, true);
         }
         ("lowerAscii", []) => text.to_ascii_lowercase().into(),
         ("upperAscii", []) => text.to_ascii_uppercase().into(),
@@ -143,7 +140,7 @@ pub(super) fn method(text: &str, name: &str, with: &[Val]) -> Outcome {
         ("substring", [Val::Int(from), Val::Int(to)]) => {
             return substring(text, *from, Some(*to));
         }
-        ("format", [Val::List(with)]) => format(text, with)?.into(),
+        ("format", [Val::List(with)]) => super::formatting::format(text, with)?.into(),
         _ => return overload(),
     })
 }
@@ -167,112 +164,4 @@ pub(super) fn quoted(text: &str) -> String {
     }
     out.push('"');
     out
-}
-
-/// Puts values into a text. Upstream: `ext/formatting.go`.
-fn format(text: &str, with: &[Val]) -> Result<String, String> {
-    let mut out = String::new();
-    let mut with = with.iter().enumerate();
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        if c != '%' {
-            out.push(c);
-            continue;
-        }
-        let mut precision: Option<usize> = None;
-        if chars.next_if_eq(&'.').is_some() {
-            let mut digits = String::new();
-            while let Some(digit) = chars.next_if(char::is_ascii_digit) {
-                digits.push(digit);
-            }
-            /// No number has more places than this to show.
-            const PLACES_MAX: usize = 1_000;
-            let places: usize = digits.parse().map_err(|_| {
-                "could not parse formatting clause: error while parsing precision: could not find end of precision specifier".to_owned()
-            })?;
-            precision = Some(places.min(PLACES_MAX));
-        }
-        let clause = chars.next().ok_or("unexpected end of string")?;
-        if clause == '%' {
-            out.push('%');
-            continue;
-        }
-        let (i, value) = with
-            .next()
-            .ok_or_else(|| format!("index {} out of range", with.len()))?;
-        let shown = clause_of(clause, precision, value);
-        out.push_str(&shown.ok_or_else(|| {
-            let kind = value.type_name();
-            format!("error during formatting: {i}: %{clause} cannot be used with {kind}")
-        })?);
-    }
-    Ok(out)
-}
-
-/// A value as one clause shows it, if it can.
-fn clause_of(clause: char, precision: Option<usize>, value: &Val) -> Option<String> {
-    let places = precision.unwrap_or(6);
-    let real = match value {
-        Val::Double(n) => Some(*n),
-        Val::Int(n) => Some(*n as f64),
-        Val::Uint(n) => Some(*n as f64),
-        _ => None,
-    };
-    let based = |plain: fn(u64) -> String| match value {
-        Val::Int(n) if *n < 0 => Some(format!("-{}", plain(n.unsigned_abs()))),
-        Val::Int(n) => Some(plain(n.unsigned_abs())),
-        Val::Uint(n) => Some(plain(*n)),
-        _ => None,
-    };
-    let hex = |bytes: &[u8], upper: bool| {
-        let digits = bytes.iter().map(|b| match upper {
-            true => format!("{b:02X}"),
-            false => format!("{b:02x}"),
-        });
-        digits.collect::<String>()
-    };
-    match (clause, value) {
-        ('s', value) => Some(listed(value)),
-        ('d', Val::Int(_) | Val::Uint(_)) => Some(shown(value)),
-        ('f', _) => real.map(|n| format!("{n:.places$}")),
-        ('e', _) => real.map(|n| exponent(&format!("{n:.places$e}"))),
-        ('b', Val::Bool(b)) => Some(u8::from(*b).to_string()),
-        ('b', _) => based(|n| format!("{n:b}")),
-        ('o', _) => based(|n| format!("{n:o}")),
-        ('x' | 'X', Val::Text(text)) => Some(hex(text.as_bytes(), clause == 'X')),
-        ('x' | 'X', Val::Bytes(bytes)) => Some(hex(bytes, clause == 'X')),
-        ('x', _) => based(|n| format!("{n:x}")),
-        ('X', _) => based(|n| format!("{n:X}")),
-        _ => None,
-    }
-}
-
-/// `1.5e2` as Go writes it: `1.5e+02`.
-fn exponent(text: &str) -> String {
-    let Some((digits, exponent)) = text.split_once('e') else {
-        return text.to_owned();
-    };
-    match exponent.strip_prefix('-') {
-        Some(exponent) => format!("{digits}e-{exponent:0>2}"),
-        None => format!("{digits}e+{exponent:0>2}"),
-    }
-}
-
-/// A value as `%s` shows it, lists and maps included.
-fn listed(value: &Val) -> String {
-    match value {
-        Val::List(list) => {
-            let parts: Vec<String> = list.iter().map(listed).collect();
-            format!("[{}]", parts.join(", "))
-        }
-        Val::Map(entries) => {
-            let mut parts: Vec<String> = entries
-                .iter()
-                .map(|(key, value)| format!("{}: {}", listed(key), listed(value)))
-                .collect();
-            parts.sort();
-            format!("{{{}}}", parts.join(", "))
-        }
-        value => shown(value),
-    }
 }

@@ -68,20 +68,20 @@ static FORMATS: [Format; 13] = [
         names::dns1035_label(&masked(t))
     }),
     format("labelValue", "LabelValue", 40, names::label_value),
-    format("uri", "URI", 1_600, uri),
-    format("uuid", "uuid", 120, |t| {
+    format("uri", "URI", 1_108, uri),
+    format("uuid", "uuid", 72, |t| {
         unless(
             crate::format::fits("uuid", t),
             "does not match the UUID format",
         )
     }),
-    format("byte", "byte", 80, |t| {
+    format("byte", "byte", 84, |t| {
         unless(crate::format::fits("byte", t), "invalid base64")
     }),
-    format("date", "date", 100, |t| {
+    format("date", "date", 72, |t| {
         unless(crate::format::fits("date", t), "invalid date")
     }),
-    format("datetime", "datetime", 100, |t| {
+    format("datetime", "datetime", 72, |t| {
         unless(crate::format::fits("datetime", t), "invalid datetime")
     }),
 ];

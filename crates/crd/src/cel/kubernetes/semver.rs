@@ -23,6 +23,7 @@ fn is_identifier(text: &str) -> bool {
 fn number(name: &str, text: &str) -> Result<u64, String> {
     let shown = stowplan_machinery::go::quote(text);
     if !is_number(text) {
+        let name = name.to_ascii_lowercase();
         return Err(format!(
             "Invalid character(s) found in {name} number {shown}"
         ));
@@ -96,7 +97,7 @@ impl Version {
         let mut parts: Vec<String> = text.splitn(3, '.').map(without_zeros).collect();
         if parts.len() < 3 {
             if parts.last().is_some_and(|last| last.contains(['+', '-'])) {
-                return Err("Short version cannot contain PreRelease/Build meta data".to_owned());
+                return Err("short version cannot contain PreRelease/Build meta data".to_owned());
             }
             parts.resize(3, "0".to_owned());
         }
