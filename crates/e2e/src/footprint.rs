@@ -75,7 +75,7 @@ async fn large(options: &Options, folder: &Path, stowplan: &Path) -> Result<()> 
         world.pod(&pod, "100m", json!({})).await?;
         let mut bindings = bindings(&world);
         let mut command = Command::new(stowplan);
-        command.arg("scheduler").arg("--leader-elect=false");
+        command.args(["scheduler", "--leader-elect=false", "--secure-port=0"]);
         command.arg("--kubeconfig").arg(cluster.kubeconfig());
         let start = Instant::now();
         let process = Process::start(&command, &folder.join(format!("start-{number}.log")))?;

@@ -20,9 +20,12 @@ impl Scheduler {
     ) -> Result<Self> {
         let mut command = Command::new(binary);
         command.arg("scheduler").arg("--kubeconfig").arg(kubeconfig);
-        // Scenarios that want leader election say so.
+        // Scenarios that want leader election or a port say so.
         if !arguments.iter().any(|a| a.starts_with("--leader-elect")) {
             command.arg("--leader-elect=false");
+        }
+        if !arguments.iter().any(|a| a.starts_with("--secure-port")) {
+            command.arg("--secure-port=0");
         }
         command.args(arguments);
         let log = folder.join(format!("scheduler-{name}.log"));

@@ -3,6 +3,7 @@
 mod constraints;
 mod extender;
 mod faults;
+mod leaders;
 mod limits;
 mod preemption;
 mod preferences;
@@ -33,6 +34,8 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     ("volume-rules", |home| Box::pin(volumes::rules(home))),
     ("volume-limits", |home| Box::pin(volumes::counted(home))),
     ("extender", |home| Box::pin(extender::asked(home))),
+    ("failover", |home| Box::pin(leaders::failover(home))),
+    ("old-leader", |home| Box::pin(leaders::old_leader(home))),
     ("race", |home| Box::pin(replicas::race(home))),
     ("kill", |home| Box::pin(faults::kill(home))),
     ("api-restart", |home| Box::pin(faults::api_restart(home))),

@@ -8,7 +8,7 @@ use serde_json::json;
 use std::ops::Range;
 
 /// Pods that fill the nodes exactly.
-const RACING: usize = 400;
+pub(super) const RACING: usize = 400;
 
 /// Two schedulers of one name without a lease between them, both at work: each pod is bound once, and
 /// each learns what the other one did.
@@ -31,14 +31,14 @@ pub(crate) async fn race(home: &mut Home) -> Result<()> {
     world.nothing_over_committed().await
 }
 
-async fn full_nodes(world: &World) -> Result<()> {
+pub(super) async fn full_nodes(world: &World) -> Result<()> {
     for i in 0..20 {
         world.node(&format!("n{i}"), "20", json!({})).await?;
     }
     Ok(())
 }
 
-async fn create(world: &World, numbers: Range<usize>) -> Result<()> {
+pub(super) async fn create(world: &World, numbers: Range<usize>) -> Result<()> {
     for i in numbers {
         world.pod(&format!("p{i}"), "1", json!({})).await?;
     }

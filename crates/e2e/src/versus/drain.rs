@@ -97,7 +97,6 @@ fn start(arena: &Arena, contestant: Contestant) -> Result<Process> {
             for flag in ["authentication-kubeconfig", "authorization-kubeconfig"] {
                 command.arg(format!("--{flag}={kubeconfig}"));
             }
-            command.args(["--bind-address=127.0.0.1", "--secure-port=0"]);
             command
         }
         _ => {
@@ -107,6 +106,7 @@ fn start(arena: &Arena, contestant: Contestant) -> Result<Process> {
         }
     };
     command.arg(format!("--config={}", config.display()));
+    command.args(["--bind-address=127.0.0.1", "--secure-port=0"]);
     let log = arena.folder.join(format!("{}.log", contestant.name()));
     Process::start(&command, &log)
 }
