@@ -335,14 +335,15 @@ impl Elector {
         }
     }
 
-    /// Ends; what it may have is given back.
+    /// Ends. Who is told to stop gives back what it may have. Who lost the lease does not: what it
+    /// sent may be under way still, and the next leader must not begin before the lease expires.
     fn end(&mut self, end: End) {
         self.acting_until = None;
         let may_hold = self.is_leading() || self.is_asking_for_it();
         self.stage = Stage::Idle;
-        self.phase = match may_hold {
-            true => Phase::Ending(end),
-            false => Phase::Over(end),
+        self.phase = match end {
+            End::Stopped if may_hold => Phase::Ending(end),
+            End::Stopped | End::Lost => Phase::Over(end),
         };
     }
 

@@ -84,7 +84,7 @@ impl Leadership {
     }
 
     /// Takes the Lease and keeps it, until `stop` ends or it is lost. `changed` is told whenever
-    /// this process begins or ceases to lead.
+    /// this process begins or ceases to lead, or may act again.
     ///
     /// What this process does as a leader must be over when `stop` ends: the Lease is given back,
     /// and the next leader starts at once.
@@ -141,17 +141,23 @@ impl Leadership {
 
     fn publish(&self, elector: &Elector, changed: &impl Fn(bool)) {
         let until = elector.acting_until().map_or(i64::MIN, Time::as_nanos);
-        self.acting_until.store(until, Ordering::Release);
+        let before = self.acting_until.swap(until, Ordering::AcqRel);
+        let now = self.clock.now().as_nanos();
+        // A renewal that comes late: the fence was closed for a while.
+        let reopened = before <= now && now < until;
         let is_leading = elector.is_leading();
         let mut kept = self.elector.lock().unwrap_or_else(PoisonError::into_inner);
         *kept = Some(elector.clone());
         drop(kept);
-        if self.is_leading.swap(is_leading, Ordering::AcqRel) != is_leading {
+        let turned = self.is_leading.swap(is_leading, Ordering::AcqRel) != is_leading;
+        if turned {
             let lease = &self.lease.name;
             match is_leading {
                 true => tracing::info!(lease, identity = self.identity, "became leader"),
                 false => tracing::info!(lease, identity = self.identity, "stopped leading"),
             }
+        }
+        if turned || reopened {
             changed(is_leading);
         }
     }

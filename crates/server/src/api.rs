@@ -209,7 +209,9 @@ impl Api {
             },
         };
         let answer = dispatch::answer(self, request).await?;
-        let held = self.places.hold(answer, place);
+        // "Try again" would have what is done done twice.
+        let must = !is_read(request);
+        let held = self.places.hold(answer, place, must);
         Ok(held.unwrap_or_else(answer::too_many_requests))
     }
 
@@ -220,6 +222,11 @@ impl Api {
     pub(crate) fn places(&self) -> &Places {
         &self.places
     }
+}
+
+/// Whether a request changes nothing.
+fn is_read(request: &Request) -> bool {
+    matches!(request.method, http::Method::GET | http::Method::HEAD)
 }
 
 /// Whether the body of a request means anything. Others are not read: anybody may ask for some paths.

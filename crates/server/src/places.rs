@@ -52,9 +52,8 @@ impl Default for Places {
     }
 }
 
-/// As many permits as bytes need. More than a semaphore can give are never there.
-fn room(semaphore: &Arc<Semaphore>, bytes: u64) -> Option<Permit> {
-    let kib = u32::try_from(bytes.div_ceil(1024)).ok()?;
+fn room(semaphore: &Arc<Semaphore>, kib: usize) -> Option<Permit> {
+    let kib = u32::try_from(kib).ok()?;
     Arc::clone(semaphore).try_acquire_many_owned(kib).ok()
 }
 
@@ -101,11 +100,14 @@ impl Places {
             let Ok(data) = frame.into_data() else {
                 continue;
             };
-            if first.len() + rest.len() + data.len() > BODY_MAX {
+            let size = first.len() + rest.len() + data.len();
+            if size > BODY_MAX {
                 let message = format!("Request entity too large: limit is {BODY_MAX}");
                 return Err(Status::failure(413, "RequestEntityTooLarge", message));
             }
-            let Some(more) = room(&self.bodies_kib, data.len() as u64) else {
+            // Pieces may be tiny: they are paid for together.
+            let paid = held.as_ref().map_or(0, Permit::num_permits);
+            let Some(more) = room(&self.bodies_kib, size.div_ceil(1024) - paid) else {
                 return Ok(None);
             };
             match &mut held {
@@ -127,13 +129,17 @@ impl Places {
     }
 
     /// An answer that keeps its request's place, and the room that it takes up, until it is read, if
-    /// it is large. Nothing if there is no room for it.
-    pub(crate) fn hold(&self, answer: Answer, place: Option<Permit>) -> Option<Answer> {
+    /// it is large. Nothing if there is no room for it, unless it must be given: what it tells of is
+    /// done. One that is larger than all room needs all of it.
+    pub(crate) fn hold(&self, answer: Answer, place: Option<Permit>, must: bool) -> Option<Answer> {
         let size = answer.body().size_hint().exact();
         let Some(size) = size.filter(|size| *size > SMALL_ANSWER_BYTES) else {
             return Some(answer);
         };
-        let room = room(&self.answers_kib, size)?;
+        let kib = usize::try_from(size.div_ceil(1024)).unwrap_or(usize::MAX);
+        let Some(room) = room(&self.answers_kib, kib.min(ANSWERS_KIB_MAX)) else {
+            return must.then_some(answer);
+        };
         Some(answer.map(|body| {
             Body::new(Held {
                 size,

@@ -130,7 +130,55 @@ async fn bodies_take_up_room_while_they_are_needed() {
     let read = places.read(body).await.expect("is small");
     let (bytes, held) = read.expect("there is room");
     assert_eq!(bytes, "{\"a\":1}");
-    assert_eq!(held.map(|held| held.num_permits()), Some(2));
+    let kib = held.map(|held| held.num_permits());
+    assert_eq!(kib, Some(1), "both pieces together are smaller than that");
+}
+
+#[tokio::test]
+async fn a_write_that_is_done_is_answered_even_without_room() {
+    let api = testing::api().await;
+    let places = api.places();
+    let all = u32::try_from(ANSWERS_KIB_MAX).expect("fits");
+    let permits = places.answers_kib.acquire_many(all).await;
+    let _permits = permits.expect("all are free");
+    let text = "x".repeat(usize::try_from(SMALL_ANSWER_BYTES).expect("fits"));
+    let object = serde_json::json!({"metadata": {"name": "large"}, "data": {"text": text}});
+    let url = "/api/v1/namespaces/default/configmaps";
+    let post = request("POST", url, Body::from(object.to_string()));
+    assert_eq!(api.call(post).await.status().as_u16(), 201);
+    let get = request("GET", &format!("{url}/large"), Body::empty());
+    assert_eq!(api.call(get).await.status().as_u16(), 429);
+}
+
+#[tokio::test]
+async fn an_answer_larger_than_all_room_is_given_while_nobody_else_needs_it() {
+    let places = Places::default();
+    let size = u64::try_from(ANSWERS_KIB_MAX).expect("fits") * 1024 + 1;
+    let huge = || large().map(|_| Body::new(Sized(size)));
+    let held = places.hold(huge(), None, false).expect("all room is free");
+    assert_eq!(places.answers_kib.available_permits(), 0);
+    assert!(places.hold(large(), None, false).is_none());
+    drop(held);
+    assert!(places.hold(large(), None, false).is_some());
+}
+
+/// A body that says how large it is.
+struct Sized(u64);
+
+impl http_body::Body for Sized {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, std::io::Error>>> {
+        Poll::Pending
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.0)
+    }
 }
 
 fn large() -> Answer {
@@ -141,7 +189,7 @@ fn large() -> Answer {
 #[tokio::test(start_paused = true)]
 async fn a_large_answer_keeps_its_place_until_it_is_read_or_given_up() {
     let places = Places::default();
-    let held = || places.hold(large(), places.request()).expect("room");
+    let held = || places.hold(large(), places.request(), false).expect("room");
     let free = || {
         let (a, b) = (&places.in_flight, &places.answers_kib);
         (a.available_permits(), b.available_permits())
@@ -168,7 +216,7 @@ async fn a_large_answer_keeps_its_place_until_it_is_read_or_given_up() {
 async fn a_small_answer_holds_nothing() {
     let places = Places::default();
     let small = answer::bytes(200, "text/plain", "ok");
-    let answer = places.hold(small, places.request()).expect("room");
+    let answer = places.hold(small, places.request(), false).expect("room");
     assert_eq!(places.in_flight.available_permits(), IN_FLIGHT_MAX);
     drop(answer);
 }

@@ -108,6 +108,9 @@ impl Bind {
             .iter()
             .filter_map(|&at| tools.extenders.get(at))
         {
+            if !tools.requests.may_act() {
+                return Some(Err(Failed::Fenced.message()));
+            }
             let bound = extender
                 .bind(&pod.namespace, &pod.name, &pod.uid, &self.node)
                 .await;

@@ -71,6 +71,11 @@ impl Requests {
         }
     }
 
+    /// Whether this scheduler may change anything.
+    pub(crate) fn may_act(&self) -> bool {
+        self.fence.may_act()
+    }
+
     /// Reads something.
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failed> {
         self.send("GET", path, "application/json", None).await
@@ -108,7 +113,7 @@ impl Requests {
             let answer = {
                 let _room = self.room.acquire().await;
                 self.throttle.wait().await;
-                if body.is_some() && !self.fence.may_act() {
+                if body.is_some() && !self.may_act() {
                     return Err(Failed::Fenced);
                 }
                 self.client.request(request).await

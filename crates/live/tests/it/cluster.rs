@@ -13,7 +13,7 @@ use std::time::Duration;
 use stowplan_api::config::KubeSchedulerConfiguration;
 use stowplan_api::k8s::NamespaceResourceScope;
 use stowplan_api::k8s::api::core::v1::{Node, Pod};
-use stowplan_live::{Open, Running, Settings, Silent, start};
+use stowplan_live::{Fence, Open, Running, Settings, Silent, start};
 use stowplan_server::{Config, User, env};
 use stowplan_store::{Options, Store};
 
@@ -64,13 +64,23 @@ impl Cluster {
 
     /// Starts a scheduler with this client and configuration.
     pub(crate) async fn scheduler_with(&self, client: kube::Client, config: &str) -> Running {
+        self.fenced_scheduler(client, config, Arc::new(Open)).await
+    }
+
+    /// A scheduler that acts only while the fence is open.
+    pub(crate) async fn fenced_scheduler(
+        &self,
+        client: kube::Client,
+        config: &str,
+        fence: Arc<dyn Fence>,
+    ) -> Running {
         let head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
         let config = KubeSchedulerConfiguration::from_text(&format!("{head}{config}"));
         let settings = Settings {
             config: config.expect("a configuration"),
             seed: 0,
             host: "host".to_owned(),
-            fence: Arc::new(Open),
+            fence,
             observer: Arc::new(Silent),
             throttled: false,
         };

@@ -1,7 +1,8 @@
 //! Services of others have a say.
 
-use crate::cluster::{Cluster, asks, pod_path};
+use crate::cluster::{Cluster, asks, patiently, pod_path};
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use stowplan_api::k8s::api::core::v1::Pod;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -222,6 +223,48 @@ async fn an_extender_binds() {
     assert_eq!(asked.len(), 1);
     assert_eq!(asked[0].1["Node"], json!(node));
     assert_eq!(asked[0].1["PodNamespace"], "n");
+}
+
+/// Open until it is told otherwise.
+#[derive(Default)]
+struct Gate(AtomicBool);
+
+impl stowplan_live::Fence for Gate {
+    fn may_act(&self) -> bool {
+        !self.0.load(Ordering::SeqCst)
+    }
+}
+
+#[tokio::test]
+async fn no_extender_is_asked_to_bind_once_the_lease_is_lost() {
+    let cluster = three_nodes().await;
+    let gate = Arc::new(Gate::default());
+    let closes = gate.clone();
+    // The lease is lost while the pod is being decided.
+    let (url, asked) = serve(move |verb, question| match verb {
+        "filter" => {
+            closes.0.store(true, Ordering::SeqCst);
+            Some(json!({"NodeNames": question["NodeNames"]}))
+        }
+        _ => Some(json!({})),
+    })
+    .await;
+    let verbs = "filterVerb: filter, bindVerb: bind, nodeCacheCapable: true";
+    let config = format!("extenders: [{{urlPrefix: '{url}', {verbs}}}]");
+    let client = cluster.scheduler_client();
+    let scheduler = cluster.fenced_scheduler(client, &config, gate).await;
+    cluster.pod("p", json!({})).await;
+    let filtered = async {
+        while asked.lock().unwrap().is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    patiently(filtered).await;
+    // What was decided is carried out, or refused, before it stops.
+    scheduler.stop().await;
+    let asked = asked.lock().unwrap();
+    let verbs: Vec<&str> = asked.iter().map(|(verb, _)| verb.as_str()).collect();
+    assert_eq!(verbs, ["filter"]);
 }
 
 #[tokio::test]
