@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
@@ -152,30 +152,14 @@ impl Visit for Fields {
 
 /// RFC 3339 in UTC, with microseconds.
 fn timestamp(time: SystemTime) -> String {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    let (days, seconds) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
-    // The civil calendar, by eras of 400 years that begin in March.
-    let days = days + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year + year / 4 - year / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 {
-        shifted + 3
-    } else {
-        shifted - 9
-    };
-    let year = era * 400 + year + u64::from(month <= 2);
-    let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
-    let micros = since.subsec_micros();
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}Z")
+    let time = jiff::Timestamp::try_from(time).unwrap_or_default();
+    format!("{time:.6}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
+    use std::time::{Duration, UNIX_EPOCH};
 
     #[test]
     fn times_are_civil() {

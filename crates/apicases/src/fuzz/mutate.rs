@@ -107,11 +107,14 @@ pub(super) fn mutate(step: &mut Map<String, Value>, rng: &mut Rng, corpus: &Corp
     }
 }
 
+/// What a step has under this name, if it is an object; else an empty one.
+fn take_object(step: &mut Map<String, Value>, name: &str) -> Value {
+    let object = step.remove(name).filter(Value::is_object);
+    object.unwrap_or_else(|| json!({}))
+}
+
 fn add_parameter(step: &mut Map<String, Value>, rng: &mut Rng, corpus: &Corpus) {
-    let mut query = step
-        .remove("query")
-        .filter(Value::is_object)
-        .unwrap_or_else(|| json!({}));
+    let mut query = take_object(step, "query");
     match rng.below(4) {
         0 => {
             if let Some((name, value)) = corpus.query(rng) {
@@ -137,10 +140,7 @@ fn add_parameter(step: &mut Map<String, Value>, rng: &mut Rng, corpus: &Corpus) 
 }
 
 fn add_header(step: &mut Map<String, Value>, rng: &mut Rng, corpus: &Corpus) {
-    let mut headers = step
-        .remove("headers")
-        .filter(Value::is_object)
-        .unwrap_or_else(|| json!({}));
+    let mut headers = take_object(step, "headers");
     match rng.below(5) {
         0 => {
             if let Some((name, value)) = corpus.header(rng) {

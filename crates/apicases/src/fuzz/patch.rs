@@ -2,7 +2,7 @@
 
 use super::corpus::Corpus;
 use super::{once_in, pick, tree, values};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use stowplan_base::Rng;
 
 /// The media types of patches.
@@ -67,8 +67,8 @@ fn direct(place: &mut Value, rng: &mut Rng, corpus: &Corpus) {
     match place {
         Value::Object(map) => {
             let directive = match rng.below(3) {
-                0 => format!("$setElementOrder/{}", some_key(map, rng)),
-                1 => format!("$deleteFromPrimitiveList/{}", some_key(map, rng)),
+                0 => format!("$setElementOrder/{}", tree::some_key(map, rng)),
+                1 => format!("$deleteFromPrimitiveList/{}", tree::some_key(map, rng)),
                 _ => pick(rng, DIRECTIVES)
                     .copied()
                     .unwrap_or_default()
@@ -86,16 +86,5 @@ fn direct(place: &mut Value, rng: &mut Rng, corpus: &Corpus) {
         }
         Value::Array(list) => list.push(json!({"$patch": pick(rng, &["replace", "delete", "x"])})),
         _ => {}
-    }
-}
-
-fn some_key(map: &Map<String, Value>, rng: &mut Rng) -> String {
-    match map.is_empty() {
-        true => String::new(),
-        false => map
-            .keys()
-            .nth(rng.below(map.len()))
-            .cloned()
-            .unwrap_or_default(),
     }
 }

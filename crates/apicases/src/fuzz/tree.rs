@@ -77,15 +77,20 @@ pub(super) fn change(value: &mut Value, rng: &mut Rng, corpus: &Corpus) {
     }
 }
 
-fn change_map(map: &mut Map<String, Value>, rng: &mut Rng, corpus: &Corpus) {
-    let key = match map.is_empty() {
+/// One of the keys; empty if there are none.
+pub(super) fn some_key(map: &Map<String, Value>, rng: &mut Rng) -> String {
+    match map.is_empty() {
         true => String::new(),
         false => map
             .keys()
             .nth(rng.below(map.len()))
             .cloned()
             .unwrap_or_default(),
-    };
+    }
+}
+
+fn change_map(map: &mut Map<String, Value>, rng: &mut Rng, corpus: &Corpus) {
+    let key = some_key(map, rng);
     match rng.below(4) {
         0 => drop(map.remove(&key)),
         1 => drop(map.insert(corpus.word(rng), values::odd(rng, corpus))),

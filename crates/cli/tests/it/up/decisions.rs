@@ -30,6 +30,16 @@ async fn node(connection: &mut Connection, name: &str) {
     assert_eq!(status.as_u16(), 200, "{said}");
 }
 
+/// A connection to a cluster in which pods can be made, and placed on the node `one`.
+async fn with_one_node(client: &Client) -> Connection {
+    let mut api = client.connect().await.expect("a connection");
+    let account = json!({"metadata": {"name": "default"}});
+    let accounts = "/api/v1/namespaces/default/serviceaccounts";
+    create(&mut api, accounts, account).await;
+    node(&mut api, "one").await;
+    api
+}
+
 fn pod(name: &str, cpu: &str) -> Value {
     let resources = json!({"requests": {"cpu": cpu}});
     let containers = json!([{"name": "c", "image": "i", "resources": resources}]);
@@ -65,11 +75,7 @@ fn a_live_pod_is_explained() {
     let kubeconfig = server.ready();
     let client = Client::read(&kubeconfig);
     block_on(async {
-        let mut api = client.connect().await.expect("a connection");
-        let account = json!({"metadata": {"name": "default"}});
-        let accounts = "/api/v1/namespaces/default/serviceaccounts";
-        create(&mut api, accounts, account).await;
-        node(&mut api, "one").await;
+        let mut api = with_one_node(&client).await;
         for (name, cpu) in [("placed", "1500m"), ("waits", "1")] {
             create(&mut api, PODS, pod(name, cpu)).await;
             decided(&mut api, name).await;
@@ -103,11 +109,7 @@ fn without_our_scheduler_the_tournament_is_played_here() {
     let kubeconfig = server.ready();
     let client = Client::read(&kubeconfig);
     block_on(async {
-        let mut api = client.connect().await.expect("a connection");
-        let account = json!({"metadata": {"name": "default"}});
-        let accounts = "/api/v1/namespaces/default/serviceaccounts";
-        create(&mut api, accounts, account).await;
-        node(&mut api, "one").await;
+        let mut api = with_one_node(&client).await;
         create(&mut api, PODS, pod("p", "1")).await;
     });
     let told = explain(&kubeconfig, &["pod", "p"]);
