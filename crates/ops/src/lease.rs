@@ -57,8 +57,17 @@ impl LeaseLock {
                 self.seen = Some(lease);
                 Answer::Lease(record, version)
             }
+            // It is not there yet, or somebody else was faster.
+            Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => {
+                tracing::debug!(
+                    lease = name,
+                    error = status.message,
+                    "the lease is not to be had"
+                );
+                Answer::Failed
+            }
             Err(error) => {
-                tracing::debug!(lease = name, %error, "a request for the lease failed");
+                tracing::warn!(lease = name, %error, "a request for the lease failed");
                 Answer::Failed
             }
         }

@@ -41,6 +41,12 @@ pub(crate) fn concerns(api: &Api, group: &str, version: &str) -> bool {
     group == GROUP && version == VERSION && api.decisions().is_some()
 }
 
+/// Whether a decision is asked for, of which somebody may know. Whoever may read the pod may.
+pub(crate) fn is_read(api: &Api, request: &Request) -> bool {
+    let info = &request.info;
+    concerns(api, &info.group, &info.version) && info.resource == PLURAL && info.verb == "get"
+}
+
 /// Answers a request about decisions whose caller may read the pod.
 pub(crate) async fn answer(api: &Api, request: &Request) -> Result<Answer, Status> {
     let info = &request.info;

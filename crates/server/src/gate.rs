@@ -18,10 +18,10 @@ pub(crate) fn pass(
     request.user = authenticate(api, request, certified)?;
     let cluster = Cluster(api);
     if let Some(wanted) = impersonation::wanted(impersonate_headers(request)?.into_iter())? {
-        let user = impersonation::impersonate(&wanted, &attributes(request), &cluster)?;
+        let user = impersonation::impersonate(&wanted, &attributes(api, request), &cluster)?;
         request.impersonator = Some(std::mem::replace(&mut request.user, user));
     }
-    let attributes = attributes(request);
+    let attributes = attributes(api, request);
     let decision = authorize(&attributes, &cluster);
     let outcome = match decision.allowed {
         true => Ok(()),
@@ -86,22 +86,20 @@ pub(crate) fn bearer(
     key.authenticate(token, audiences, now_s, &Cluster(api))
 }
 
-fn attributes(request: &Request) -> Attributes<'_> {
+fn attributes<'a>(api: &Api, request: &'a Request) -> Attributes<'a> {
     let info = &request.info;
     Attributes {
         user: &request.user,
         verb: &info.verb,
         target: match info.is_resource {
             // Who may read the pod may know what was decided about it.
-            true if info.group == decisions::GROUP && info.resource == decisions::PLURAL => {
-                Target::Resource {
-                    group: "",
-                    resource: "pods",
-                    subresource: "",
-                    namespace: &info.namespace,
-                    name: &info.name,
-                }
-            }
+            true if decisions::is_read(api, request) => Target::Resource {
+                group: "",
+                resource: "pods",
+                subresource: "",
+                namespace: &info.namespace,
+                name: &info.name,
+            },
             true => Target::Resource {
                 group: &info.group,
                 resource: &info.resource,

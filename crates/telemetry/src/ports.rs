@@ -244,6 +244,11 @@ impl Ports {
             return Answer::refusal(&refusal, &wish).into();
         }
         if let Some((namespace, name, whole)) = asked {
+            if !self.source.is_leader() {
+                let message = "this replica does not lead, and has decided nothing: ask another";
+                let status = StatusCode::SERVICE_UNAVAILABLE;
+                return Answer::failure(status, "ServiceUnavailable", message.to_owned()).into();
+            }
             let told = self.source.decision(namespace, name, whole).await;
             return decision(told, name).into();
         }
@@ -254,7 +259,12 @@ impl Ports {
     async fn page(&self, path: &str, query: &str) -> Answer {
         match path {
             "/metrics" => {
-                if let Some(census) = self.source.census().await {
+                if let Some(mut census) = self.source.census().await {
+                    if !self.source.is_leader() {
+                        // Pods wait for the one that leads, not here.
+                        census.pending = Default::default();
+                        census.unschedulable.clear();
+                    }
                     self.metrics.sample(&census);
                 }
                 Answer::metrics(|text| {

@@ -475,6 +475,8 @@ impl SchedulerMetrics {
             let labels = [*point, *plugin, profile.as_str()];
             self.plugin_evaluations.with(&labels).raise_to(*n);
         }
+        // What no node has any more is full nowhere.
+        self.utilization.each(|gauge| gauge.set(0.0));
         for utilization in &census.utilization {
             for (bound, nodes) in utilization.cumulative() {
                 let gauge = self.utilization.with(&[&utilization.resource, bound]);

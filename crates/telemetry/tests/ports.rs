@@ -34,9 +34,10 @@ impl Gate for Doors {
     }
 }
 
-struct Leader;
+/// A replica; whether it leads.
+struct Replica(bool);
 
-impl Source for Leader {
+impl Source for Replica {
     fn census(&self) -> BoxFuture<'_, Option<Census>> {
         let mut census = Census::default();
         census.pending[0] = PendingPods {
@@ -48,7 +49,7 @@ impl Source for Leader {
     }
 
     fn is_leader(&self) -> bool {
-        true
+        self.0
     }
 
     fn decision<'a>(
@@ -67,11 +68,15 @@ impl Source for Leader {
 }
 
 fn ask(path: &str, token: Option<&str>) -> Response<Bytes> {
+    ask_replica(Replica(true), path, token)
+}
+
+fn ask_replica(replica: Replica, path: &str, token: Option<&str>) -> Response<Bytes> {
     let ports = Ports {
         health: Health::new(vec![Check::ping()], vec![], vec![]),
         metrics: Arc::new(SchedulerMetrics::default()),
         pods: Arc::new(PodTable::default()),
-        source: Arc::new(Leader),
+        source: Arc::new(replica),
         gate: Arc::new(Doors),
         configuration: json!({"kind": "KubeSchedulerConfiguration"}),
     };
@@ -129,6 +134,18 @@ fn metrics_and_configuration_are_served() {
     );
     assert_eq!(ask("/metrics/resources", Some("good")).status(), 200);
     assert_eq!(ask("/metrics/slis", Some("good")).status(), 200);
+}
+
+#[test]
+fn who_does_not_lead_has_nobody_waiting_and_decided_nothing() {
+    let metrics = ask_replica(Replica(false), "/metrics", Some("good"));
+    let waiting = "scheduler_pending_pods{queue=\"active\"} 0\n";
+    assert!(body(&metrics).contains(waiting), "{}", body(&metrics));
+    let path = "/apis/stowplan.dev/v1/namespaces/n/decisions/p";
+    assert_eq!(
+        ask_replica(Replica(false), path, Some("jane")).status(),
+        503
+    );
 }
 
 #[test]

@@ -29,7 +29,13 @@ impl Snapshot {
             Delta::NodeAdded { node, .. } => {
                 self.remove_node(node.name);
             }
-            Delta::NodeRemoved { node, .. } => {
+            Delta::NodeRemoved { node, pods, .. } => {
+                // Pods that went after their node are not in the log.
+                for pod in pods {
+                    if self.pod(&pod.uid).is_none() {
+                        self.assume_pod(pod.clone(), node.name);
+                    }
+                }
                 self.upsert_node(node.clone());
             }
             Delta::NodeUpdated { old, .. } => {
@@ -117,6 +123,8 @@ mod tests {
         note(&world);
         let node = crate::model::Kind::Node;
         world.snapshot.remove(node, Sym::EMPTY, a_name);
+        note(&world);
+        world.snapshot.remove_pod("n/p");
         note(&world);
         for (position, nodes, labels) in &moments {
             let before = world.snapshot.rewound(*position).unwrap();
