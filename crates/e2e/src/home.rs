@@ -82,6 +82,16 @@ impl Home {
         })
     }
 
+    /// Which home this is.
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The file that lets clients in.
+    pub(crate) fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
     /// Where a scenario may write.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder.0

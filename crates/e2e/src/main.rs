@@ -8,6 +8,7 @@
 mod bindings;
 mod footprint;
 mod home;
+mod metrics;
 mod scenarios;
 mod scheduler;
 mod stand_ins;

@@ -12,6 +12,7 @@ mod simple;
 mod volumes;
 
 use crate::home::Home;
+use crate::metrics;
 use anyhow::Result;
 use futures::future::BoxFuture;
 
@@ -37,6 +38,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     ("failover", |home| Box::pin(leaders::failover(home))),
     ("old-leader", |home| Box::pin(leaders::old_leader(home))),
     ("race", |home| Box::pin(replicas::race(home))),
+    ("metrics", |home| Box::pin(metrics::compared(home))),
     ("kill", |home| Box::pin(faults::kill(home))),
     ("api-restart", |home| Box::pin(faults::api_restart(home))),
 ];
