@@ -7,6 +7,7 @@
 mod convert;
 mod cost;
 mod eval;
+mod expr;
 mod fold;
 mod formatting;
 mod functions;
@@ -14,6 +15,7 @@ mod kubernetes;
 mod lists;
 mod meter;
 mod parse;
+mod room;
 mod text;
 mod value;
 
@@ -21,11 +23,10 @@ pub(crate) use cost::check;
 
 use crate::check::field_path;
 use crate::prune::{additional, items};
-use eval::Scope;
+use eval::{Outcome, Scope};
 use meter::Meter;
-use parse::Expr;
+use parse::Program;
 use serde_json::Value;
-use std::rc::Rc;
 use stowplan_machinery::View;
 use stowplan_machinery::field::{Error, ErrorKind, ErrorList, Path};
 use value::Val;
@@ -180,15 +181,13 @@ impl Check<'_> {
                 return self.fault(judged, why);
             }
         };
-        let transition = parsed.uses("oldSelf");
+        let transition = parsed.transition;
         let optional = rule.flag("optionalOldSelf");
         if transition && old.is_none() && !optional {
             return;
         }
-        let meter = Meter::default();
-        let scope = Scope::new(own.clone(), old.cloned(), optional, &meter);
-        let outcome = eval::eval(&parsed, &scope);
-        let Some(left) = left.checked_sub(meter.spent()) else {
+        let (outcome, spent) = run(&parsed, (own, old, optional));
+        let Some(left) = left.checked_sub(spent) else {
             return self.stop(judged, OUT_OF_BUDGET.to_owned());
         };
         self.left = Some(left);
@@ -289,19 +288,31 @@ enum Message {
     TooDear(String),
 }
 
-fn message(rule: &Value, (own, old, optional): (&Val, Option<&Val>, bool), left: u64) -> Message {
+/// What an expression comes to, and what that cost.
+fn run(program: &Program, (own, old, optional): Names<'_>) -> (Outcome, u64) {
+    let ran = program.walk(|expr| {
+        let meter = Meter::default();
+        let scope = Scope::new(own.clone(), old.cloned(), optional, &meter);
+        let outcome = eval::eval(expr, &scope);
+        (outcome, meter.spent())
+    });
+    ran.unwrap_or_else(|why| (Err(why), 0))
+}
+
+/// `self`, `oldSelf` and whether that may be missing.
+type Names<'a> = (&'a Val, Option<&'a Val>, bool);
+
+fn message(rule: &Value, names: Names<'_>, left: u64) -> Message {
     let expression = rule.text("messageExpression");
-    let parsed: Option<Rc<Expr>> = match expression {
+    let parsed = match expression {
         "" => None,
         expression => parse::kept(expression.trim()).ok(),
     };
     let Some(parsed) = parsed else {
         return Message::Text(None, 0);
     };
-    let meter = Meter::default();
-    let scope = Scope::new(own.clone(), old.cloned(), optional, &meter);
-    let outcome = eval::eval(&parsed, &scope);
-    if meter.spent() > left {
+    let (outcome, spent) = run(&parsed, names);
+    if spent > left {
         let why = "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run";
         return Message::TooDear(why.to_owned());
     }
@@ -313,11 +324,11 @@ fn message(rule: &Value, (own, old, optional): (&Val, Option<&Val>, bool), left:
                 "no further validation rules will be run due to call cost exceeds limit for messageExpression: {shown}"
             ));
         }
-        _ => return Message::Text(None, meter.spent()),
+        _ => return Message::Text(None, spent),
     };
     let text = text.trim();
     let shows = !text.is_empty() && text.len() <= MESSAGE_BYTES_MAX && !text.contains(['\n', '\r']);
-    Message::Text(shows.then(|| text.to_owned()), meter.spent())
+    Message::Text(shows.then(|| text.to_owned()), spent)
 }
 
 #[cfg(test)]

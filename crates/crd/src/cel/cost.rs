@@ -4,7 +4,8 @@
 //! the estimates of `cel-go/checker/cost.go`.
 
 use super::RULES;
-use super::parse::{self, Expr};
+use super::expr::Expr;
+use super::parse::{self, Program};
 use super::value::Val;
 use crate::prune::{additional, items};
 use serde_json::Value;
@@ -91,9 +92,12 @@ impl Costs {
         }
     }
 
-    fn judge(&mut self, rule: &Expr, schema: &Value, at: &Path<'_>, times: u64) {
-        let mut names = vec![("self".to_owned(), schema), ("oldSelf".to_owned(), schema)];
-        let cost = cost(rule, &mut names).saturating_mul(times);
+    fn judge(&mut self, rule: &Program, schema: &Value, at: &Path<'_>, times: u64) {
+        let estimate = rule.walk(|rule| {
+            let mut names = vec![("self".to_owned(), schema), ("oldSelf".to_owned(), schema)];
+            cost(rule, &mut names)
+        });
+        let cost = estimate.unwrap_or(u64::MAX).saturating_mul(times);
         if cost > RULE_MAX {
             let why = exceeds("estimated rule cost", cost, RULE_MAX);
             self.errors.push(Error::forbidden(at, why));
@@ -217,10 +221,13 @@ fn cost<'a>(expr: &Expr, names: &mut Names<'a>) -> u64 {
             let (which, yes, no) = (cost(a, names), cost(b, names), cost(c, names));
             which.saturating_add(yes.max(no))
         }
+        Expr::Logic(_, terms) => {
+            let parts: Vec<&Expr> = terms.iter().collect();
+            sum(&parts, names)
+        }
         Expr::Binary(operator, a, b) => {
             let parts = sum(&[a, b], names);
             let own = match *operator {
-                "||" | "&&" => 0,
                 "in" => size_of(b, names),
                 "==" | "!=" | "<" | "<=" | ">" | ">=" => {
                     walk(size_of(a, names).min(size_of(b, names))).max(1)

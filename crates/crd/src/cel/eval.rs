@@ -1,7 +1,7 @@
 //! What an expression comes to.
 
+use super::expr::Expr;
 use super::meter::{self, Meter};
-use super::parse::Expr;
 use super::value::Val;
 use super::{fold, functions, kubernetes};
 
@@ -100,8 +100,7 @@ pub(super) fn eval(expr: &Expr, scope: &Scope<'_>) -> Outcome {
             scope.meter.spend(1)?;
             negative(&inner)
         }
-        Expr::Binary("||", a, b) => logic(a, b, true, scope),
-        Expr::Binary("&&", a, b) => logic(a, b, false, scope),
+        Expr::Logic(decides, terms) => logic(terms, *decides, scope),
         Expr::Binary(operator, a, b) => {
             let of_constants = *operator == "in" && b.is_constant();
             let (a, b) = (eval(a, scope)?, eval(b, scope)?);
@@ -144,19 +143,20 @@ pub(super) fn overflow() -> String {
     "integer overflow".to_owned()
 }
 
-/// Either side can decide, whatever is wrong with the other.
-fn logic(a: &Expr, b: &Expr, decides: bool, scope: &Scope<'_>) -> Outcome {
-    let left = eval(a, scope);
-    if matches!(left, Ok(Val::Bool(v)) if v == decides) {
-        return left;
+/// Any term can decide, whatever is wrong with the others.
+fn logic(terms: &[Expr], decides: bool, scope: &Scope<'_>) -> Outcome {
+    let mut fault = None;
+    for term in terms {
+        match eval(term, scope) {
+            Ok(Val::Bool(b)) if b == decides => return Ok(Val::Bool(decides)),
+            Ok(Val::Bool(_)) => {}
+            Ok(_) => fault = fault.or_else(|| Some(NO_OVERLOAD.to_owned())),
+            // Nothing is decided by a run that was ended.
+            Err(why) if why == meter::CANCELLED => return Err(why),
+            Err(why) => fault = fault.or(Some(why)),
+        }
     }
-    let right = eval(b, scope);
-    match (left, right) {
-        (_, Ok(Val::Bool(v))) if v == decides => Ok(Val::Bool(v)),
-        (Err(why), _) | (Ok(Val::Bool(_)), Err(why)) => Err(why),
-        (Ok(Val::Bool(_)), Ok(Val::Bool(_))) => Ok(Val::Bool(!decides)),
-        _ => overload(),
-    }
+    fault.map_or(Ok(Val::Bool(!decides)), Err)
 }
 
 fn field(of: &Val, name: &str, optional: bool) -> Outcome {

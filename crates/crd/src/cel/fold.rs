@@ -3,8 +3,8 @@
 //! Costs are those of what cel-go makes of a macro: looking at the accumulator, and changing it.
 
 use super::eval::{Outcome, Scope, eval, overload};
+use super::expr::Expr;
 use super::meter;
-use super::parse::Expr;
 use super::value::Val;
 
 /// Runs a macro; `None` if the call is none.
@@ -168,6 +168,8 @@ impl Fold<'_> {
             match self.holds(round) {
                 Ok(b) if b == decides => return Ok(Val::Bool(decides)),
                 Ok(_) => {}
+                // Nothing is decided by a run that was ended.
+                Err(why) if why == meter::CANCELLED => return Err(why),
                 Err(why) => fault = fault.or(Some(why)),
             }
         }

@@ -1,125 +1,194 @@
-//! From text to expressions.
+//! From text to expressions. Upstream: `cel-go/parser/parser.go`, whose bounds on depth are kept.
 
+use super::expr::Expr;
+use super::room::roomy;
 use super::value::Val;
 use crate::kept::Kept;
-use std::rc::Rc;
+use std::sync::Arc;
 
-/// An expression.
-#[derive(Clone, Debug)]
-pub(super) enum Expr {
-    Literal(Val),
-    Name(String),
-    List(Vec<Expr>),
-    Map(Vec<(Expr, Expr)>),
-    /// `a.b`; `optional` for `a.?b`.
-    Field {
-        of: Box<Expr>,
-        name: String,
-        optional: bool,
-    },
-    Index {
-        of: Box<Expr>,
-        at: Box<Expr>,
-        optional: bool,
-    },
-    /// `f(a)` or `of.f(a)`.
-    Call {
-        of: Option<Box<Expr>>,
-        name: String,
-        with: Vec<Expr>,
-    },
-    Not(Box<Expr>),
-    Negative(Box<Expr>),
-    Binary(&'static str, Box<Expr>, Box<Expr>),
-    Choice(Box<Expr>, Box<Expr>, Box<Expr>),
+mod literals;
+
+/// An expression that can be run.
+#[derive(Debug)]
+pub(super) struct Program {
+    pub(super) expr: Expr,
+    /// Whether it looks at what was before.
+    pub(super) transition: bool,
+    deep: bool,
 }
 
-impl Expr {
-    /// Calls something for the expression and all in it.
-    pub(super) fn each<'a>(&'a self, visit: &mut dyn FnMut(&'a Expr)) {
-        visit(self);
-        match self {
-            Self::Literal(_) | Self::Name(_) => {}
-            Self::List(list) => list.iter().for_each(|e| e.each(visit)),
-            Self::Map(entries) => entries.iter().for_each(|(k, v)| {
-                k.each(visit);
-                v.each(visit);
-            }),
-            Self::Field { of, .. } => of.each(visit),
-            Self::Index { of, at, .. } => {
-                of.each(visit);
-                at.each(visit);
-            }
-            Self::Call { of, with, .. } => {
-                of.iter().for_each(|e| e.each(visit));
-                with.iter().for_each(|e| e.each(visit));
-            }
-            Self::Not(e) | Self::Negative(e) => e.each(visit),
-            Self::Binary(_, a, b) => {
-                a.each(visit);
-                b.each(visit);
-            }
-            Self::Choice(a, b, c) => [a, b, c].into_iter().for_each(|e| e.each(visit)),
+impl Program {
+    /// Does something that calls itself for every level of the expression.
+    pub(super) fn walk<T: Send>(&self, work: impl FnOnce(&Expr) -> T + Send) -> Result<T, String> {
+        match self.deep {
+            false => Ok(work(&self.expr)),
+            true => roomy(|| work(&self.expr)),
         }
-    }
-
-    /// Whether it is made of literals alone.
-    pub(super) fn is_constant(&self) -> bool {
-        match self {
-            Self::Literal(_) => true,
-            Self::List(list) => list.iter().all(Self::is_constant),
-            Self::Map(entries) => entries
-                .iter()
-                .all(|(k, v)| k.is_constant() && v.is_constant()),
-            _ => false,
-        }
-    }
-
-    /// Whether a name occurs.
-    pub(super) fn uses(&self, name: &str) -> bool {
-        let mut found = false;
-        self.each(&mut |e| found |= matches!(e, Self::Name(n) if n == name));
-        found
     }
 }
 
 thread_local! {
-    static KEPT: Kept<Rc<Expr>> = Kept::default();
+    static KEPT: Kept<Arc<Program>> = Kept::default();
 }
 
 /// An expression, read now or earlier.
-pub(super) fn kept(text: &str) -> Result<Rc<Expr>, String> {
-    KEPT.with(|kept| kept.get(text, |text| parse(text).map(Rc::new)))
+pub(super) fn kept(text: &str) -> Result<Arc<Program>, String> {
+    KEPT.with(|kept| kept.get(text, |text| parse(text).map(Arc::new)))
 }
 
+/// The longest expression, in code points. Upstream: `expressionSizeCodePointLimit`.
+const CODE_POINTS_MAX: usize = 100_000;
+/// How deep expressions may nest. Upstream: `maxRecursionDepth`.
+const DEPTH_MAX: usize = 250;
+/// What nests deeper than this is read, and what is higher than this is run, with a larger stack.
+const NEST_SHALLOW: usize = 24;
+const HEIGHT_SHALLOW: usize = 48;
+
 /// Reads an expression.
-pub(super) fn parse(text: &str) -> Result<Expr, String> {
-    let mut parser = Parser {
-        rest: text,
-        depth: 0,
-    };
-    let expr = parser.choice()?;
-    parser.space();
-    match parser.rest.is_empty() {
-        true => Ok(expr),
-        false => Err(parser.wrong()),
+pub(super) fn parse(text: &str) -> Result<Program, String> {
+    let count = text.chars().count();
+    if count > CODE_POINTS_MAX {
+        return Err(nowhere(&format!(
+            "expression code point size exceeds limit: size: {count}, limit {CODE_POINTS_MAX}"
+        )));
+    }
+    match read(text, NEST_SHALLOW) {
+        Err(Fault::Nests) => roomy(|| read(text, DEPTH_MAX))?.map_err(Fault::said),
+        read => read.map_err(Fault::said),
     }
 }
 
-/// How deep expressions may nest.
-const DEPTH_MAX: usize = 100;
+/// What is wrong with an expression as a whole, as cel-go shows it.
+fn nowhere(why: &str) -> String {
+    format!("ERROR: <input>:-1:0: {why}")
+}
+
+fn read(text: &str, nest_max: usize) -> Result<Program, Fault> {
+    let mut parser = Parser {
+        rest: text,
+        nest_max,
+        nested: [0; 3],
+        too_deep: false,
+    };
+    let node = parser.choice()?;
+    parser.space();
+    if !parser.rest.is_empty() {
+        return Err(parser.wrong());
+    }
+    if parser.too_deep {
+        let why = nowhere("max recursion depth exceeded");
+        return Err(Fault::Other(why));
+    }
+    Ok(Program {
+        transition: node.expr.uses("oldSelf"),
+        deep: node.height > HEIGHT_SHALLOW,
+        expr: node.expr,
+    })
+}
+
+/// Why a text is no expression.
+#[derive(Clone)]
+enum Fault {
+    /// It nests deeper than the parser was told to read.
+    Nests,
+    Other(String),
+}
+
+impl Fault {
+    fn said(self) -> String {
+        match self {
+            Self::Nests => nowhere(&format!("expression recursion limit exceeded: {DEPTH_MAX}")),
+            Self::Other(why) => why,
+        }
+    }
+}
+
+/// Rules of the grammar that go into themselves.
+#[derive(Clone, Copy)]
+enum Rule {
+    Expr,
+    Relation,
+    Calc,
+}
 
 struct Parser<'a> {
     rest: &'a str,
-    depth: usize,
+    nest_max: usize,
+    /// How deep the parser is in each rule.
+    nested: [usize; 3],
+    /// Whether something was left out because it was too high.
+    too_deep: bool,
 }
 
-type Parsed = Result<Expr, String>;
+/// A part of the expression.
+struct Node {
+    expr: Expr,
+    /// The most levels on a way down, and those among them that upstream counts.
+    height: usize,
+    counted: usize,
+}
+
+impl Node {
+    fn leaf(expr: Expr) -> Self {
+        Self {
+            expr,
+            height: 1,
+            counted: 0,
+        }
+    }
+}
+
+/// How high nodes are that are to be part of one.
+#[derive(Clone, Copy, Default)]
+struct Heights(usize, usize);
+
+impl Heights {
+    fn and(self, node: &Node) -> Self {
+        Self(self.0.max(node.height), self.1.max(node.counted))
+    }
+
+    fn of(node: &Node) -> Self {
+        Self::default().and(node)
+    }
+}
+
+type Parsed = Result<Node, Fault>;
 
 impl<'a> Parser<'a> {
-    fn wrong(&self) -> String {
+    fn wrong(&self) -> Fault {
         let near: String = self.rest.chars().take(20).collect();
-        format!("ERROR: <input>: Syntax error near '{near}'")
+        Fault::Other(format!("ERROR: <input>: Syntax error near '{near}'"))
+    }
+
+    /// Reads what is one level deeper in a rule.
+    fn nest(&mut self, rule: Rule, read: impl FnOnce(&mut Self) -> Parsed) -> Parsed {
+        let depth = self.nested.get_mut(rule as usize);
+        let depth = depth.map_or(usize::MAX, |depth| {
+            *depth += 1;
+            *depth
+        });
+        if depth > self.nest_max {
+            return Err(Fault::Nests);
+        }
+        let node = read(self)?;
+        if let Some(depth) = self.nested.get_mut(rule as usize) {
+            *depth -= 1;
+        }
+        Ok(node)
+    }
+
+    /// A node made of others. What is too high is left out: the parser still looks for other faults.
+    fn node(&mut self, expr: Expr, parts: Heights, counts: bool) -> Node {
+        let counted = parts.1 + usize::from(counts);
+        if counted > DEPTH_MAX {
+            self.too_deep = true;
+            return Node::leaf(Expr::Literal(Val::Null));
+        }
+        Node {
+            expr,
+            height: parts.0 + 1,
+            counted,
+        }
     }
 
     fn space(&mut self) {
@@ -146,7 +215,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn expect(&mut self, token: &str) -> Result<(), String> {
+    fn expect(&mut self, token: &str) -> Result<(), Fault> {
         match self.take(token) {
             true => Ok(()),
             false => Err(self.wrong()),
@@ -154,37 +223,73 @@ impl<'a> Parser<'a> {
     }
 
     fn choice(&mut self) -> Parsed {
-        self.depth += 1;
-        if self.depth > DEPTH_MAX {
-            return Err("ERROR: <input>: expression recursion limit exceeded".to_owned());
-        }
-        let mut expr = self.level(0)?;
-        if self.take("?") {
-            let yes = self.level(0)?;
-            self.expect(":")?;
-            let no = self.choice()?;
-            expr = Expr::Choice(Box::new(expr), Box::new(yes), Box::new(no));
-        }
-        self.depth -= 1;
-        Ok(expr)
+        self.nest(Rule::Expr, |parser| {
+            let which = parser.logic(true)?;
+            if !parser.take("?") {
+                return Ok(which);
+            }
+            let yes = parser.logic(true)?;
+            parser.expect(":")?;
+            let no = parser.choice()?;
+            let parts = Heights::of(&which).and(&yes).and(&no);
+            let [which, yes, no] = [which, yes, no].map(|node| Box::new(node.expr));
+            Ok(parser.node(Expr::Choice(which, yes, no), parts, true))
+        })
     }
 
-    /// Binary operators, the loosest first.
-    fn level(&mut self, level: usize) -> Parsed {
-        const LEVELS: [&[&str]; 5] = [
-            &["||"],
-            &["&&"],
-            &["==", "!=", "<=", ">=", "<", ">", "in"],
-            &["+", "-"],
-            &["*", "/", "%"],
-        ];
-        let Some(operators) = LEVELS.get(level) else {
-            return self.unary();
+    /// `a || b`, if true decides, or else `a && b`.
+    fn logic(&mut self, decides: bool) -> Parsed {
+        let part = |parser: &mut Self| match decides {
+            true => parser.logic(false),
+            false => parser.relation(),
         };
-        let mut left = self.level(level + 1)?;
+        let operators: &[&'static str] = if decides { &["||"] } else { &["&&"] };
+        let first = part(self)?;
+        if self.operator(operators).is_none() {
+            return Ok(first);
+        }
+        let mut parts = Heights::of(&first);
+        let mut terms = vec![first.expr];
+        loop {
+            let term = part(self)?;
+            parts = parts.and(&term);
+            terms.push(term.expr);
+            if self.operator(operators).is_none() {
+                return Ok(self.node(Expr::Logic(decides, terms), parts, false));
+            }
+        }
+    }
+
+    fn relation(&mut self) -> Parsed {
+        const RELATIONS: [&str; 7] = ["==", "!=", "<=", ">=", "<", ">", "in"];
+        self.nest(Rule::Relation, |parser| {
+            parser.chain(&RELATIONS, Rule::Relation, &|parser| {
+                parser.nest(Rule::Calc, Self::sum)
+            })
+        })
+    }
+
+    fn sum(&mut self) -> Parsed {
+        self.chain(&["+", "-"], Rule::Calc, &Self::product)
+    }
+
+    fn product(&mut self) -> Parsed {
+        self.chain(&["*", "/", "%"], Rule::Calc, &Self::unary)
+    }
+
+    /// Operands with operators between them, the left ones first.
+    fn chain(
+        &mut self,
+        operators: &[&'static str],
+        rule: Rule,
+        operand: &dyn Fn(&mut Self) -> Parsed,
+    ) -> Parsed {
+        let mut left = operand(self)?;
         while let Some(operator) = self.operator(operators) {
-            let right = self.level(level + 1)?;
-            left = Expr::Binary(operator, Box::new(left), Box::new(right));
+            let right = self.nest(rule, operand)?;
+            let parts = Heights::of(&left).and(&right);
+            let expr = Expr::Binary(operator, Box::new(left.expr), Box::new(right.expr));
+            left = self.node(expr, parts, true);
         }
         Ok(left)
     }
@@ -203,57 +308,91 @@ impl<'a> Parser<'a> {
         Some(*found)
     }
 
+    /// Two of the same sign cancel out.
     fn unary(&mut self) -> Parsed {
-        self.space();
-        if self.rest.starts_with('!') && !self.rest.starts_with("!=") {
-            self.rest = &self.rest[1..];
-            return Ok(Expr::Not(Box::new(self.unary()?)));
+        let nots = self.count('!');
+        if nots > 0 {
+            let of = self.member()?;
+            return Ok(match nots % 2 {
+                0 => of,
+                _ => {
+                    let parts = Heights::of(&of);
+                    self.node(Expr::Not(Box::new(of.expr)), parts, false)
+                }
+            });
         }
-        if self.take("-") {
-            let digit = self.rest.starts_with(|c: char| c.is_ascii_digit());
-            if digit && self.rest.starts_with("9223372036854775808") {
-                self.rest = &self.rest[19..];
-                return self.postfix(Expr::Literal(Val::Int(i64::MIN)));
+        let here = self.rest;
+        let signs = self.count('-');
+        // The sign of a number is part of it.
+        if signs == 1
+            && self
+                .rest
+                .starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        {
+            self.rest = here;
+            return self.member();
+        }
+        let of = self.member()?;
+        Ok(match signs % 2 {
+            0 => of,
+            _ => {
+                let parts = Heights::of(&of);
+                self.node(Expr::Negative(Box::new(of.expr)), parts, false)
             }
-            return Ok(Expr::Negative(Box::new(self.unary()?)));
-        }
-        let primary = self.primary()?;
-        self.postfix(primary)
+        })
     }
 
-    fn postfix(&mut self, mut expr: Expr) -> Parsed {
+    /// Takes all of a sign that follow each other.
+    fn count(&mut self, sign: char) -> usize {
+        let mut count = 0;
+        self.space();
+        while let Some(rest) = self.rest.strip_prefix(sign) {
+            self.rest = rest;
+            count += 1;
+            self.space();
+        }
+        count
+    }
+
+    fn member(&mut self) -> Parsed {
+        let mut node = self.primary()?;
         loop {
-            if self.take(".") {
+            let mut parts = Heights::of(&node);
+            let expr = if self.take(".") {
                 let optional = self.take("?");
                 let name = self.name().ok_or_else(|| self.wrong())?;
-                let of = Box::new(expr);
-                expr = match !optional && self.take("(") {
+                let of = Box::new(node.expr);
+                match !optional && self.take("(") {
                     true => Expr::Call {
                         of: Some(of),
                         name,
-                        with: self.until(")")?,
+                        with: self.until(")", &mut parts)?,
                     },
                     false => Expr::Field { of, name, optional },
-                };
+                }
             } else if self.take("[") {
                 let optional = self.take("?");
-                let at = Box::new(self.choice()?);
+                let at = self.choice()?;
                 self.expect("]")?;
-                expr = Expr::Index {
-                    of: Box::new(expr),
-                    at,
+                parts = parts.and(&at);
+                Expr::Index {
+                    of: Box::new(node.expr),
+                    at: Box::new(at.expr),
                     optional,
-                };
+                }
             } else {
-                return Ok(expr);
-            }
+                return Ok(node);
+            };
+            node = self.node(expr, parts, true);
         }
     }
 
-    fn until(&mut self, end: &str) -> Result<Vec<Expr>, String> {
+    fn until(&mut self, end: &str, parts: &mut Heights) -> Result<Vec<Expr>, Fault> {
         let mut list = Vec::new();
         while !self.take(end) {
-            list.push(self.choice()?);
+            let node = self.choice()?;
+            *parts = parts.and(&node);
+            list.push(node.expr);
             if !self.take(",") {
                 self.expect(end)?;
                 break;
@@ -287,159 +426,40 @@ impl<'a> Parser<'a> {
             }
             '[' => {
                 self.rest = &self.rest[1..];
-                Ok(Expr::List(self.until("]")?))
+                let mut parts = Heights::default();
+                let list = self.until("]", &mut parts)?;
+                Ok(self.node(Expr::List(list), parts, false))
             }
             '{' => {
                 self.rest = &self.rest[1..];
                 self.map()
             }
-            '\'' | '"' => Ok(Expr::Literal(self.text(false)?.into())),
-            '0'..='9' => self.number(),
-            '.' if self.rest[1..].starts_with(|c: char| c.is_ascii_digit()) => self.number(),
+            '\'' | '"' => Ok(Node::leaf(Expr::Literal(self.text(false)?.into()))),
+            '0'..='9' => self.number(""),
+            '-' => {
+                self.rest = &self.rest[1..];
+                self.space();
+                self.number("-")
+            }
+            '.' if self.rest[1..].starts_with(|c: char| c.is_ascii_digit()) => self.number(""),
             _ => self.word(),
         }
     }
 
     fn map(&mut self) -> Parsed {
         let mut entries = Vec::new();
+        let mut parts = Heights::default();
         while !self.take("}") {
             let key = self.choice()?;
             self.expect(":")?;
-            entries.push((key, self.choice()?));
+            let value = self.choice()?;
+            parts = parts.and(&key).and(&value);
+            entries.push((key.expr, value.expr));
             if !self.take(",") {
                 self.expect("}")?;
                 break;
             }
         }
-        Ok(Expr::Map(entries))
-    }
-
-    fn word(&mut self) -> Parsed {
-        let quoted = |rest: &str, prefix: &str| {
-            let after = rest.strip_prefix(prefix);
-            after.is_some_and(|after| after.starts_with(['\'', '"']))
-        };
-        for prefix in ["r", "R"] {
-            if quoted(self.rest, prefix) {
-                self.rest = &self.rest[1..];
-                return Ok(Expr::Literal(self.text(true)?.into()));
-            }
-        }
-        for prefix in ["b", "B"] {
-            if quoted(self.rest, prefix) {
-                self.rest = &self.rest[1..];
-                return Ok(Expr::Literal(Val::Bytes(
-                    self.text(false)?.into_bytes().into(),
-                )));
-            }
-        }
-        let name = self.name().ok_or_else(|| self.wrong())?;
-        Ok(match name.as_str() {
-            "true" => Expr::Literal(Val::Bool(true)),
-            "false" => Expr::Literal(Val::Bool(false)),
-            "null" => Expr::Literal(Val::Null),
-            _ if self.take("(") => Expr::Call {
-                of: None,
-                name,
-                with: self.until(")")?,
-            },
-            _ => Expr::Name(name),
-        })
-    }
-
-    fn number(&mut self) -> Parsed {
-        let hex = self
-            .rest
-            .strip_prefix("0x")
-            .or(self.rest.strip_prefix("0X"));
-        let wrong = self.wrong();
-        let (value, rest) = match hex {
-            Some(hex) => {
-                let end = hex
-                    .find(|c: char| !c.is_ascii_hexdigit())
-                    .unwrap_or(hex.len());
-                let value = u64::from_str_radix(&hex[..end], 16).map_err(|_| wrong.clone())?;
-                (value.to_string(), &hex[end..])
-            }
-            None => {
-                let mut end = 0;
-                let bytes = self.rest.as_bytes();
-                while let Some(&b) = bytes.get(end) {
-                    let sign = matches!(b, b'+' | b'-')
-                        && end > 0
-                        && matches!(bytes.get(end - 1), Some(b'e' | b'E'));
-                    // A dot that no digit follows begins a field or a method.
-                    let dot = b == b'.' && bytes.get(end + 1).is_some_and(u8::is_ascii_digit);
-                    if !(b.is_ascii_digit() || matches!(b, b'e' | b'E') || dot || sign) {
-                        break;
-                    }
-                    end += 1;
-                }
-                (self.rest[..end].to_owned(), &self.rest[end..])
-            }
-        };
-        self.rest = rest;
-        if value.contains(['.', 'e', 'E']) {
-            let value = value.parse().map_err(|_| wrong)?;
-            return Ok(Expr::Literal(Val::Double(value)));
-        }
-        if let Some(rest) = rest.strip_prefix(['u', 'U']) {
-            self.rest = rest;
-            let value = value.parse().map_err(|_| wrong)?;
-            return Ok(Expr::Literal(Val::Uint(value)));
-        }
-        let value = value.parse().map_err(|_| wrong)?;
-        Ok(Expr::Literal(Val::Int(value)))
-    }
-
-    /// A text in quotes, single or triple.
-    fn text(&mut self, raw: bool) -> Result<String, String> {
-        let wrong = self.wrong();
-        let quote = self.rest.chars().next().ok_or_else(|| wrong.clone())?;
-        let triple: String = std::iter::repeat_n(quote, 3).collect();
-        let end: String = match self.rest.starts_with(&triple) {
-            true => triple,
-            false => quote.to_string(),
-        };
-        let mut rest = &self.rest[end.len()..];
-        let mut out = String::new();
-        loop {
-            if let Some(after) = rest.strip_prefix(end.as_str()) {
-                self.rest = after;
-                return Ok(out);
-            }
-            let c = rest.chars().next().ok_or_else(|| wrong.clone())?;
-            rest = &rest[c.len_utf8()..];
-            if c != '\\' || raw {
-                out.push(c);
-                continue;
-            }
-            let c = rest.chars().next().ok_or_else(|| wrong.clone())?;
-            rest = &rest[c.len_utf8()..];
-            let digits = match c {
-                'x' | 'X' => 2,
-                'u' => 4,
-                'U' => 8,
-                _ => 0,
-            };
-            if digits > 0 {
-                let code = rest.get(..digits).ok_or_else(|| wrong.clone())?;
-                let code = u32::from_str_radix(code, 16).ok().and_then(char::from_u32);
-                out.push(code.ok_or_else(|| wrong.clone())?);
-                rest = &rest[digits..];
-                continue;
-            }
-            out.push(match c {
-                'n' => '\n',
-                't' => '\t',
-                'r' => '\r',
-                'a' => '\x07',
-                'b' => '\x08',
-                'f' => '\x0c',
-                'v' => '\x0b',
-                '\\' | '\'' | '"' | '`' | '?' => c,
-                _ => return Err(wrong),
-            });
-        }
+        Ok(self.node(Expr::Map(entries), parts, false))
     }
 }

@@ -247,7 +247,7 @@ fn costs_are_upstreams() {
             false,
         );
         let scope = Scope::new(own, None, false, &meter);
-        eval::eval(&parse::parse(rule).unwrap(), &scope).unwrap();
+        eval::eval(&parse::parse(rule).unwrap().expr, &scope).unwrap();
         meter.spent()
     };
     // As `cel-go` v0.26.0 counts them in the environment of Kubernetes 1.36.
@@ -296,4 +296,72 @@ fn costs_are_upstreams() {
     ] {
         assert_eq!(cost(rule), expected, "{rule}");
     }
+}
+
+/// What is said of a rule when a definition is checked.
+fn refused(rule: &str) -> Vec<String> {
+    let schema = json!({"type": "object", RULES: [{"rule": rule}]});
+    let errors = check(&schema, &Path::new("s"));
+    errors.iter().map(|e| e.detail.clone()).collect()
+}
+
+#[test]
+fn no_rule_is_too_deep_for_the_stack() {
+    let nests = "compilation failed: ERROR: <input>:-1:0: expression recursion limit exceeded: 250";
+    let deep = "compilation failed: ERROR: <input>:-1:0: max recursion depth exceeded";
+    let wrap = |open: &str, inner: &str, close: &str, n: usize| {
+        format!("{}{inner}{}", open.repeat(n), close.repeat(n))
+    };
+    for (rule, why) in [
+        (
+            wrap("!", "true", "", 200_000),
+            "compilation failed: ERROR: <input>:-1:0: expression code point size exceeds limit: size: 200004, limit 100000",
+        ),
+        (wrap("", "1", "+1", 40_000) + " > 0", deep),
+        (wrap("", "1", "+1", 250) + " > 0", deep),
+        (wrap("", "self", ".b", 40_000) + " == 1", deep),
+        (wrap("", "self", "[0]", 30_000), deep),
+        (wrap("", "'a'", ".trim()", 10_000) + " == ''", deep),
+        (wrap("", "true", " == true", 12_000), deep),
+        (wrap("(", "true", ")", 40_000), nests),
+        (wrap("(", "true", ")", 250), nests),
+        (wrap("[", "", "]", 40_000), nests),
+        (wrap("f(", "", ")", 30_000), nests),
+        (wrap("{1:", "1", "}", 20_000), nests),
+        (wrap("true ? true : ", "true", "", 7_000), nests),
+        (wrap("1+(", "1", ")", 125) + " > 0", nests),
+    ] {
+        assert_eq!(refused(&rule), [why], "{:.20}", rule);
+        // An object that such a rule is run for comes to no harm either.
+        assert_eq!(run(&rule, json!({})).len(), 1, "{:.20}", rule);
+    }
+}
+
+#[test]
+fn rules_may_nest_as_deep_as_upstream_reads_them() {
+    let wrap = |open: &str, inner: &str, close: &str, n: usize| {
+        format!("{}{inner}{}", open.repeat(n), close.repeat(n))
+    };
+    let macros = wrap("[true].all(a, !!(", "true", "))", 110);
+    for rule in [
+        wrap("!", "true", "", 99_996),
+        wrap("", "true", "&&true", 16_000),
+        wrap("", "1", "+1", 249) + " > 0",
+        wrap("(", "true", ")", 249),
+        wrap("[", "", "]", 240) + ".size() < 2",
+        wrap("true ? true : ", "true", "", 240),
+        macros,
+    ] {
+        assert_eq!(refused(&rule), Vec::<String>::new(), "{:.20}", rule);
+        assert_eq!(run(&rule, json!({})), Vec::<String>::new(), "{:.20}", rule);
+    }
+    holds(&["!!true && --1 == 1 && -(-1) == 1 && - 1 == -1 && !(-1 > 0)"]);
+}
+
+#[test]
+fn a_run_that_was_ended_decides_nothing() {
+    let dear = "lists.range(2000000).size() == 1 || true";
+    assert!(run(dear, json!({}))[0].contains(meter::CANCELLED));
+    let dear = "[1].all(x, lists.range(2000000).size() == 1) || true";
+    assert!(run(dear, json!({}))[0].contains(meter::CANCELLED));
 }
