@@ -34,8 +34,12 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
-        Some("apicases") => program("stowplan-apicases", None),
-        Some(command @ ("e2e" | "versus" | "footprint")) => program("stowplan-e2e", Some(command)),
+        Some("apicases") => program("stowplan-apicases", &[], None),
+        Some("e2e") => program("stowplan-e2e", &[], Some("e2e")),
+        // A slow client would be what is measured.
+        Some(command @ ("versus" | "footprint")) => {
+            program("stowplan-e2e", &["--release"], Some(command))
+        }
         Some("clients") => match xtask::clients::run() {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
@@ -81,10 +85,12 @@ fn kubernetes() -> anyhow::Result<()> {
 }
 
 /// Runs a program that is a crate of its own: chores need not build the server.
-fn program(package: &str, command: Option<&str>) -> ExitCode {
+fn program(package: &str, how: &[&str], command: Option<&str>) -> ExitCode {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = std::process::Command::new(cargo)
-        .args(["run", "--quiet", "--package", package, "--"])
+        .args(["run", "--quiet", "--package", package])
+        .args(how)
+        .arg("--")
         .args(command)
         .args(std::env::args_os().skip(2))
         .status();

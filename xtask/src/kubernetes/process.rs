@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// Runs the program and waits for the end of standard input, which comes when the owner closes the
-/// pipe or is gone, in whatever way. `$1` is the log.
+/// pipe or is gone, in whatever way; a signal to all of the group ends only the wait. `$1` is the log.
 const KEEPER: &str = r#"
+trap : HUP INT TERM
 log=$1; shift
 "$@" >"$log" 2>&1 </dev/null &
 echo $! >"$log.pid"

@@ -2,7 +2,8 @@
 //!
 //! The backlog is created before the scheduler starts, and the clock runs from the first pod that is
 //! bound to the last, as a watch sees them: starting up is not part of it. A loop that only binds
-//! (and writes an event per pod, as schedulers do) shows what the API server allows.
+//! (and writes an event per pod, as schedulers do) shows what the API server allows. Schedulers write
+//! their events behind the bindings: the time until the last one is there is shown beside it.
 
 mod bind_only;
 mod drain;
@@ -10,7 +11,7 @@ mod drain;
 use crate::home::client;
 use crate::world::World;
 use anyhow::Result;
-use drain::Contestant;
+use drain::{Contestant, Speed};
 use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
@@ -109,11 +110,16 @@ async fn measure(options: &Options, folder: &Path) -> Result<()> {
             order.rotate_left(number % 3);
             let mut speeds = Vec::new();
             for contestant in order {
-                let speed = drain::pods_per_second(&arena, contestant, backlog, pods).await?;
+                let speed = drain::drained(&arena, contestant, backlog, pods).await?;
+                let events = match speed.told {
+                    Some(told) => format!("{told:.0} with their events"),
+                    None => "some without an event".to_owned(),
+                };
                 println!(
-                    "round {number} {} {}: {speed:.0} pods/s",
+                    "round {number} {} {}: {:.0} pods/s, {events}",
                     backlog.name(),
-                    contestant.name()
+                    contestant.name(),
+                    speed.bound,
                 );
                 speeds.push((contestant, speed));
             }
@@ -132,33 +138,33 @@ async fn measure(options: &Options, folder: &Path) -> Result<()> {
 struct Round {
     number: usize,
     backlog: Backlog,
-    speeds: Vec<(Contestant, f64)>,
+    speeds: Vec<(Contestant, Speed)>,
 }
 
 /// Ratios within each round: rounds differ more from each other than contestants do.
 fn summary(rounds: &[Round]) {
     println!(
-        "\nround backlog  bind-only  kube-scheduler  stowplan  of bind-only  of kube-scheduler"
+        "\nround backlog  bind-only  kube-scheduler  stowplan  of bind-only  with events  \
+         of kube-scheduler"
     );
     for round in rounds {
         let speed = |wanted: Contestant| {
-            let found = round
-                .speeds
-                .iter()
-                .find(|(contestant, _)| *contestant == wanted);
-            found.map_or(f64::NAN, |(_, speed)| *speed)
+            let mut speeds = round.speeds.iter();
+            speeds
+                .find(|(contestant, _)| *contestant == wanted)
+                .map_or((f64::NAN, f64::NAN), |(_, speed)| {
+                    (speed.bound, speed.told.unwrap_or(f64::NAN))
+                })
         };
-        let [limit, upstream, ours] = [
-            Contestant::BindOnly,
-            Contestant::Upstream,
-            Contestant::Stowplan,
-        ]
-        .map(speed);
+        let (limit, limit_told) = speed(Contestant::BindOnly);
+        let (upstream, _) = speed(Contestant::Upstream);
+        let (ours, ours_told) = speed(Contestant::Stowplan);
         println!(
-            "{:<5} {:<8} {limit:>9.0} {upstream:>15.0} {ours:>9.0} {:>12.0}% {:>17.1}×",
+            "{:<5} {:<8} {limit:>9.0} {upstream:>15.0} {ours:>9.0} {:>12.0}% {:>11.0}% {:>17.1}×",
             round.number,
             round.backlog.name(),
             100.0 * ours / limit,
+            100.0 * ours_told / limit_told,
             ours / upstream,
         );
     }
