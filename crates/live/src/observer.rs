@@ -102,6 +102,8 @@ pub struct Bound<'a> {
     pub flushed: bool,
     /// When the last attempt began.
     pub start: Time,
+    /// When it was decided, and the binding began.
+    pub decided: Time,
     /// What the binding took.
     pub steps: Steps,
     /// When it first entered the active queue.
@@ -123,6 +125,8 @@ pub struct BindFailed<'a> {
     pub steps: Steps,
     /// When the attempt began.
     pub start: Time,
+    /// When it was decided, and the binding began.
+    pub decided: Time,
     /// The time now.
     pub now: Time,
 }

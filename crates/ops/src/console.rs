@@ -72,6 +72,13 @@ impl Console {
         self.is_stopping.store(true, Ordering::Release);
     }
 
+    /// Waits until what is known of attempts was sent to the collector.
+    pub(crate) async fn flush(&self) {
+        if let Some(tracer) = &self.tracer {
+            tracer.finish().await;
+        }
+    }
+
     /// The checks of upstream's `cmd/kube-scheduler/app/server.go`.
     pub fn health(self: &Arc<Self>) -> Health {
         let leader = self.leadership.clone().map(|leadership| {
@@ -143,14 +150,20 @@ impl Console {
         });
     }
 
-    fn trace_binding(&self, pod: &Pod, start: Time, end: Time, node: &str, error: Option<&str>) {
+    fn trace_binding(
+        &self,
+        (pod, attempt): (&Pod, Time),
+        (start, end): (Time, Time),
+        node: &str,
+        error: Option<&str>,
+    ) {
         let Some(tracer) = &self.tracer else { return };
         let mut attributes = named(pod);
         if !node.is_empty() {
             attributes.push(("k8s.node.name", node.to_owned()));
         }
         tracer.take(Span {
-            attempt: (pod.uid.clone(), start),
+            attempt: (pod.uid.clone(), attempt),
             name: SpanName::Binding,
             start,
             end,
@@ -254,7 +267,8 @@ impl Observer for Console {
         let waited = bound
             .initial_attempt
             .map(|since| seconds(bound.now - since));
-        self.trace_binding(bound.pod, bound.start, bound.now, bound.node, None);
+        let span = (bound.decided, bound.now);
+        self.trace_binding((bound.pod, bound.start), span, bound.node, None);
         tracing::debug!(pod = %bound.pod.key, node = bound.node, "bound");
         self.count_steps(bound.profile, &bound.steps, "Success");
         let result = Counted::Scheduled;
@@ -265,7 +279,8 @@ impl Observer for Console {
 
     fn bind_failed(&self, failed: &BindFailed<'_>) {
         let took = seconds(failed.now - failed.start);
-        self.trace_binding(failed.pod, failed.start, failed.now, "", Some(failed.error));
+        let span = (failed.decided, failed.now);
+        self.trace_binding((failed.pod, failed.start), span, "", Some(failed.error));
         tracing::debug!(pod = %failed.pod.key, error = failed.error, "not bound");
         self.count_steps(failed.profile, &failed.steps, "Error");
         self.metrics

@@ -7,10 +7,12 @@ use http_body_util::{BodyExt, Full};
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use stowplan_base::Time;
 use tokio::net::TcpStream;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
 
 /// At most so many spans wait to be sent; more are dropped.
 const WAITING_MAX: usize = 8_192;
@@ -78,30 +80,70 @@ impl Span {
 }
 
 /// Takes spans and sends them on, in the background.
-pub struct Tracer(mpsc::Sender<Span>);
+pub struct Tracer {
+    spans: mpsc::Sender<Span>,
+    sender: Mutex<Option<(oneshot::Sender<()>, JoinHandle<()>)>>,
+}
 
 impl Tracer {
     /// Sends to a collector, `http://host:4318`, from within the current tokio runtime.
     pub fn new(collector: Uri) -> Self {
-        let (sender, receiver) = mpsc::channel(WAITING_MAX);
-        tokio::spawn(send_all(collector, receiver));
-        Self(sender)
+        let (spans, receiver) = mpsc::channel(WAITING_MAX);
+        let (end, ending) = oneshot::channel();
+        let sender = tokio::spawn(send_all(collector, receiver, ending));
+        Self {
+            spans,
+            sender: Mutex::new(Some((end, sender))),
+        }
     }
 
     /// Takes a span; forgets it if too many wait.
     pub(crate) fn take(&self, span: Span) {
-        let _ = self.0.try_send(span);
+        let _ = self.spans.try_send(span);
+    }
+
+    /// Takes no more; waits until those that wait were sent.
+    pub(crate) async fn finish(&self) {
+        let sender = self.sender.lock();
+        let sender = sender.unwrap_or_else(PoisonError::into_inner).take();
+        if let Some((end, sender)) = sender {
+            let _ = end.send(());
+            let _ = tokio::time::timeout(PATIENCE, sender).await;
+        }
     }
 }
 
-async fn send_all(collector: Uri, mut spans: mpsc::Receiver<Span>) {
+async fn send_all(
+    collector: Uri,
+    mut spans: mpsc::Receiver<Span>,
+    mut ending: oneshot::Receiver<()>,
+) {
     let mut batch = Vec::new();
-    while spans.recv_many(&mut batch, BATCH_MAX).await > 0 {
-        if batch.len() < BATCH_MAX {
-            let more = async {
-                while batch.len() < BATCH_MAX && spans.recv_many(&mut batch, BATCH_MAX).await > 0 {}
-            };
-            let _ = tokio::time::timeout(GATHER, more).await;
+    let mut is_open = true;
+    loop {
+        let first = tokio::select! {
+            first = spans.recv_many(&mut batch, BATCH_MAX) => first,
+            _ = &mut ending, if is_open => {
+                is_open = false;
+                spans.close();
+                continue;
+            }
+        };
+        if first == 0 {
+            return;
+        }
+        let others = async {
+            while let room @ 1.. = BATCH_MAX.saturating_sub(batch.len())
+                && spans.recv_many(&mut batch, room).await > 0
+            {}
+        };
+        tokio::select! {
+            () = others => {}
+            () = tokio::time::sleep(GATHER) => {}
+            _ = &mut ending, if is_open => {
+                is_open = false;
+                spans.close();
+            }
         }
         let sent = tokio::time::timeout(PATIENCE, send(&collector, &batch)).await;
         let failed = match sent {
@@ -119,7 +161,9 @@ async fn send_all(collector: Uri, mut spans: mpsc::Receiver<Span>) {
 async fn send(collector: &Uri, spans: &[Span]) -> Result<(), String> {
     let host = collector.host().ok_or("the collector has no host")?;
     let port = collector.port_u16().unwrap_or(4318);
-    let stream = TcpStream::connect((host, port)).await;
+    // An address of IPv6 is in brackets in a URL, and nowhere else.
+    let name = host.trim_start_matches('[').trim_end_matches(']');
+    let stream = TcpStream::connect((name, port)).await;
     let stream = TokioIo::new(stream.map_err(|error| error.to_string())?);
     let connected = hyper::client::conn::http1::handshake(stream).await;
     let (mut sender, connection) = connected.map_err(|error| error.to_string())?;
@@ -151,7 +195,6 @@ async fn send(collector: &Uri, spans: &[Span]) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Arc;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
 
@@ -166,29 +209,37 @@ mod tests {
         }
     }
 
+    /// A collector, and the request that it gets.
+    async fn collector(address: &str) -> (Uri, JoinHandle<(String, Value)>) {
+        let listener = TcpListener::bind(address).await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let got = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut text = String::new();
+            let body = loop {
+                let mut buffer = [0; 4096];
+                let read = stream.read(&mut buffer).await.unwrap();
+                text.push_str(std::str::from_utf8(&buffer[..read]).unwrap());
+                if let Some((_, body)) = text.split_once("\r\n\r\n")
+                    && let Ok(body) = serde_json::from_str::<Value>(body)
+                {
+                    break body;
+                }
+            };
+            let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
+            stream.write_all(answer).await.unwrap();
+            (text, body)
+        });
+        (url.parse().unwrap(), got)
+    }
+
     #[tokio::test]
     async fn a_collector_gets_what_belongs_together() {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let tracer = Arc::new(Tracer::new(format!("http://{address}").parse().unwrap()));
+        let (url, got) = collector("127.0.0.1:0").await;
+        let tracer = Tracer::new(url);
         tracer.take(span(SpanName::Attempt, None));
         tracer.take(span(SpanName::Binding, Some("conflict")));
-        let (mut stream, _) = listener.accept().await.unwrap();
-        let mut text = String::new();
-        let body = loop {
-            let mut buffer = [0; 4096];
-            let read = stream.read(&mut buffer).await.unwrap();
-            text.push_str(std::str::from_utf8(&buffer[..read]).unwrap());
-            if let Some((_, body)) = text.split_once("\r\n\r\n")
-                && let Ok(body) = serde_json::from_str::<Value>(body)
-            {
-                break body;
-            }
-        };
-        stream
-            .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
-            .await
-            .unwrap();
+        let (text, body) = got.await.unwrap();
         assert!(text.starts_with("POST /v1/traces HTTP/1.1\r\n"), "{text}");
         let spans = &body["resourceSpans"][0]["scopeSpans"][0]["spans"];
         assert_eq!(spans[0]["traceId"], spans[1]["traceId"]);
@@ -199,5 +250,19 @@ mod tests {
             spans[1]["status"],
             json!({"code": 2, "message": "conflict"})
         );
+    }
+
+    #[tokio::test]
+    async fn what_waits_is_sent_in_the_end() {
+        for address in ["127.0.0.1:0", "[::1]:0"] {
+            let (url, got) = collector(address).await;
+            let tracer = Tracer::new(url);
+            tracer.take(span(SpanName::Attempt, None));
+            tracer.finish().await;
+            assert!(got.is_finished(), "{address}");
+            // There is nobody to take it.
+            tracer.take(span(SpanName::Binding, None));
+            tracer.finish().await;
+        }
     }
 }

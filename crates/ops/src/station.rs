@@ -14,7 +14,7 @@ use stowplan_base::Duration;
 use stowplan_election::{End, Timings, TimingsError};
 use stowplan_live::{Asker, Running, Settings, StartError};
 use stowplan_telemetry::Ports;
-use stowplan_transport::{Limits, Listener, Pki};
+use stowplan_transport::{Certificates, Limits, Listener};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -28,8 +28,8 @@ pub struct Options {
     pub throttled: bool,
     /// Whether `leaderElection` counts: not where the API server is in the same process.
     pub competes: bool,
-    /// Where to serve health and metrics, with certificates of whom.
-    pub listen: Option<(SocketAddr, Pki)>,
+    /// Where to serve health and metrics, with which certificates.
+    pub listen: Option<(SocketAddr, Certificates)>,
     /// Where to send traces: an OpenTelemetry collector, `http://host:4318`.
     pub collector: Option<http::Uri>,
 }
@@ -99,7 +99,7 @@ impl Station {
         let tracer = options.collector.map(Tracer::new);
         let console = Console::new(leadership.clone(), tracer);
         let listener = match options.listen {
-            Some((address, pki)) => Some(bind(address, &pki).await?),
+            Some((address, certificates)) => Some(bind(address, &certificates).await?),
             None => None,
         };
         let ports = Ports {
@@ -164,7 +164,8 @@ impl Station {
         broken.map_or(Ok(()), Err)
     }
 
-    /// Stops: what was decided is carried out, the lease is given back, the port is closed.
+    /// Stops: what was decided is carried out, the lease is given back, the port is closed, traces
+    /// are sent.
     pub async fn stop(self) {
         self.console.stopping();
         self.scheduler.stop().await;
@@ -178,6 +179,7 @@ impl Station {
             let _ = port.stop.send(());
             let _ = port.served.await;
         }
+        self.console.flush().await;
     }
 }
 
@@ -214,9 +216,12 @@ fn elect(
     Election { stop, held }
 }
 
-async fn bind(address: SocketAddr, pki: &Pki) -> Result<(Listener, SocketAddr), StationError> {
+async fn bind(
+    address: SocketAddr,
+    certificates: &Certificates,
+) -> Result<(Listener, SocketAddr), StationError> {
     let failed = |source| StationError::Listen { address, source };
-    let listener = Listener::bind(address, pki, Limits::default()).await;
+    let listener = Listener::bind(address, certificates, Limits::default()).await;
     let listener = listener.map_err(failed)?;
     let address = listener.address().map_err(failed)?;
     Ok((listener, address))

@@ -56,6 +56,8 @@ pub enum Wish {
         /// The path.
         path: String,
     },
+    /// What anybody may who says who he is.
+    Open,
     /// Read this pod.
     Pod {
         /// Its namespace.
@@ -153,6 +155,7 @@ impl Answer {
                     Wish::Path { verb, path } => {
                         format!("forbidden: User {user:?} cannot {verb} path {path:?}")
                     }
+                    Wish::Open => format!("forbidden: User {user:?}"),
                     Wish::Pod { namespace, name } => format!(
                         "pods {name:?} is forbidden: User {user:?} cannot get resource \"pods\" \
                          in API group \"\" in the namespace {namespace:?}"
@@ -226,8 +229,7 @@ impl Ports {
             token: bearer(request),
             certificate,
         };
-        // A token that nobody knows is turned away even where anybody may ask.
-        let is_open = OPEN_PATHS.contains(&path) && caller.token.is_none();
+        let is_open = OPEN_PATHS.contains(&path);
         let asked = decision_path(path).filter(|_| verb == "get");
         let wish = match asked {
             // Who may read the pod may know why it is where it is.
@@ -235,12 +237,15 @@ impl Ports {
                 namespace: namespace.to_owned(),
                 name: name.to_owned(),
             },
+            None if is_open => Wish::Open,
             None => Wish::Path {
                 verb,
                 path: path.to_owned(),
             },
         };
-        if !is_open && let Err(refusal) = self.gate.admit(caller, wish.clone()).await {
+        // A token that nobody knows is turned away even where anybody may ask.
+        let is_nobody = is_open && caller.token.is_none();
+        if !is_nobody && let Err(refusal) = self.gate.admit(caller, wish.clone()).await {
             return Answer::refusal(&refusal, &wish).into();
         }
         if let Some((namespace, name, whole)) = asked {

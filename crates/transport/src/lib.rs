@@ -4,11 +4,13 @@
 //! certificate signed by the cluster's CA arrives with a [`User`](stowplan_access::User) in the
 //! request's extensions, and every client with its address, a [`SocketAddr`](std::net::SocketAddr).
 
+mod certificates;
 mod impatient;
 mod kubeconfig;
 mod listen;
 mod pki;
 
+pub use certificates::{CertificateError, Certificates};
 pub use kubeconfig::kubeconfig;
 pub use listen::{Limits, Listener};
 pub use pki::{Pki, PkiError};

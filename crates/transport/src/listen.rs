@@ -1,19 +1,16 @@
 //! Connections: TLS, HTTP/1 and HTTP/2, limits on what one client may take.
 
+use crate::certificates::Certificates;
 use crate::impatient::Impatient;
-use crate::pki::Pki;
 use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::WebPkiClientVerifier;
-use rustls::{RootCertStore, ServerConfig};
+use rustls::pki_types::CertificateDer;
 use std::future::Future;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -62,10 +59,15 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Binds the address and makes a certificate for it.
-    pub async fn bind(address: SocketAddr, pki: &Pki, limits: Limits) -> io::Result<Self> {
+    /// Binds the address.
+    pub async fn bind(
+        address: SocketAddr,
+        certificates: &Certificates,
+        limits: Limits,
+    ) -> io::Result<Self> {
         let tcp = TcpListener::bind(address).await?;
-        let config = server_config(pki, address.ip()).map_err(io::Error::other)?;
+        let config = certificates.config(address.ip());
+        let config = config.map_err(io::Error::other)?;
         Ok(Self {
             tcp,
             tls: TlsAcceptor::from(Arc::new(config)),
@@ -179,38 +181,6 @@ fn builder(limits: &Limits) -> auto::Builder<TokioExecutor> {
         .keep_alive_interval(Duration::from_secs(30))
         .keep_alive_timeout(Duration::from_secs(15));
     builder
-}
-
-type Error = Box<dyn std::error::Error + Send + Sync>;
-
-fn server_config(pki: &Pki, address: IpAddr) -> Result<ServerConfig, Error> {
-    let loopback = [
-        IpAddr::from([127, 0, 0, 1]),
-        IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1]),
-    ];
-    let mut addresses = loopback.to_vec();
-    // The service's own address, the first of its range.
-    addresses.push(IpAddr::from([10, 0, 0, 1]));
-    if !addresses.contains(&address) && !address.is_unspecified() {
-        addresses.push(address);
-    }
-    let identity = pki.server(&addresses)?;
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut roots = RootCertStore::empty();
-    roots.add(CertificateDer::from_pem_slice(pki.ca_pem.as_bytes())?)?;
-    let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone())
-        .allow_unauthenticated()
-        .build()?;
-    let chain = vec![CertificateDer::from_pem_slice(
-        identity.certificate_pem.as_bytes(),
-    )?];
-    let key = PrivateKeyDer::from_pem_slice(identity.key_pem.as_bytes())?;
-    let mut config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()?
-        .with_client_cert_verifier(clients)
-        .with_single_cert(chain, key)?;
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(config)
 }
 
 /// The user that a verified client certificate names: the common name, and the organisations as

@@ -53,6 +53,29 @@ pub(crate) struct Scheduler {
     #[arg(long, default_value_t = 10259, value_name = "PORT")]
     pub(crate) secure_port: u16,
 
+    /// The certificate for the secure port, with those that lead to its CA, in PEM; without it one
+    /// is made at each start.
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_hint = ValueHint::FilePath,
+        requires = "tls_private_key_file"
+    )]
+    pub(crate) tls_cert_file: Option<PathBuf>,
+
+    /// The key of that certificate, in PEM.
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_hint = ValueHint::FilePath,
+        requires = "tls_cert_file"
+    )]
+    pub(crate) tls_private_key_file: Option<PathBuf>,
+
+    /// Callers of the secure port may show certificates that one of these CAs signed, in PEM.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) client_ca_file: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) telling: Telling,
 

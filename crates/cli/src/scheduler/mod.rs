@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use stowplan_api::config::{KubeSchedulerConfiguration, LeaderElection};
 use stowplan_ops::{Options, Station};
-use stowplan_transport::Pki;
+use stowplan_transport::{Certificates, Pki};
 
 /// Schedules until the process is told to stop.
 pub(crate) fn run(args: &Scheduler) -> Result<Verdict> {
@@ -32,7 +32,10 @@ async fn schedule(args: &Scheduler) -> Result<()> {
     let client = kube::Client::try_from(kube_config).context("cannot make a client")?;
     let listen = match args.secure_port {
         0 => None,
-        port => Some((SocketAddr::new(args.bind_address, port), Pki::generate()?)),
+        port => {
+            let address = SocketAddr::new(args.bind_address, port);
+            Some((address, certificates(args)?))
+        }
     };
     let options = Options {
         seed: args.seed,
@@ -44,6 +47,33 @@ async fn schedule(args: &Scheduler) -> Result<()> {
     };
     let station = Station::start(client, config, options).await?;
     Ok(station.run_until(stop).await?)
+}
+
+/// The certificates of the secure port.
+fn certificates(args: &Scheduler) -> Result<Certificates> {
+    let read = |flag: &str, file: &Path| {
+        std::fs::read_to_string(file)
+            .with_context(|| format!("--{flag}: cannot read {}", file.display()))
+    };
+    let certificates = match (&args.tls_cert_file, &args.tls_private_key_file) {
+        (Some(chain), Some(key)) => {
+            let (chain_pem, key_pem) = (
+                read("tls-cert-file", chain)?,
+                read("tls-private-key-file", key)?,
+            );
+            Certificates::given(chain_pem, key_pem).with_context(|| {
+                let (chain, key) = (chain.display(), key.display());
+                format!("--tls-cert-file {chain}, --tls-private-key-file {key}")
+            })?
+        }
+        _ => Pki::generate()?.into(),
+    };
+    match &args.client_ca_file {
+        Some(file) => certificates
+            .with_client_ca(read("client-ca-file", file)?)
+            .with_context(|| format!("--client-ca-file {}", file.display())),
+        None => Ok(certificates),
+    }
 }
 
 /// How to reach the cluster: the flag, the configuration, or the pod's service account.

@@ -40,7 +40,7 @@ async fn serve(args: &Up) -> Result<()> {
         true => (Store::in_memory(Options::default()), Identity::generate()?),
         false => open(&folder)?,
     };
-    let listener = Listener::bind(args.listen, &identity.pki, Limits::default())
+    let listener = Listener::bind(args.listen, &identity.pki.clone().into(), Limits::default())
         .await
         .map_err(|error| cannot_listen(args.listen, &error))?;
     let address = listener.address()?;
@@ -107,7 +107,9 @@ async fn scheduler(args: &Up, api: Arc<Api>, pki: &Pki) -> Result<Station> {
         // Nobody else is in this process, and there is no network to spare.
         throttled: false,
         competes: false,
-        listen: args.scheduler_listen.map(|address| (address, pki.clone())),
+        listen: args
+            .scheduler_listen
+            .map(|address| (address, pki.clone().into())),
         collector: args.telling.collector()?,
     };
     let client = stowplan_embedded::client(api, user);

@@ -28,10 +28,16 @@ struct Question {
 }
 
 impl Engine {
-    /// What is remembered of the last attempt of a pod.
+    /// What is remembered of the last attempt of a pod, or of one that is gone and left nobody of
+    /// its name.
     pub(super) fn decision(&self, namespace: &str, name: &str) -> Told {
-        let record = self.key(namespace, name);
-        let record = record.and_then(|key| self.state.records.get(key));
+        let key = self.key(namespace, name);
+        let record = key.and_then(|key| {
+            let record = self.state.records.get(key)?;
+            let listed = self.scheduler.cluster().listed_pod(key.0, key.1);
+            let is_another = listed.is_some_and(|listed| listed.uid != record.pod.uid);
+            (!is_another).then_some(record)
+        });
         match record {
             Some(record) => Told::Found(record.to_json(self.scheduler.cluster())),
             None => Told::Unknown,

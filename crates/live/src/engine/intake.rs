@@ -165,9 +165,10 @@ impl Engine {
     }
 
     fn bound(&mut self, uid: &Arc<str>, steps: Steps) {
-        let start = self.state.bindings.remove(uid);
+        let times = self.state.bindings.remove(uid);
         if let Some(binding) = self.scheduler.binding(uid) {
             let now = self.clock.now();
+            let (start, decided) = times.unwrap_or((now, now));
             let names = &self.scheduler.cluster().names;
             self.observer.bound(&Bound {
                 pod: &binding.queued.pod,
@@ -175,7 +176,8 @@ impl Engine {
                 profile: names.text(binding.queued.pod.scheduler_name),
                 flushed: is_flushed(&binding.queued),
                 attempts: binding.queued.attempts,
-                start: start.unwrap_or(now),
+                start,
+                decided,
                 steps,
                 initial_attempt: binding.queued.initial_attempt,
                 now,
@@ -187,16 +189,18 @@ impl Engine {
     }
 
     fn bind_failed(&mut self, uid: &Arc<str>, error: String, steps: Steps) {
-        let start = self.state.bindings.remove(uid);
+        let times = self.state.bindings.remove(uid);
         if let Some(binding) = self.scheduler.binding(uid) {
             let pod = &binding.queued.pod;
             let now = self.clock.now();
+            let (start, decided) = times.unwrap_or((now, now));
             self.observer.bind_failed(&BindFailed {
                 pod,
                 profile: self.scheduler.cluster().names.text(pod.scheduler_name),
                 error: &error,
                 steps,
-                start: start.unwrap_or(now),
+                start,
+                decided,
                 now,
             });
             let outcome = Outcome::Error(error.as_str().into());

@@ -59,8 +59,8 @@ pub(crate) struct State {
     /// The kinds of which all objects are known.
     synced: BTreeSet<Kind>,
     notes: Notes,
-    /// When the attempt began of each pod that is being bound, by uid.
-    bindings: HashMap<Arc<str>, Time>,
+    /// When the attempt began of each pod that is being bound, and when it was decided, by uid.
+    bindings: HashMap<Arc<str>, (Time, Time)>,
     /// Pods that somebody else bound, before a watch told of it: by uid, what the binder was told.
     elsewhere: HashMap<Arc<str>, (String, Steps)>,
     effects: Vec<Effect>,

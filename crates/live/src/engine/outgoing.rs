@@ -90,7 +90,8 @@ impl Engine {
     }
 
     fn bind(&mut self, pod: &Arc<Pod>, node: Sym, steps: BindSteps, start: Time) {
-        self.state.bindings.insert(pod.uid.clone(), start);
+        let times = (start, self.clock.now());
+        self.state.bindings.insert(pod.uid.clone(), times);
         let scheduler = self.text(pod.scheduler_name);
         let volumes: Vec<_> = steps
             .pre_bind

@@ -16,7 +16,7 @@ const RECORDS_MAX: usize = 8192;
 const BYTES_MAX: usize = 4096;
 
 /// How much of a message is told, in bytes.
-const MESSAGE_MAX: usize = 1536;
+const MESSAGE_MAX: usize = 1024;
 
 /// What came of an attempt, as far as is known.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -115,18 +115,15 @@ impl Records {
 }
 
 impl Record {
-    /// The record as it is told: at most [`BYTES_MAX`] bytes of JSON.
+    /// The record as it is told: at most [`BYTES_MAX`] bytes of JSON. What is too long is left out
+    /// from its end: first the worst of the best nodes, then the last of the reasons.
     pub(super) fn to_json(&self, cluster: &Snapshot) -> Value {
         let mut told = self.head(cluster);
-        let best = self.best(cluster);
-        let mut most = best.len();
-        loop {
-            told["best"] = Value::from(best.get(..most).unwrap_or_default());
-            if most == 0 || told.to_string().len() <= BYTES_MAX {
-                return told;
-            }
-            most -= 1;
-        }
+        told["best"] = self.best(cluster).into();
+        while told.to_string().len() > BYTES_MAX
+            && (shorten(&mut told, "best") || shorten(&mut told, "reasons"))
+        {}
+        told
     }
 
     fn head(&self, cluster: &Snapshot) -> Value {
@@ -147,7 +144,7 @@ impl Record {
             Outcome::Assumed(node) | Outcome::Bound(node) => told["node"] = text(*node).into(),
             Outcome::Unschedulable(message) | Outcome::Error(message) => {
                 told["message"] = shortened(message).into();
-                told["reasons"] = Value::from_iter(reasons(shortened(message)));
+                told["reasons"] = Value::from_iter(reasons(message));
             }
         }
         if self.contenders.tied > 0 {
@@ -180,6 +177,12 @@ impl Record {
         });
         nodes.collect()
     }
+}
+
+/// Leaves out the last entry of a list, if there is one.
+fn shorten(told: &mut Value, list: &str) -> bool {
+    let list = told.get_mut(list).and_then(Value::as_array_mut);
+    list.and_then(Vec::pop).is_some()
 }
 
 /// The beginning of a message.
@@ -228,6 +231,53 @@ pub(super) fn timestamp(time: Time) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stowplan_api::k8s;
+    use stowplan_bridge::convert::{Door, api_object};
+    use stowplan_engine::model::Object;
+
+    #[test]
+    fn a_record_is_never_too_large() {
+        let mut cluster = Snapshot::new();
+        let reasons: Vec<_> = (0..300)
+            .map(|i| format!("{i} node(s) didn't have \"free\" ports {i:0200}"))
+            .collect();
+        let message = format!("0/9 nodes are available: {}.", reasons.join(", "));
+        let mut contenders = Contenders::default();
+        for i in 0..10 {
+            let name = format!("{}-{i}", "x".repeat(63));
+            contenders
+                .nodes
+                .push((cluster.names.intern(&name), Some(1)));
+        }
+        let given = json!({
+            "metadata": {"name": "p", "namespace": "n", "uid": "u"},
+            "spec": {"containers": []},
+        });
+        let given: k8s::api::core::v1::Pod = serde_json::from_value(given).unwrap();
+        let mut door = Door {
+            names: &mut cluster.names,
+            resource_names: &mut cluster.resource_names,
+        };
+        let Ok(Some(Object::Pod(pod))) = api_object(&mut door, &given.into()) else {
+            panic!("a pod")
+        };
+        let record = Record {
+            pod,
+            start: Time::from_secs(1),
+            took: Duration::from_nanos(1),
+            outcome: Outcome::Unschedulable(message.as_str().into()),
+            contenders,
+        };
+        let told = record.to_json(&cluster);
+        assert!(told.to_string().len() <= BYTES_MAX);
+        let kept = told["reasons"].as_array().unwrap();
+        assert!(kept.len() > 3, "{told}");
+        // None of them was cut in the middle.
+        let last = kept.last().unwrap();
+        let i = last["count"].as_u64().unwrap();
+        let whole = format!("node(s) didn't have \"free\" ports {i:0200}");
+        assert_eq!(last["reason"], whole);
+    }
 
     #[test]
     fn reasons_are_counted() {

@@ -2,9 +2,12 @@
 
 use crate::{client, object, server};
 use http::Request;
+use k8s_openapi::ByteString;
 use k8s_openapi::api::coordination::v1::Lease;
+
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod, ServiceAccount};
 use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::config::AuthInfo;
 use kube::runtime::wait::await_condition;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -14,7 +17,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use stowplan_api::config::KubeSchedulerConfiguration;
 use stowplan_ops::{Options, Station};
-use stowplan_transport::Pki;
+use stowplan_transport::{Certificates, Pki};
 
 type Server = Arc<stowplan_server::Api>;
 
@@ -25,7 +28,7 @@ fn options(host: &str, competes: bool) -> Options {
         host: host.to_owned(),
         throttled: false,
         competes,
-        listen: Some((any_port, Pki::generate().unwrap())),
+        listen: Some((any_port, Pki::generate().unwrap().into())),
         collector: None,
     }
 }
@@ -42,10 +45,18 @@ async fn start(server: &Server, text: &str, options: Options) -> Station {
 
 /// What the station's port says to the bearer of this token.
 async fn ask(station: &Station, token: Option<&str>, path: &str) -> Result<String, kube::Error> {
+    let who = AuthInfo {
+        token: token.map(|token| token.to_owned().into()),
+        ..AuthInfo::default()
+    };
+    ask_as(station, who, path).await
+}
+
+async fn ask_as(station: &Station, who: AuthInfo, path: &str) -> Result<String, kube::Error> {
     let address = station.address().unwrap();
     let mut config = kube::Config::new(format!("https://{address}").parse().unwrap());
     config.accept_invalid_certs = true;
-    config.auth_info.token = token.map(|token| token.to_owned().into());
+    config.auth_info = who;
     let client = kube::Client::try_from(config).unwrap();
     let request = Request::get(path).body(Vec::new()).unwrap();
     client.request_text(request).await
@@ -171,6 +182,41 @@ async fn what_happens_is_counted_and_told_to_those_who_may_ask() {
     let refused = ask(&station, Some("jane"), "/metrics").await;
     assert!(matches!(refused, Err(kube::Error::Api(status)) if status.code == 403));
     station.run_until(async {}).await.unwrap();
+}
+
+#[tokio::test]
+async fn callers_are_known_by_certificates_of_the_given_ca() {
+    let server = server().await;
+    let (clients, strangers) = (Pki::generate().unwrap(), Pki::generate().unwrap());
+    let (chain, key) = Pki::generate().unwrap().client("scheduler", &[]).unwrap();
+    let own = Certificates::given(chain, key).unwrap();
+    let own = own.with_client_ca(clients.ca_pem.clone()).unwrap();
+    let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
+    let options = Options {
+        listen: Some((any_port, own)),
+        ..options("a", false)
+    };
+    let station = start(&server, "", options).await;
+    let shows = |ca: &Pki, group: &str| {
+        let (certificate, key) = ca.client("jane", &[group]).unwrap();
+        let base64 = |pem: String| object::<String>(json!(ByteString(pem.into_bytes())));
+        AuthInfo {
+            client_certificate_data: Some(base64(certificate)),
+            client_key_data: Some(base64(key).into()),
+            ..AuthInfo::default()
+        }
+    };
+    let known = ask_as(&station, shows(&clients, "system:masters"), "/metrics").await;
+    assert!(known.unwrap().contains("scheduler_pending_pods"));
+    let refused = ask_as(&station, shows(&clients, "friends"), "/metrics").await;
+    let Err(kube::Error::Api(status)) = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(status.code, 403);
+    assert!(status.message.contains("User \"jane\""), "{status:?}");
+    let stranger = ask_as(&station, shows(&strangers, "system:masters"), "/metrics").await;
+    assert!(stranger.is_err(), "{stranger:?}");
+    station.stop().await;
 }
 
 #[tokio::test]

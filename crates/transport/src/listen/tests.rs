@@ -1,12 +1,14 @@
 //! A listener and clients of it.
 
 use super::*;
+use crate::pki::Pki;
 use bytes::Bytes;
 use http::StatusCode;
 use http_body_util::{BodyExt, Empty, Full, StreamBody};
 use hyper::client::conn::{http1, http2};
-use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
 use std::convert::Infallible;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::oneshot;
@@ -38,7 +40,9 @@ impl Running {
     {
         let pki = Pki::generate().unwrap();
         let any = SocketAddr::from(([127, 0, 0, 1], 0));
-        let listener = Listener::bind(any, &pki, limits).await.unwrap();
+        let listener = Listener::bind(any, &pki.clone().into(), limits)
+            .await
+            .unwrap();
         let address = listener.address().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
         let ended = tokio::spawn(listener.serve(service, async move {

@@ -1,0 +1,167 @@
+//! What a listener shows of itself, and whose clients it knows by their certificates.
+
+use crate::pki::Pki;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{RootCertStore, ServerConfig};
+use std::net::IpAddr;
+use std::sync::Arc;
+
+type Error = Box<dyn std::error::Error + Send + Sync>;
+
+/// A certificate, key or CA cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{what}: {why}")]
+pub struct CertificateError {
+    what: &'static str,
+    why: Error,
+}
+
+/// The certificates of a listener.
+#[derive(Clone)]
+pub struct Certificates {
+    server: Server,
+    /// Who signed the certificates of clients; without it none are asked for.
+    client_ca_pem: Option<String>,
+}
+
+#[derive(Clone)]
+enum Server {
+    /// One is made at each start.
+    Made(Pki),
+    /// The operator's own.
+    Given { chain_pem: String, key_pem: String },
+}
+
+impl From<Pki> for Certificates {
+    /// A certificate that is made at each start and signed by this CA; so are those of clients.
+    fn from(pki: Pki) -> Self {
+        Self {
+            client_ca_pem: Some(pki.ca_pem.clone()),
+            server: Server::Made(pki),
+        }
+    }
+}
+
+impl Certificates {
+    /// The operator's own certificate, with those that lead to its CA, and its key, in PEM.
+    pub fn given(chain_pem: String, key_pem: String) -> Result<Self, CertificateError> {
+        let given = Self {
+            server: Server::Given { chain_pem, key_pem },
+            client_ca_pem: None,
+        };
+        given.checked("the certificate and its key")
+    }
+
+    /// Clients are known by certificates that one of these CAs signed.
+    pub fn with_client_ca(mut self, pem: String) -> Result<Self, CertificateError> {
+        self.client_ca_pem = Some(pem);
+        self.checked("the CA of clients")
+    }
+
+    fn checked(self, what: &'static str) -> Result<Self, CertificateError> {
+        match self.config(IpAddr::from([127, 0, 0, 1])) {
+            Ok(_) => Ok(self),
+            Err(why) => Err(CertificateError { what, why }),
+        }
+    }
+
+    /// What TLS needs for a listener at this address.
+    pub(crate) fn config(&self, address: IpAddr) -> Result<ServerConfig, Error> {
+        let made;
+        let (chain, key) = match &self.server {
+            Server::Given { chain_pem, key_pem } => (chain_pem, key_pem),
+            Server::Made(pki) => {
+                made = pki.server(&addresses(address))?;
+                (&made.certificate_pem, &made.key_pem)
+            }
+        };
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let clients = match &self.client_ca_pem {
+            None => WebPkiClientVerifier::no_client_auth(),
+            Some(pem) => {
+                let mut roots = RootCertStore::empty();
+                for certificate in certificates(pem)? {
+                    roots.add(certificate)?;
+                }
+                WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone())
+                    .allow_unauthenticated()
+                    .build()?
+            }
+        };
+        let mut config = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()?
+            .with_client_cert_verifier(clients)
+            .with_single_cert(
+                certificates(chain)?,
+                PrivateKeyDer::from_pem_slice(key.as_bytes())?,
+            )?;
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok(config)
+    }
+}
+
+fn certificates(pem: &str) -> Result<Vec<CertificateDer<'static>>, Error> {
+    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
+    match all? {
+        all if all.is_empty() => Err("there is no certificate in it".into()),
+        all => Ok(all),
+    }
+}
+
+/// The addresses that a certificate is made for.
+fn addresses(listens: IpAddr) -> Vec<IpAddr> {
+    let mut addresses = vec![
+        IpAddr::from([127, 0, 0, 1]),
+        IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1]),
+        // The service's own address, the first of its range.
+        IpAddr::from([10, 0, 0, 1]),
+    ];
+    if !addresses.contains(&listens) && !listens.is_unspecified() {
+        addresses.push(listens);
+    }
+    addresses
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity() -> (String, String) {
+        let pki = Pki::generate().unwrap();
+        pki.client("scheduler", &[]).unwrap()
+    }
+
+    #[test]
+    fn a_certificate_goes_with_its_key_only() {
+        let (chain, key) = identity();
+        assert!(Certificates::given(chain.clone(), key.clone()).is_ok());
+        let (_, other) = identity();
+        for (chain, key) in [
+            (chain.clone(), other),
+            (chain.clone(), chain.clone()),
+            (key.clone(), key.clone()),
+            (String::new(), key),
+        ] {
+            let refused = Certificates::given(chain, key).err().unwrap().to_string();
+            assert!(
+                refused.starts_with("the certificate and its key: "),
+                "{refused}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_ca_of_clients_is_a_certificate() {
+        let pki = Pki::generate().unwrap();
+        let (chain, key) = identity();
+        let own = Certificates::given(chain, key).unwrap();
+        assert!(own.clone().with_client_ca(pki.ca_pem).is_ok());
+        let refused = own.with_client_ca("none".to_owned()).err().unwrap();
+        assert_eq!(
+            refused.to_string(),
+            "the CA of clients: there is no certificate in it"
+        );
+    }
+}
