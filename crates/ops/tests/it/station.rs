@@ -4,6 +4,8 @@ use crate::{client, object, server};
 use http::Request;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use k8s_openapi::jiff::Timestamp;
 
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod, ServiceAccount};
 use kube::api::{Api, Patch, PatchParams, PostParams};
@@ -15,8 +17,9 @@ use serde_json::{Value, json};
 use std::fmt::Debug;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 use stowplan_api::config::KubeSchedulerConfiguration;
-use stowplan_ops::{Options, Station};
+use stowplan_ops::{Broken, Options, Station};
 use stowplan_transport::{Certificates, Pki};
 
 type Server = Arc<stowplan_server::Api>;
@@ -98,10 +101,17 @@ async fn pod(admin: &kube::Client, name: &str, cpu: &str) {
     create(pods, pod).await;
 }
 
+/// Waits for what must come; a test that waits for ever tells nobody why.
+async fn in_time<T>(what: impl Debug, coming: impl Future<Output = T>) -> T {
+    let come = tokio::time::timeout(Duration::from_secs(120), coming).await;
+    come.unwrap_or_else(|_| panic!("{what:?} did not come"))
+}
+
 async fn until(admin: &kube::Client, name: &str, holds: fn(&Pod) -> bool) {
     let pods: Api<Pod> = Api::namespaced(admin.clone(), "n");
     let condition = move |pod: Option<&Pod>| pod.is_some_and(holds);
-    await_condition(pods, name, condition).await.unwrap();
+    let come = in_time(name, await_condition(pods, name, condition));
+    come.await.unwrap();
 }
 
 fn is_bound(pod: &Pod) -> bool {
@@ -121,13 +131,16 @@ fn is_unschedulable(pod: &Pod) -> bool {
 /// Asks for metrics until all of these lines are among them: a binding is counted after others see
 /// it.
 async fn metrics_with(station: &Station, lines: &[&str]) -> String {
-    loop {
-        let text = ask(station, Some("admin"), "/metrics").await.unwrap();
-        if lines.iter().all(|line| text.contains(line)) {
-            return text;
+    let told = async {
+        loop {
+            let text = ask(station, Some("admin"), "/metrics").await.unwrap();
+            if lines.iter().all(|line| text.contains(line)) {
+                return text;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        tokio::task::yield_now().await;
-    }
+    };
+    in_time(lines, told).await
 }
 
 #[tokio::test]
@@ -249,6 +262,29 @@ async fn of_two_schedulers_one_works_at_a_time() {
     assert_eq!(holder(&admin).await, "");
 }
 
+#[tokio::test]
+async fn who_lost_the_lease_ends_and_leaves_it_to_the_other() {
+    let server = server().await;
+    let admin = client(&server, "admin", &["system:masters"]);
+    let quick = "leaderElection: {leaseDuration: 5s, renewDeadline: 2s, retryPeriod: 20ms}";
+    let station = start(&server, quick, options("first", true)).await;
+    let leads = "leader_election_master_status{name=\"kube-scheduler\"} 1\n";
+    metrics_with(&station, &[leads]).await;
+    let leases: Api<Lease> = Api::namespaced(admin.clone(), "kube-system");
+    let other = json!({
+        "holderIdentity": "other",
+        "leaseDurationSeconds": 3600,
+        "renewTime": MicroTime(Timestamp::now()),
+    });
+    let other = Patch::Merge(json!({"spec": other}));
+    let params = PatchParams::default();
+    let taken = leases.patch("kube-scheduler", &params, &other).await;
+    taken.unwrap();
+    let ended = in_time("the end", station.run_until(std::future::pending())).await;
+    assert_eq!(ended, Err(Broken::LeaseLost));
+    assert_eq!(holder(&admin).await, "other");
+}
+
 async fn holder(admin: &kube::Client) -> String {
     let leases: Api<Lease> = Api::namespaced(admin.clone(), "kube-system");
     let lease = leases.get("kube-scheduler").await.unwrap();
@@ -266,7 +302,7 @@ async fn told(station: &Station, token: &str, rest: &str) -> Value {
             // It tells whole tournaments only now and then.
             Err(kube::Error::Api(status)) if status.code == 429 && patience > 0 => {
                 patience -= 1;
-                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                tokio::time::sleep(Duration::from_millis(50)).await;
             }
             Err(error) => panic!("{path}: {error}"),
         }

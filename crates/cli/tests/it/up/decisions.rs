@@ -6,6 +6,7 @@ use http::Method;
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::{Duration, Instant};
 
 const PODS: &str = "/api/v1/namespaces/default/pods";
 
@@ -48,14 +49,16 @@ fn pod(name: &str, cpu: &str) -> Value {
 
 /// Waits until a pod has this condition, or a node.
 async fn decided(connection: &mut Connection, name: &str) {
+    let start = Instant::now();
     loop {
+        assert!(start.elapsed() < Duration::from_secs(120), "{name} waits");
         let path = format!("{PODS}/{name}");
         let answer = connection.ask(Method::GET, &path, None).await;
         let (_, pod) = answer.expect("an answer");
         if pod["spec"]["nodeName"].is_string() || pod["status"]["conditions"].is_array() {
             return;
         }
-        tokio::task::yield_now().await;
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 
