@@ -201,7 +201,16 @@ impl Check<'_> {
                         self.left = Some(left.saturating_sub(spent));
                         self.errors.push(failure(rule, judged, text));
                     }
-                    Message::TooDear(why) => self.stop(judged, why),
+                    Message::TooDear(why) => {
+                        self.left = None;
+                        let kind = judged.shape.text("type");
+                        let below = below(rule, judged.shape);
+                        let place = match below.is_empty() {
+                            true => *judged.path,
+                            false => judged.path.child(&below),
+                        };
+                        self.errors.push(Error::invalid(&place, kind, why));
+                    }
                 }
             }
             Err(why) if why.starts_with(meter::CANCELLED) => self.stop(
@@ -240,9 +249,7 @@ fn failure(rule: &Value, judged: Judged<'_>, text: Option<String>) -> Error {
         "" => format!("failed rule: {}", said(rule)),
         message => message.trim().to_owned(),
     });
-    let below = rule.text("fieldPath");
-    let parts = field_path(below, shape, true).map(|(parts, _)| parts);
-    let below = normalised(&parts.unwrap_or_default(), shape);
+    let below = below(rule, shape);
     let place = match below.is_empty() {
         true => *path,
         false => path.child(&below),
@@ -257,6 +264,12 @@ fn failure(rule: &Value, judged: Judged<'_>, text: Option<String>) -> Error {
         "FieldValueDuplicate" => Error::other(ErrorKind::Duplicate, &place, shown, ""),
         _ => Error::other(ErrorKind::Invalid, &place, shown, detail),
     }
+}
+
+/// The place below its own that a rule names.
+fn below(rule: &Value, shape: &Value) -> String {
+    let parts = field_path(rule.text("fieldPath"), shape, true).map(|(parts, _)| parts);
+    normalised(&parts.unwrap_or_default(), shape)
 }
 
 /// The parts of a path, as errors show them: keys of maps stand in brackets.

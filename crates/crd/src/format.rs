@@ -57,8 +57,7 @@ pub fn matches(pattern: &str, text: &str) -> bool {
 
 /// What is wrong with a regular expression, in Go's words for what is wrong most often.
 pub(crate) fn pattern_fault(pattern: &str) -> Option<String> {
-    let error = pattern::compile(pattern).err()?;
-    let text = error.to_string();
+    let text = pattern::compile(pattern).err()?;
     let quoted = |part: &str| format!("`{part}`");
     let fault = if text.contains("unclosed group") {
         format!("missing closing ): {}", quoted(pattern))

@@ -1,36 +1,51 @@
 //! What is made from texts of a definition once, and used for every value in every object.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 
-/// How many are kept.
-const KEPT_MAX: usize = 256;
+/// How many are kept, and how many bytes they may take up together.
+const KEPT_MAX: usize = 1024;
+const BYTES_MAX: usize = 64 << 20;
 
-/// What was made of texts, by text. Each thread has its own.
-pub(crate) struct Kept<T>(RefCell<HashMap<String, T>>);
+/// What was made of texts, by text, failures included.
+pub(crate) struct Kept<T>(Mutex<Known<T>>);
+
+struct Known<T> {
+    made: HashMap<String, T>,
+    bytes: usize,
+}
 
 impl<T> Default for Kept<T> {
     fn default() -> Self {
-        Self(RefCell::default())
+        Self(Mutex::new(Known {
+            made: HashMap::new(),
+            bytes: 0,
+        }))
     }
 }
 
 impl<T: Clone> Kept<T> {
-    /// What a text came to, now or earlier. Failures are not kept.
+    /// What a text came to, now or earlier. `make` also says how many bytes that takes up; nobody
+    /// waits for it.
     pub(crate) fn get<E>(
         &self,
         text: &str,
-        make: impl FnOnce(&str) -> Result<T, E>,
+        make: impl FnOnce(&str) -> Result<(T, usize), E>,
     ) -> Result<T, E> {
-        let mut kept = self.0.borrow_mut();
-        if let Some(known) = kept.get(text) {
-            return Ok(known.clone());
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(made) = lock().made.get(text) {
+            return Ok(made.clone());
         }
-        let made = make(text)?;
-        if kept.len() >= KEPT_MAX {
-            kept.clear();
+        let (made, bytes) = make(text)?;
+        let bytes = bytes.saturating_add(text.len());
+        let mut known = lock();
+        if known.made.len() >= KEPT_MAX || known.bytes.saturating_add(bytes) > BYTES_MAX {
+            known.made.clear();
+            known.bytes = 0;
         }
-        kept.insert(text.to_owned(), made.clone());
+        if bytes <= BYTES_MAX && known.made.insert(text.to_owned(), made.clone()).is_none() {
+            known.bytes += bytes;
+        }
         Ok(made)
     }
 }
@@ -40,21 +55,33 @@ mod tests {
     use super::*;
     use std::cell::Cell;
 
+    type Made = Result<usize, ()>;
+
     #[test]
     fn what_is_kept_is_bounded_and_right() {
         let kept = Kept::default();
         let made = Cell::new(0);
-        let make = |text: &str| {
-            made.set(made.get() + 1);
-            text.parse::<usize>()
+        let make = |bytes: usize| {
+            let made = &made;
+            move |text: &str| {
+                made.set(made.get() + 1);
+                Ok::<_, ()>((text.parse::<usize>().map_err(|_| ()), bytes))
+            }
         };
+        let get = |text: &str, bytes: usize| -> Made { kept.get(text, make(bytes)).unwrap() };
         for i in 0..=KEPT_MAX {
-            assert_eq!(kept.get(&i.to_string(), make), Ok(i));
-            assert_eq!(kept.get(&i.to_string(), make), Ok(i));
+            assert_eq!(get(&i.to_string(), 1), Ok(i));
+            assert_eq!(get(&i.to_string(), 1), Ok(i));
             assert_eq!(made.get(), i + 1, "each is made once");
-            assert!(kept.0.borrow().len() <= KEPT_MAX);
+            assert!(kept.0.lock().unwrap().made.len() <= KEPT_MAX);
         }
-        assert!(kept.get("x", make).is_err());
-        assert!(!kept.0.borrow().contains_key("x"));
+        let before = made.get();
+        assert_eq!(get("x", 1), Err(()));
+        assert_eq!(get("x", 1), Err(()));
+        assert_eq!(made.get(), before + 1, "failures are kept");
+        for i in 0..10 {
+            assert_eq!(get(&i.to_string(), BYTES_MAX / 4), Ok(i));
+            assert!(kept.0.lock().unwrap().bytes <= BYTES_MAX);
+        }
     }
 }

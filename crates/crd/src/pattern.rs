@@ -2,17 +2,70 @@
 //! matching.
 
 use crate::kept::Kept;
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
 use std::iter::Peekable;
 use std::str::Chars;
+use std::sync::LazyLock;
 
-thread_local! {
-    static KEPT: Kept<Regex> = Kept::default();
+/// An expression, and what it took to compile it.
+#[derive(Clone, Debug)]
+pub(crate) struct Compiled {
+    /// The expression, or what is wrong with it in Rust's words.
+    pub(crate) regex: Result<Regex, String>,
+    /// What compiling it is worth in the currency of rules, about a tenth of a microsecond.
+    pub(crate) cost: u64,
 }
 
+static KEPT: LazyLock<Kept<Compiled>> = LazyLock::new(Kept::default);
+
+/// How large a compiled expression may be, in bytes, and what it costs to find out.
+const SIZES: [(usize, u64); 4] = [
+    (1 << 13, 200),
+    (1 << 16, 2_000),
+    (1 << 20, 40_000),
+    (10 << 20, 400_000),
+];
+/// What matching may keep to be quick.
+const DFA_BYTES_MAX: usize = 1 << 18;
+
 /// The expression, compiled now or earlier.
-pub(crate) fn compile(pattern: &str) -> Result<Regex, regex::Error> {
-    KEPT.with(|kept| kept.get(pattern, |pattern| Regex::new(&translated(pattern))))
+pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
+    let compiled = compile_within(pattern, &mut |_| Ok::<_, String>(()))?;
+    compiled.regex
+}
+
+/// The expression, compiled now or earlier. `may` is told what it costs to go on compiling, before that
+/// is done.
+pub(crate) fn compile_within<E>(
+    pattern: &str,
+    may: &mut dyn FnMut(u64) -> Result<(), E>,
+) -> Result<Compiled, E> {
+    let mut told = 0;
+    let compiled = KEPT.get(pattern, |pattern| {
+        let translated = translated(pattern);
+        let mut made = None;
+        for (bytes, cost) in SIZES {
+            may(cost - told)?;
+            told = cost;
+            let built = RegexBuilder::new(&translated)
+                .size_limit(bytes)
+                .dfa_size_limit(DFA_BYTES_MAX)
+                .build();
+            let large = matches!(built, Err(regex::Error::CompiledTooBig(_)));
+            let regex = built.map_err(|why| why.to_string());
+            made = Some((Compiled { regex, cost }, bytes));
+            if !large {
+                break;
+            }
+        }
+        Ok(made.unwrap_or_else(|| {
+            let regex = Err("expression too large".to_owned());
+            (Compiled { regex, cost: 0 }, 0)
+        }))
+    })?;
+    // It costs as much when it was compiled earlier.
+    may(compiled.cost.saturating_sub(told))?;
+    Ok(compiled)
 }
 
 /// Go's expression in Rust's syntax. `\d`, `\s` and `\w` are about ASCII alone in Go, what looks like no
@@ -24,7 +77,7 @@ fn translated(pattern: &str) -> String {
         match c {
             '\\' => escape(&mut rest, &mut out),
             '[' => class(&mut rest, &mut out),
-            '{' if !is_repetition(rest.clone()) => out.push_str("\\{"),
+            '{' if !is_repetition(&rest) => out.push_str("\\{"),
             c => out.push(c),
         }
     }
@@ -45,7 +98,7 @@ fn perl(c: char) -> Option<(&'static str, bool)> {
 fn escape(rest: &mut Peekable<Chars<'_>>, out: &mut String) {
     match rest.next() {
         None => out.push('\\'),
-        Some('b') => out.push_str("(?-u:\\b)"),
+        Some(c @ ('b' | 'B')) => out.push_str(&format!("(?-u:\\{c})")),
         // Text up to the end of the quotation.
         Some('Q') => {
             while let Some(c) = rest.next() {
@@ -77,19 +130,20 @@ fn verbatim(c: char, rest: &mut Peekable<Chars<'_>>, out: &mut String) {
     }
 }
 
-/// The class after its opening bracket.
+/// The class after its opening bracket. Upstream: Go's `regexp/syntax`, `parseClass`.
 fn class(rest: &mut Peekable<Chars<'_>>, out: &mut String) {
     out.push('[');
     if rest.next_if_eq(&'^').is_some() {
         out.push('^');
     }
-    // A bracket that comes first is one of the class.
-    if rest.next_if_eq(&']').is_some() {
-        out.push_str("\\]");
-    }
+    let mut first = true;
     while let Some(c) = rest.next() {
-        match c {
-            ']' => return out.push(']'),
+        // A bracket that comes first is one of the class.
+        if c == ']' && !first {
+            return out.push(']');
+        }
+        first = false;
+        let single = match c {
             '[' if is_posix(rest.clone()) => {
                 out.push('[');
                 for c in rest.by_ref() {
@@ -98,42 +152,86 @@ fn class(rest: &mut Peekable<Chars<'_>>, out: &mut String) {
                         break;
                     }
                 }
+                false
             }
-            '[' | '&' | '~' => {
+            c => endpoint(c, rest, out),
+        };
+        let mut ahead = rest.clone();
+        let ranges = single && ahead.next() == Some('-') && ahead.next().is_some_and(|c| c != ']');
+        if ranges {
+            rest.next();
+            out.push('-');
+            if let Some(c) = rest.next() {
+                endpoint(c, rest, out);
+            }
+        }
+    }
+}
+
+/// One character of a class, or a class within it; says whether it was one.
+fn endpoint(c: char, rest: &mut Peekable<Chars<'_>>, out: &mut String) -> bool {
+    match c {
+        '[' | ']' | '&' | '~' | '-' | '^' => {
+            out.push('\\');
+            out.push(c);
+            true
+        }
+        '\\' => match rest.next() {
+            None => {
                 out.push('\\');
-                out.push(c);
+                true
             }
-            '\\' => match rest.next() {
-                None => out.push('\\'),
-                Some(c) => match perl(c) {
-                    Some((set, false)) => out.push_str(set),
-                    Some((set, true)) => out.push_str(&format!("[^{set}]")),
-                    None => verbatim(c, rest, out),
-                },
+            Some(c) => match perl(c) {
+                Some((set, negated)) => {
+                    let not = if negated { "^" } else { "" };
+                    out.push_str(&format!("[{not}{set}]"));
+                    false
+                }
+                None => {
+                    verbatim(c, rest, out);
+                    !matches!(c, 'p' | 'P')
+                }
             },
-            c => out.push(c),
+        },
+        c => {
+            out.push(c);
+            true
         }
     }
 }
 
 /// Whether `[` is followed by the rest of `[:alpha:]`.
 fn is_posix(mut rest: Peekable<Chars<'_>>) -> bool {
+    /// No class has a longer name.
+    const NAME_MAX: usize = 16;
     if rest.next() != Some(':') {
         return false;
     }
-    let mut name = rest.skip_while(|c| c.is_ascii_alphabetic() || *c == '^');
-    name.next() == Some(':') && name.next() == Some(']')
+    let mut rest = rest.take(NAME_MAX);
+    let mut after = rest
+        .by_ref()
+        .skip_while(|c| c.is_ascii_alphabetic() || *c == '^');
+    after.next() == Some(':') && after.next() == Some(']')
 }
 
 /// Whether `{` is followed by the rest of `{1}`, `{1,}` or `{1,2}`.
-fn is_repetition(rest: Peekable<Chars<'_>>) -> bool {
-    let inside: String = rest.take_while(|c| *c != '}').collect();
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    match inside.split_once(',') {
-        None => is_number(&inside),
-        Some((least, "")) => is_number(least),
-        Some((least, most)) => is_number(least) && is_number(most),
+fn is_repetition(rest: &Peekable<Chars<'_>>) -> bool {
+    /// No more than a thousand repetitions can be asked for.
+    const INSIDE_MAX: usize = 16;
+    let mut inside = String::new();
+    for c in rest.clone().take(INSIDE_MAX) {
+        if c == '}' {
+            let is_number =
+                |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+            return match inside.split_once(',') {
+                None => is_number(&inside),
+                Some((least, "")) => is_number(least),
+                Some((least, most)) => is_number(least) && is_number(most),
+            };
+        }
+        inside.push(c);
     }
+    false
 }
 
 #[cfg(test)]
@@ -161,6 +259,7 @@ mod tests {
         check(r"^[^\s\d]+$", &["ab"], &["a b", "a1"]);
         check(r"^[\D]+$", &["ab"], &["1"]);
         check(r"\bcat\b", &["a cat."], &["cats"]);
+        check(r"^\Bé", &["é"], &["a"]);
         check(r"^\p{L}+\pN$", &["é1"], &["1"]);
         check(r"^\p{Greek}+$", &["αβ"], &["ab"]);
         check(r"^[\p{Greek}\x{62}]+$", &["αb"], &["a"]);
@@ -172,8 +271,43 @@ mod tests {
         check(r"^\Qa.b\E$", &["a.b"], &["axb"]);
         check(r"^a\/b\-c$", &["a/b-c"], &["a"]);
         assert!(compile("(").is_err());
-        for broken in ["[", "\\", "[a\\", "\\Qa", "{", "[[:x"] {
+        for broken in ["[", "\\", "[a\\", "\\Qa", "{", "[[:x", "[a-", "[a-\\"] {
             let _ = compile(broken);
         }
+    }
+
+    #[test]
+    fn a_dash_in_a_class_is_no_operator() {
+        check(r"^[+--]+$", &["+,-"], &["."]);
+        assert!(compile(r"^[a--]$").is_err(), "a range that goes down");
+        check(r"^[--a]+$", &["-/A_a"], &["b", ","]);
+        check(r"^[a-]+$", &["a-"], &["b"]);
+        check(r"^[-a]+$", &["a-"], &["b"]);
+        check(r"^[\w--]+$", &["a-"], &["+"]);
+        check(r"^[a~~b^]+$", &["a~b^"], &["c"]);
+    }
+
+    #[test]
+    fn what_compiling_costs_is_told_before() {
+        let mut told = 0;
+        let mut tell = |cost| {
+            told += cost;
+            match told > 50_000 {
+                true => Err(told),
+                false => Ok(()),
+            }
+        };
+        let large = r"\pL{999}";
+        assert_eq!(compile_within(large, &mut tell).unwrap_err(), 400_000);
+        told = 0;
+        let mut tell = |cost| {
+            told += cost;
+            Ok::<_, ()>(())
+        };
+        compile_within("a[b]c", &mut tell).unwrap();
+        compile_within("a[b]c", &mut tell).unwrap();
+        assert_eq!(told, 400, "no less for what is kept");
+        // Braces that repeat nothing are read once.
+        assert!(compile(&"{".repeat(20_000)).is_ok());
     }
 }

@@ -73,7 +73,7 @@ pub(super) fn of(value: &Value, schema: &Value, root: bool) -> Val {
                     entries.push((text(name.clone()), of_meta(value)));
                 }
             }
-            entries.into()
+            entries.into_iter().collect()
         }
     }
 }
@@ -85,7 +85,7 @@ fn of_meta(value: &Value) -> Val {
             let names = ["name", "generateName"];
             let known = map.iter().filter(|(key, _)| names.contains(&key.as_str()));
             let entry = |(key, value): (&String, &Value)| (Val::from(key.as_str()), of_meta(value));
-            known.map(entry).collect::<Vec<_>>().into()
+            known.map(entry).collect()
         }
         Value::String(text) => text.as_str().into(),
         _ => Val::Null,

@@ -57,36 +57,41 @@ pub(super) fn overload<T>() -> Result<T, String> {
 pub(super) fn eval(expr: &Expr, scope: &Scope<'_>) -> Outcome {
     match expr {
         Expr::Literal(value) => Ok(value.clone()),
-        Expr::Name(name) => {
-            scope.meter.spend(1)?;
-            named(name, scope)
-        }
+        Expr::Name(name) => named(name, scope),
         Expr::List(list) => {
             // What cannot change is made once upstream.
             if !expr.is_constant() {
                 scope.meter.spend(meter::LIST)?;
             }
-            Ok(values(list, scope)?.into())
+            shallow(values(list, scope)?.into())
         }
         Expr::Map(entries) => {
-            let entry = |(k, v): &(Expr, Expr)| Ok((eval(k, scope)?, eval(v, scope)?));
-            let entries: Result<Vec<(Val, Val)>, String> = entries.iter().map(entry).collect();
+            let entry = |(k, v): &(Expr, Expr)| {
+                let key = eval(k, scope)?;
+                match key.is_key() {
+                    true => Ok((key, eval(v, scope)?)),
+                    false => Err(no_key(&key)),
+                }
+            };
+            let made: Result<Val, String> = entries.iter().map(entry).collect();
             if !expr.is_constant() {
                 scope.meter.spend(meter::MAP)?;
             }
-            Ok(entries?.into())
+            shallow(made?)
         }
         Expr::Field { of, name, optional } => {
+            let cost = select(of);
             let of = eval(of, scope)?;
-            scope.meter.spend(1)?;
+            scope.meter.spend(cost)?;
             field(&of, name, *optional)
         }
         Expr::Index { of, at, optional } => {
+            let cost = select(of);
             let (of, at) = (eval(of, scope)?, eval(at, scope)?);
-            scope.meter.spend(1)?;
+            scope.meter.spend(cost + meter::long(&at))?;
             index(&of, &at, *optional)
         }
-        Expr::Call { of, name, with } => call(of.as_deref(), name, with, scope),
+        Expr::Call { of, name, with } => shallow(call(of.as_deref(), name, with, scope)?),
         Expr::Not(inner) => {
             let inner = eval(inner, scope)?;
             scope.meter.spend(1)?;
@@ -117,11 +122,35 @@ pub(super) fn eval(expr: &Expr, scope: &Scope<'_>) -> Outcome {
     }
 }
 
+/// What a field or an element costs: what is no name has to be made one first.
+fn select(of: &Expr) -> u64 {
+    match of {
+        Expr::Name(_) | Expr::Field { .. } | Expr::Index { .. } => 1,
+        _ => 2,
+    }
+}
+
+/// The value, if it does not nest too deep: what walks through one calls itself for every level.
+fn shallow(value: Val) -> Outcome {
+    const DEPTH_MAX: u32 = 500;
+    match value.bulk().depth > DEPTH_MAX {
+        true => Err("value nests too deep".to_owned()),
+        false => Ok(value),
+    }
+}
+
+/// What is said of a value that cannot be the key of a map.
+pub(super) fn no_key(value: &Val) -> String {
+    format!("unsupported key type: {}", value.type_name())
+}
+
 fn named(name: &str, scope: &Scope<'_>) -> Outcome {
     if let Some(value) = scope.get(name) {
+        scope.meter.spend(1)?;
         return Ok(value.clone());
     }
     match functions::type_of_name(name) {
+        // The names of types are constants.
         Some(name) => Ok(Val::Type(name)),
         None => Err(format!(
             "undeclared reference to '{name}' (in container '')"
@@ -264,7 +293,7 @@ fn arithmetic(operator: &str, a: Val, b: Val) -> Outcome {
 }
 
 /// What these make of a constant is made once upstream.
-const CONVERSIONS: [&str; 8] = [
+const CONVERSIONS: [&str; 9] = [
     "bool",
     "bytes",
     "double",
@@ -272,6 +301,7 @@ const CONVERSIONS: [&str; 8] = [
     "int",
     "string",
     "timestamp",
+    "type",
     "uint",
 ];
 
@@ -303,7 +333,7 @@ fn call(of: Option<&Expr>, name: &str, with: &[Expr], scope: &Scope<'_>) -> Outc
         let full = format!("{library}.{name}");
         let refs: Vec<&Val> = with.iter().collect();
         scope.meter.spend(meter::call(&full, &refs))?;
-        return functions::of_library(library, name, &with, scope.meter);
+        return functions::of_library(library, name, &with);
     }
     let own = of.map(|of| eval(of, scope)).transpose()?;
     // What stands in for a value that is there is not looked at.
@@ -314,20 +344,25 @@ fn call(of: Option<&Expr>, name: &str, with: &[Expr], scope: &Scope<'_>) -> Outc
         });
     }
     if own.is_none() && CONVERSIONS.contains(&name) && with.iter().all(Expr::is_constant) {
-        return functions::plain(name, &values(with, scope)?);
+        return functions::plain(name, &values(with, scope)?, scope.meter);
     }
+    let constant = with.last().is_some_and(|e| matches!(e, Expr::Literal(_)));
     let with = values(with, scope)?;
     let all: Vec<&Val> = own.iter().chain(&with).collect();
     scope.meter.spend(meter::call(name, &all))?;
-    let made = match &own {
-        Some(own) => functions::method(own, name, &with)?,
+    // What a rule holds is compiled once; what data holds, as often as there is data.
+    if let ("matches" | "find" | "findAll", [Val::Text(_), Val::Text(pattern), ..], false) =
+        (name, all.as_slice(), constant)
+    {
+        scope.meter.compiles(pattern)?;
+    }
+    match &own {
+        Some(own) => functions::method(own, name, &with, scope.meter),
         None => match kubernetes::plain(name, &with) {
-            Some(outcome) => outcome?,
-            None => functions::plain(name, &with)?,
+            Some(outcome) => outcome,
+            None => functions::plain(name, &with, scope.meter),
         },
-    };
-    scope.meter.spend(meter::result(name, &made))?;
-    Ok(made)
+    }
 }
 
 fn values(list: &[Expr], scope: &Scope<'_>) -> Result<Vec<Val>, String> {

@@ -4,11 +4,12 @@
 
 use super::eval::{Outcome, Scope, eval, overload};
 use super::expr::Expr;
+use super::lists::sorted_by;
 use super::meter;
-use super::value::Val;
+use super::value::{Entries, Val};
 
-/// Runs a macro; `None` if the call is none.
-pub(super) fn run(of: &Expr, name: &str, with: &[Expr], scope: &Scope<'_>) -> Option<Outcome> {
+/// The variables and the other arguments of a macro; `None` if the call is none.
+pub(super) fn signature<'a>(name: &str, with: &'a [Expr]) -> Option<(Vec<&'a str>, &'a [Expr])> {
     let one = match (name, with.len()) {
         (
             "all" | "exists" | "exists_one" | "existsOne" | "filter" | "map" | "sortBy" | "optMap"
@@ -20,14 +21,28 @@ pub(super) fn run(of: &Expr, name: &str, with: &[Expr], scope: &Scope<'_>) -> Op
         | ("transformList" | "transformMap" | "transformMapEntry", 3 | 4) => false,
         _ => return None,
     };
-    let (names, rest): (Vec<&str>, &[Expr]) = match with {
-        [Expr::Name(name), rest @ ..] if one => (vec![name], rest),
-        [Expr::Name(first), Expr::Name(second), rest @ ..] if !one => (vec![first, second], rest),
-        _ => return None,
-    };
+    match with {
+        [Expr::Name(name), rest @ ..] if one => Some((vec![name], rest)),
+        [Expr::Name(first), Expr::Name(second), rest @ ..] if !one => {
+            Some((vec![first, second], rest))
+        }
+        _ => None,
+    }
+}
+
+/// Runs a macro; `None` if the call is none.
+pub(super) fn run(of: &Expr, name: &str, with: &[Expr], scope: &Scope<'_>) -> Option<Outcome> {
+    let (names, rest) = signature(name, with)?;
     let run = || {
+        let before = scope.meter.spent();
         let of = eval(of, scope)?;
         if name.starts_with("opt") {
+            // Upstream asks whether there is a value, and then for the value of the same expression.
+            let again = scope.meter.spent() - before;
+            scope.meter.spend(1)?;
+            if let Val::Optional(Some(_)) = of {
+                scope.meter.spend(again + 1 + u64::from(name == "optMap"))?;
+            }
             return of_optional(&of, name, &names, rest, scope);
         }
         let fold = Fold {
@@ -39,28 +54,39 @@ pub(super) fn run(of: &Expr, name: &str, with: &[Expr], scope: &Scope<'_>) -> Op
             },
             make: rest.last(),
         };
-        let rounds = rounds(&of, names.len() == 2)?;
-        fold.run(name, rounds)
+        fold.run(name, &of)
     };
     Some(run())
 }
 
-/// What the variables stand for, round by round.
-fn rounds(of: &Val, both: bool) -> Result<Vec<Vec<Val>>, String> {
-    Ok(match (of, both) {
-        (Val::List(list), false) => list.iter().map(|v| vec![v.clone()]).collect(),
-        (Val::Map(entries), false) => entries.iter().map(|(k, _)| vec![k.clone()]).collect(),
-        (Val::List(list), true) => (0..).zip(list.iter()).map(pair).collect(),
-        (Val::Map(entries), true) => entries
-            .iter()
-            .map(|(k, v)| vec![k.clone(), v.clone()])
-            .collect(),
-        _ => return overload(),
-    })
+/// How many rounds there are.
+fn rounds(of: &Val) -> Result<usize, String> {
+    match of {
+        Val::List(list) => Ok(list.len()),
+        Val::Map(entries) => Ok(entries.len()),
+        _ => overload(),
+    }
 }
 
-fn pair((i, value): (i64, &Val)) -> Vec<Val> {
-    vec![Val::Int(i), value.clone()]
+/// What the variables stand for in a round.
+fn round(of: &Val, i: usize, both: bool) -> Result<[Val; 2], String> {
+    let (key, value) = match of {
+        Val::List(list) => {
+            let place = i64::try_from(i).unwrap_or(i64::MAX);
+            (Val::Int(place), list.get(i).cloned())
+        }
+        Val::Map(entries) => match entries.at(i) {
+            Some((key, value)) if both => (key.clone(), Some(value.clone())),
+            Some((key, _)) => (Val::Null, Some(key.clone())),
+            None => (Val::Null, None),
+        },
+        _ => return overload(),
+    };
+    let value = value.unwrap_or(Val::Null);
+    Ok(match both {
+        true => [key, value],
+        false => [value, Val::Null],
+    })
 }
 
 fn of_optional(of: &Val, name: &str, names: &[&str], rest: &[Expr], scope: &Scope<'_>) -> Outcome {
@@ -88,7 +114,7 @@ struct Fold<'a> {
 }
 
 impl Fold<'_> {
-    fn eval(&self, expr: Option<&Expr>, round: &[Val]) -> Outcome {
+    fn eval(&self, expr: Option<&Expr>, round: &[Val; 2]) -> Outcome {
         let Some(expr) = expr else {
             return overload();
         };
@@ -96,7 +122,7 @@ impl Fold<'_> {
         eval(expr, &self.scope.with(names.collect()))
     }
 
-    fn holds(&self, round: &[Val]) -> Result<bool, String> {
+    fn holds(&self, round: &[Val; 2]) -> Result<bool, String> {
         match self.test {
             None => Ok(true),
             test => match self.eval(test, round)? {
@@ -106,67 +132,92 @@ impl Fold<'_> {
         }
     }
 
-    fn run(&self, name: &str, rounds: Vec<Vec<Val>>) -> Outcome {
-        let spend = |cost| self.scope.meter.spend(cost);
+    fn run(&self, name: &str, of: &Val) -> Outcome {
+        let count = rounds(of)?;
+        let both = self.names.len() == 2;
+        let rounds = (0..count).map(|i| round(of, i, both));
         match name {
-            "all" => self.decide(&rounds, false, 3),
-            "exists" => self.decide(&rounds, true, 4),
-            "exists_one" | "existsOne" => {
-                let mut count = 0_usize;
-                for round in &rounds {
-                    let holds = self.holds(round)?;
-                    spend(2 * u64::from(holds))?;
-                    count += usize::from(holds);
-                }
-                spend(2)?;
-                Ok(Val::Bool(count == 1))
-            }
-            "transformMap" | "transformMapEntry" => {
-                spend(1)?;
-                let mut entries: Vec<(Val, Val)> = Vec::new();
-                for round in &rounds {
-                    if self.holds(round)? {
-                        let made = self.eval(self.make, round)?;
-                        spend(2 + u64::from(name == "transformMap"))?;
-                        match (name, made, round.first()) {
-                            ("transformMap", made, Some(key)) => entries.push((key.clone(), made)),
-                            ("transformMapEntry", Val::Map(made), _) => {
-                                // Its keys are looked for among all that are there.
-                                spend(entries.len() as u64 / 100)?;
-                                insert(&mut entries, &made)?
-                            }
-                            _ => return overload(),
-                        }
-                    }
-                }
-                Ok(entries.into())
-            }
+            "all" => self.decide(rounds, false, 3),
+            "exists" => self.decide(rounds, true, 4),
+            "exists_one" | "existsOne" => self.one(rounds),
+            "transformMap" | "transformMapEntry" => self.to_map(name, rounds),
             "sortBy" => self.sort(rounds),
-            _ => {
-                spend(1)?;
-                let mut made = Vec::new();
-                for round in rounds {
-                    if self.holds(&round)? {
-                        let filter = name == "filter";
-                        made.push(match filter {
-                            true => round.into_iter().next().unwrap_or(Val::Null),
-                            false => self.eval(self.make, &round)?,
-                        });
-                        spend(meter::LIST + 2 + u64::from(filter))?;
-                    }
-                }
-                Ok(made.into())
-            }
+            _ => self.to_list(name == "filter", rounds),
         }
     }
 
-    /// Looks for an element that decides. What is wrong with others does not matter then.
-    fn decide(&self, rounds: &[Vec<Val>], decides: bool, cost: u64) -> Outcome {
-        let mut fault = None;
+    fn one(&self, rounds: impl Iterator<Item = Round>) -> Outcome {
+        let mut count = 0_usize;
         for round in rounds {
+            let holds = self.holds(&round?)?;
+            self.scope.meter.spend(2 * u64::from(holds))?;
+            count += usize::from(holds);
+        }
+        self.scope.meter.spend(2)?;
+        Ok(Val::Bool(count == 1))
+    }
+
+    fn to_map(&self, name: &str, rounds: impl Iterator<Item = Round>) -> Outcome {
+        self.scope.meter.spend(1)?;
+        let mut entries = Entries::default();
+        for round in rounds {
+            let round = round?;
+            if !self.holds(&round)? {
+                continue;
+            }
+            let made = self.eval(self.make, &round)?;
+            let [key, _] = round;
+            match (name, made) {
+                ("transformMap", made) => {
+                    self.scope.meter.spend(3)?;
+                    insert(&mut entries, &key, &made)?;
+                }
+                (_, Val::Map(made)) => {
+                    self.scope.meter.spend(2 + made.len() as u64 / 10)?;
+                    for (key, value) in made.iter() {
+                        insert(&mut entries, key, value)?;
+                    }
+                }
+                _ => return overload(),
+            }
+        }
+        Ok(entries.into())
+    }
+
+    fn to_list(&self, filter: bool, rounds: impl Iterator<Item = Round>) -> Outcome {
+        self.scope.meter.spend(1)?;
+        let mut made = Vec::new();
+        for round in rounds {
+            let round = round?;
+            if self.holds(&round)? {
+                made.push(match filter {
+                    true => {
+                        let [value, _] = round;
+                        value
+                    }
+                    false => self.eval(self.make, &round)?,
+                });
+                self.scope
+                    .meter
+                    .spend(meter::LIST + 2 + u64::from(filter))?;
+            }
+        }
+        Ok(made.into())
+    }
+
+    /// Looks for an element that decides. What is wrong with others does not matter then.
+    fn decide(&self, rounds: impl Iterator<Item = Round>, decides: bool, cost: u64) -> Outcome {
+        let mut fault = None;
+        let mut rounds = rounds.peekable();
+        while let Some(round) = rounds.next() {
             self.scope.meter.spend(cost)?;
-            match self.holds(round) {
-                Ok(b) if b == decides => return Ok(Val::Bool(decides)),
+            match self.holds(&round?) {
+                Ok(b) if b == decides => {
+                    // The accumulator is looked at before the next round, and at the end.
+                    let next = u64::from(rounds.peek().is_some());
+                    self.scope.meter.spend(next * (cost - 1) + 1)?;
+                    return Ok(Val::Bool(decides));
+                }
                 Ok(_) => {}
                 // Nothing is decided by a run that was ended.
                 Err(why) if why == meter::CANCELLED => return Err(why),
@@ -180,35 +231,33 @@ impl Fold<'_> {
         }
     }
 
-    fn sort(&self, rounds: Vec<Vec<Val>>) -> Outcome {
-        self.scope.meter.spend(4)?;
-        let mut keyed = Vec::new();
+    fn sort(&self, rounds: impl Iterator<Item = Round>) -> Outcome {
+        self.scope.meter.spend(3)?;
+        let (mut keys, mut values) = (Vec::new(), Vec::new());
         for round in rounds {
-            let key = self.eval(self.make, &round)?;
+            let round = round?;
+            keys.push(self.eval(self.make, &round)?);
             self.scope.meter.spend(meter::LIST + 2)?;
-            keyed.push((key, round.into_iter().next().unwrap_or(Val::Null)));
+            let [value, _] = round;
+            values.push(value);
         }
-        let comparable = |pair: &[(Val, Val)]| match pair {
-            [(a, _), (b, _)] => a.order(b).is_some(),
-            _ => true,
-        };
-        if !keyed.windows(2).all(comparable) {
-            return overload();
-        }
-        keyed.sort_by(|(a, _), (b, _)| a.order(b).unwrap_or(std::cmp::Ordering::Equal));
-        let sorted: Vec<Val> = keyed.into_iter().map(|(_, value)| value).collect();
-        Ok(sorted.into())
+        self.scope.meter.spend(meter::self_compare(&keys))?;
+        sorted_by(keys, values)
     }
 }
 
-/// Adds the entries of a map, whose keys must be new.
-fn insert(entries: &mut Vec<(Val, Val)>, made: &super::value::Entries) -> Result<(), String> {
-    for (key, value) in made.iter() {
-        if entries.iter().any(|(known, _)| known == key) {
-            let key = super::functions::shown(key);
-            return Err(format!("insert failed: key {key} already exists"));
-        }
-        entries.push((key.clone(), value.clone()));
+type Round = Result<[Val; 2], String>;
+
+/// Adds an entry, whose key must be new.
+fn insert(entries: &mut Entries, key: &Val, value: &Val) -> Result<(), String> {
+    if !key.is_key() {
+        return Err(super::eval::no_key(key));
     }
-    Ok(())
+    match entries.insert(key.clone(), value.clone()) {
+        true => Ok(()),
+        false => {
+            let key = super::functions::shown(key);
+            Err(format!("insert failed: key {key} already exists"))
+        }
+    }
 }

@@ -1,22 +1,48 @@
 //! `'%s'.format([x])`. Upstream: `cel-go/ext/formatting.go`, which prints numbers as English does.
 
 use super::functions::shown;
+use super::meter::Meter;
 use super::text::quoted;
 use super::value::Val;
 
+/// A text that is paid for as it grows.
+struct Out<'a> {
+    text: String,
+    meter: &'a Meter,
+    paid: usize,
+}
+
+impl Out<'_> {
+    fn push(&mut self, part: &str) -> Result<(), String> {
+        /// How often what was added is paid for.
+        const STEP: usize = 4096;
+        let length = self.text.len().saturating_add(part.len());
+        if length - self.paid > STEP {
+            self.meter.makes(length, self.paid)?;
+            self.paid = length;
+        }
+        self.text.push_str(part);
+        Ok(())
+    }
+}
+
 /// Puts values into a text.
-pub(super) fn format(text: &str, with: &[Val]) -> Result<String, String> {
-    let mut out = String::new();
+pub(super) fn format(text: &str, with: &[Val], meter: &Meter) -> Result<String, String> {
+    let mut out = Out {
+        text: String::new(),
+        meter,
+        paid: 0,
+    };
     let mut with = with.iter().enumerate();
     let mut count = 0;
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         if c != '%' {
-            out.push(c);
+            out.text.push(c);
             continue;
         }
         if chars.next_if_eq(&'%').is_some() {
-            out.push('%');
+            out.text.push('%');
             continue;
         }
         let Some((_, value)) = with.next() else {
@@ -39,10 +65,15 @@ pub(super) fn format(text: &str, with: &[Val]) -> Result<String, String> {
             places = read.min(PLACES_MAX);
         }
         let clause = chars.next().ok_or("unexpected end of string")?;
-        let shown = clause_of(clause, places, value);
-        out.push_str(&shown.ok_or_else(|| refusal(clause, value))?);
+        match (clause, value) {
+            ('s', Val::List(_) | Val::Map(_)) => inside(value, &mut out)?,
+            (clause, value) => {
+                let shown = clause_of(clause, places, value);
+                out.push(&shown.ok_or_else(|| refusal(clause, value))?)?;
+            }
+        }
     }
-    Ok(out)
+    Ok(out.text)
 }
 
 /// What is said of a value that a clause does not show.
@@ -84,7 +115,6 @@ fn clause_of(clause: char, places: usize, value: &Val) -> Option<String> {
     };
     match (clause, value) {
         ('s', Val::Optional(_) | Val::Opaque(_)) => None,
-        ('s', Val::List(_) | Val::Map(_)) => Some(inside(value)),
         ('s', value) => Some(shown(value)),
         ('d', Val::Int(_) | Val::Uint(_)) => Some(shown(value)),
         ('f', Val::Double(n)) => Some(grouped(&format!("{n:.places$}"))),
@@ -144,25 +174,43 @@ fn scientific(n: f64) -> String {
 }
 
 /// A value within a list or a map.
-fn inside(value: &Val) -> String {
+fn inside(value: &Val, out: &mut Out<'_>) -> Result<(), String> {
+    match value {
+        Val::List(list) => {
+            out.push("[")?;
+            for (i, value) in list.iter().enumerate() {
+                out.push(if i > 0 { ", " } else { "" })?;
+                inside(value, out)?;
+            }
+            out.push("]")
+        }
+        Val::Map(entries) => {
+            let mut entries: Vec<(String, &Val)> = entries
+                .iter()
+                .map(|(key, value)| (one_inside(key), value))
+                .collect();
+            entries.sort_by(|(a, _), (b, _)| a.cmp(b));
+            out.push("{")?;
+            for (i, (key, value)) in entries.iter().enumerate() {
+                out.push(if i > 0 { ", " } else { "" })?;
+                out.push(key)?;
+                out.push(":")?;
+                inside(value, out)?;
+            }
+            out.push("}")
+        }
+        value => out.push(&one_inside(value)),
+    }
+}
+
+/// A value within a list or a map that is neither.
+fn one_inside(value: &Val) -> String {
     match value {
         Val::Text(text) => quoted(text),
         Val::Bytes(bytes) => format!("b{}", quoted(&String::from_utf8_lossy(bytes))),
         Val::Double(n) => grouped(&format!("{n:.6}")),
         Val::Duration(_) => format!("duration(\"{}\")", shown(value)),
         Val::Time(_) => format!("timestamp(\"{}\")", shown(value)),
-        Val::List(list) => {
-            let parts: Vec<String> = list.iter().map(inside).collect();
-            format!("[{}]", parts.join(", "))
-        }
-        Val::Map(entries) => {
-            let mut parts: Vec<String> = entries
-                .iter()
-                .map(|(key, value)| format!("{}:{}", inside(key), inside(value)))
-                .collect();
-            parts.sort();
-            format!("{{{}}}", parts.join(", "))
-        }
         value => shown(value),
     }
 }

@@ -65,12 +65,15 @@ pub(super) fn duration(text: &str) -> Option<i128> {
         };
         let (name, size) = units.iter().find(unit)?;
         match number.parse::<i64>() {
-            Ok(n) => whole += i128::from(n) * size,
-            Err(_) => total += number.parse::<f64>().ok()? * (*size as f64),
+            Ok(n) => whole = whole.checked_add(i128::from(n) * size)?,
+            Err(_) => {
+                let number = number.parse::<f64>().ok().filter(|n| n.is_finite())?;
+                total += number * (*size as f64);
+            }
         }
         rest = &after[name.len()..];
     }
-    let total = whole + total as i128;
+    let total = whole.checked_add(total as i128)?;
     (total <= i128::from(i64::MAX)).then_some(if negative { -total } else { total })
 }
 
@@ -144,10 +147,12 @@ fn size(value: &Val) -> Outcome {
 }
 
 /// Functions without an object.
-pub(super) fn plain(name: &str, with: &[Val]) -> Outcome {
+pub(super) fn plain(name: &str, with: &[Val], meter: &Meter) -> Outcome {
     let [value] = with else {
         return match (name, with) {
-            ("matches", [text, pattern]) => method(text, "matches", std::slice::from_ref(pattern)),
+            ("matches", [text, pattern]) => {
+                method(text, "matches", std::slice::from_ref(pattern), meter)
+            }
             _ => overload(),
         };
     };
@@ -210,7 +215,7 @@ fn int(value: &Val) -> Outcome {
 }
 
 /// Functions of a library.
-pub(super) fn of_library(library: &str, name: &str, with: &[Val], meter: &Meter) -> Outcome {
+pub(super) fn of_library(library: &str, name: &str, with: &[Val]) -> Outcome {
     match (library, name, with) {
         ("optional", "none", []) => Ok(Val::Optional(None)),
         ("optional", "of", [value]) => Ok(Val::optional(Some(value.clone()))),
@@ -228,7 +233,6 @@ pub(super) fn of_library(library: &str, name: &str, with: &[Val], meter: &Meter)
             a.iter().all(|x| b.contains(x)) && b.iter().all(|x| a.contains(x)),
         )),
         ("lists", "range", [Val::Int(n)]) => {
-            meter.spend(u64::try_from(*n).unwrap_or_default())?;
             let numbers: Vec<Val> = (0..*n).map(Val::Int).collect();
             Ok(numbers.into())
         }
@@ -254,13 +258,13 @@ fn is_zero(value: &Val) -> bool {
 }
 
 /// Methods of a value.
-pub(super) fn method(own: &Val, name: &str, with: &[Val]) -> Outcome {
+pub(super) fn method(own: &Val, name: &str, with: &[Val], meter: &Meter) -> Outcome {
     if let ("size", []) = (name, with) {
         return size(own);
     }
     match own {
-        Val::Text(text) => text::method(text, name, with),
-        Val::List(list) => lists::method(list, name, with),
+        Val::Text(text) => text::method(text, name, with, meter),
+        Val::List(list) => lists::method(list, name, with, meter),
         Val::Optional(inner) => of_optional(inner.as_ref(), name, with),
         Val::Opaque(value) => kubernetes::method(value, name, with),
         Val::Duration(nanos) => {

@@ -1,8 +1,10 @@
 //! Methods of lists: those of Kubernetes, of cel-go's lists (version 3) and of optional values.
 
 use super::eval::{Outcome, overflow, overload};
+use super::meter::{self, Meter};
 use super::value::Val;
 use std::cmp::Ordering;
+use std::sync::Arc;
 
 fn extreme(list: &[Val], greatest: bool) -> Outcome {
     let wanted = match greatest {
@@ -53,17 +55,26 @@ fn flattened(list: &[Val], depth: i64, out: &mut Vec<Val>) {
     }
 }
 
-fn sorted(list: &[Val]) -> Outcome {
-    let comparable = |pair: &[Val]| match pair {
-        [a, b] => a.type_name() == b.type_name() && a.order(b).is_some(),
-        _ => true,
+/// The values in the order of their keys, which must be of one type. Upstream: `sortListByAssociatedKeys`
+/// in `cel-go/ext/lists.go`.
+pub(super) fn sorted_by(keys: Vec<Val>, values: Vec<Val>) -> Outcome {
+    let Some(first) = keys.first() else {
+        return Ok(values.into());
     };
-    if !list.windows(2).all(comparable) {
+    if keys.iter().any(|key| key.type_name() != first.type_name()) {
+        return Err("list elements must have the same type".to_owned());
+    }
+    if first.order(first).is_none() && !matches!(first, Val::Double(_)) {
         return overload();
     }
-    let mut list = list.to_vec();
-    list.sort_by(|a, b| a.order(b).unwrap_or(Ordering::Equal));
-    Ok(list.into())
+    let mut pairs: Vec<(Val, Val)> = keys.into_iter().zip(values).collect();
+    pairs.sort_by(|(a, _), (b, _)| match (a, b) {
+        // The order must be one, with numbers in it that are none.
+        (Val::Double(a), Val::Double(b)) => (a + 0.0).total_cmp(&(b + 0.0)),
+        (a, b) => a.order(b).unwrap_or(Ordering::Equal),
+    });
+    let sorted: Vec<Val> = pairs.into_iter().map(|(_, value)| value).collect();
+    Ok(sorted.into())
 }
 
 /// The values that are there.
@@ -79,7 +90,7 @@ pub(super) fn unwrapped(list: &[Val]) -> Outcome {
 }
 
 /// Methods of a list.
-pub(super) fn method(list: &[Val], name: &str, with: &[Val]) -> Outcome {
+pub(super) fn method(list: &[Val], name: &str, with: &[Val], meter: &Meter) -> Outcome {
     let at =
         |found: Option<usize>| Val::Int(found.and_then(|n| i64::try_from(n).ok()).unwrap_or(-1));
     match (name, with) {
@@ -95,13 +106,13 @@ pub(super) fn method(list: &[Val], name: &str, with: &[Val]) -> Outcome {
         ("sum", []) => sum(list),
         ("indexOf", [value]) => Ok(at(list.iter().position(|v| v == value))),
         ("lastIndexOf", [value]) => Ok(at(list.iter().rposition(|v| v == value))),
-        ("join", []) => join(list, ""),
-        ("join", [Val::Text(by)]) => join(list, by),
+        ("join", []) => join(list, "", meter),
+        ("join", [Val::Text(by)]) => join(list, by, meter),
         ("first", []) => Ok(Val::optional(list.first().cloned())),
         ("last", []) => Ok(Val::optional(list.last().cloned())),
         ("unwrapOpt", []) => unwrapped(list),
         ("slice", [Val::Int(from), Val::Int(to)]) => slice(list, *from, *to),
-        ("flatten", []) => method(list, "flatten", &[Val::Int(1)]),
+        ("flatten", []) => method(list, "flatten", &[Val::Int(1)], meter),
         ("flatten", [Val::Int(depth)]) if *depth < 0 => {
             Err("level must be non-negative".to_owned())
         }
@@ -111,7 +122,7 @@ pub(super) fn method(list: &[Val], name: &str, with: &[Val]) -> Outcome {
             Ok(out.into())
         }
         ("reverse", []) => Ok(list.iter().rev().cloned().collect::<Vec<_>>().into()),
-        ("sort", []) => sorted(list),
+        ("sort", []) => sorted_by(list.to_vec(), list.to_vec()),
         ("distinct", []) => {
             let mut out: Vec<Val> = Vec::new();
             for value in list {
@@ -144,11 +155,17 @@ fn slice(list: &[Val], from: i64, to: i64) -> Outcome {
     }
 }
 
-fn join(list: &[Val], by: &str) -> Outcome {
+fn join(list: &[Val], by: &str, meter: &Meter) -> Outcome {
     let text = |value: &Val| match value {
-        Val::Text(text) => Some(text.as_ref().to_owned()),
-        _ => None,
+        Val::Text(text) => Ok(Arc::clone(text)),
+        _ => overload(),
     };
-    let texts: Option<Vec<String>> = list.iter().map(text).collect();
-    texts.map_or_else(overload, |texts| Ok(texts.join(by).into()))
+    let texts: Vec<Arc<str>> = list.iter().map(text).collect::<Result<_, String>>()?;
+    let between = by.chars().count().saturating_mul(list.len().max(1) - 1);
+    let size = list
+        .iter()
+        .map(Val::size)
+        .fold(between as u64, u64::saturating_add);
+    meter.spend(meter::walk(size.saturating_mul(2)))?;
+    Ok(texts.join(by).into())
 }

@@ -4,7 +4,7 @@ use super::expr::Expr;
 use super::room::roomy;
 use super::value::Val;
 use crate::kept::Kept;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 mod literals;
 
@@ -27,13 +27,18 @@ impl Program {
     }
 }
 
-thread_local! {
-    static KEPT: Kept<Arc<Program>> = Kept::default();
-}
+type Read = Result<Arc<Program>, String>;
+
+static KEPT: LazyLock<Kept<Read>> = LazyLock::new(Kept::default);
 
 /// An expression, read now or earlier.
-pub(super) fn kept(text: &str) -> Result<Arc<Program>, String> {
-    KEPT.with(|kept| kept.get(text, |text| parse(text).map(Arc::new)))
+pub(super) fn kept(text: &str) -> Read {
+    /// About what a character of an expression takes up in the tree.
+    const BYTES: usize = 64;
+    KEPT.get(text, |text| {
+        let bytes = text.len().saturating_mul(BYTES);
+        Ok::<_, String>((parse(text).map(Arc::new), bytes))
+    })?
 }
 
 /// The longest expression, in code points. Upstream: `expressionSizeCodePointLimit`.

@@ -272,7 +272,7 @@ fn costs_are_upstreams() {
             "['x', 'y'].transformMapEntry(i, v, {v: i}) == {'x': 0, 'y': 1}",
             70,
         ),
-        ("self.list.sortBy(x, -x)", 48),
+        ("self.list.sortBy(x, -x)", 76),
         ("self.list.distinct()", 31),
         ("self.list.flatten()", 16),
         ("lists.range(5)", 16),
@@ -364,4 +364,181 @@ fn a_run_that_was_ended_decides_nothing() {
     assert!(run(dear, json!({}))[0].contains(meter::CANCELLED));
     let dear = "[1].all(x, lists.range(2000000).size() == 1) || true";
     assert!(run(dear, json!({}))[0].contains(meter::CANCELLED));
+}
+
+/// A rule about a text and a list of texts ends for its cost, and soon.
+fn too_dear(rule: &str, value: Value) {
+    let schema = json!({"type": "object", "properties": {"text": {"type": "string"},
+        "texts": {"type": "array", "items": {"type": "string"}}}, RULES: [{"rule": rule}]});
+    let errors = validate(&schema, &value, None);
+    let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    let ended = |error: &String| {
+        [meter::CANCELLED, OUT_OF_BUDGET]
+            .iter()
+            .any(|e| error.contains(e))
+    };
+    assert!(
+        errors.len() == 1 && errors.iter().all(ended),
+        "{rule}: {errors:?}"
+    );
+}
+
+#[test]
+fn what_shared_values_hold_is_paid_for() {
+    // Little in memory, and a million million elements.
+    let large = format!(
+        "[1]{}",
+        ".map(a, [a, a, a, a, a, a, a, a, a, a])".repeat(12)
+    );
+    for end in [
+        ".flatten(20).size() > 0",
+        ".isSorted()",
+        ".indexOf([1]) == 2",
+        ".all(x, x == x)",
+        ".all(x, x in [x])",
+        ".all(x, [x, x].distinct().size() == 1)",
+        ".all(x, sets.contains([x], [x]))",
+        ".all(x, '%s'.format([x]) == '')",
+        ".all(x, [[x]] == [[x]])",
+        ".all(x, {1: x} == {1: x})",
+        ".all(x, optional.of(x) == optional.of(x))",
+    ] {
+        too_dear(&format!("{large}{end}"), json!({}));
+    }
+    // To hand them on costs no more than upstream asks for.
+    let handed = format!("{large}.all(x, dyn(x).size() == 10 && [x].first().hasValue())");
+    assert_eq!(run(&handed, json!({})), Vec::<String>::new());
+}
+
+#[test]
+fn macros_look_at_one_element_at_a_time() {
+    // Were the list copied for every element, this would not end.
+    for inner in ["l.exists(y, true)", "l.exists(i, y, true)"] {
+        let rule = format!("[self.name.split(',')].all(l, l.all(x, {inner}))");
+        let errors = run(&rule, json!({"name": "a,".repeat(40_000)}));
+        assert_eq!(errors, Vec::<String>::new());
+    }
+}
+
+#[test]
+fn what_a_function_makes_is_paid_for_before_it_is_made() {
+    let text = json!({"text": "a".repeat(1_000_000)});
+    for rule in [
+        "self.text.replace('', self.text).size() > 0",
+        "self.text.replace('a', self.text, 900000).size() > 0",
+        "self.text.split('').map(x, self.text).join(self.text).size() > 0",
+        "self.text.findAll('').all(x, true)",
+        "'%s%s'.format([self.text.findAll('', 900).map(x, self.text), 1]).size() > 0",
+    ] {
+        too_dear(rule, text.clone());
+    }
+    let texts: Vec<&str> = vec!["abcdefgh"; 5_000];
+    let rule = "self.texts.all(x, self.texts.join(self.text).size() > 0)";
+    too_dear(rule, json!({"texts": texts, "text": "b".repeat(2_000)}));
+}
+
+#[test]
+fn expressions_that_data_holds_are_paid_for() {
+    let texts: Vec<String> = (0..2_000).map(|i| format!("\\pL{{{i}}}")).collect();
+    too_dear(
+        "self.texts.all(x, 'a'.matches(x) || true)",
+        json!({"texts": texts}),
+    );
+    // One that is used often is paid for once, one of the rule never.
+    let texts = json!({"texts": vec!["[a-z]+"; 2_000]});
+    for rule in [
+        "self.texts.all(x, 'a'.matches(x))",
+        "self.texts.all(x, 'a'.find('[a-z]+') == 'a')",
+    ] {
+        let schema = json!({"type": "object", "properties": {
+            "texts": {"type": "array", "items": {"type": "string"}}}, RULES: [{"rule": rule}]});
+        assert!(validate(&schema, &texts, None).is_empty(), "{rule}");
+    }
+}
+
+#[test]
+fn values_may_not_nest_without_end() {
+    let step = format!(".map(a, {}a{})", "[".repeat(100), "]".repeat(100));
+    let rule = format!("[1]{}.size() == 1", step.repeat(200));
+    let errors = run(&rule, json!({}));
+    assert!(errors[0].contains("value nests too deep"), "{errors:?}");
+}
+
+#[test]
+fn what_is_sorted_is_of_one_type() {
+    let why = "list elements must have the same type";
+    fails("[dyn(1), dyn(2.0)].sortBy(x, x) == []", why);
+    fails("[dyn(1), dyn(2.0)].sort() == []", why);
+    holds(&[
+        "[2.0, -1.0, 0.0].sort() == [-1.0, 0.0, 2.0] && [2, 1, 3].sortBy(x, -x) == [3, 2, 1]",
+        "[1.0, 0.0/0.0, -1.0].sort().size() == 3",
+    ]);
+}
+
+#[test]
+fn keys_of_maps_are_found_by_value() {
+    let entries: Vec<String> = (0..20).map(|i| format!("{i}: {i}")).collect();
+    let map = format!("{{{}}}", entries.join(", "));
+    holds(&[
+        &format!("{map}[7] == 7 && {map}[dyn(7u)] == 7 && {map}[dyn(7.0)] == 7"),
+        &format!("!(21 in {map}) && 19 in {map} && !(dyn('7') in {map})"),
+        "{1: 2, 1: 3} == {1: 3} && {true: 1}[true] == 1",
+        &format!("{map} == {map}.transformMap(k, v, v)"),
+    ]);
+    let errors = run("{[1]: 2}.size() == 1", json!({}));
+    assert!(
+        errors[0].contains("unsupported key type: list"),
+        "{errors:?}"
+    );
+}
+
+#[test]
+fn urls_are_what_go_takes_them_for() {
+    holds(&[
+        "!isURL('http://a b@h/') && !isURL('http://%41/') && isURL('*') && !isURL('http://h/%zz')",
+        "url('*').getEscapedPath() == '*' && url('http://%E4%BD%A0/').getHost() == '你'",
+        "url('http://h/?a=1&b=2&a=3').getQuery() == {'a': ['1', '3'], 'b': ['2']}",
+    ]);
+    let said = |url: &str, why: &str| {
+        format!("URL parse error during conversion from string: parse \"{url}\": {why}")
+    };
+    fails(
+        "url('http://a b@h/').getHost() == ''",
+        &said("http://a b@h/", "net/url: invalid userinfo"),
+    );
+    fails(
+        "url('http://%41/').getHost() == ''",
+        &said("http://%41/", "invalid URL escape \"%41\""),
+    );
+}
+
+#[test]
+fn an_address_that_is_none_is_in_no_network() {
+    let rule = "cidr('10.0.0.0/8').containsIP('bad')";
+    let errors = run(rule, json!({}));
+    assert!(errors[0].contains("'no such overload'"), "{errors:?}");
+    fails(
+        "cidr('10.0.0.0/8').containsCIDR('bad')",
+        "network address parse error during conversion from string: network address parse error during conversion from string: netip.ParsePrefix(\"bad\"): no '/'",
+    );
+}
+
+#[test]
+fn durations_beyond_all_bounds_are_none() {
+    let wait = format!("1h{}h", "9".repeat(400));
+    let rule = "duration(self.wait) > duration('1h')";
+    let errors = run(rule, json!({"wait": wait}));
+    assert!(errors[0].contains("type conversion error"), "{errors:?}");
+}
+
+#[test]
+fn a_message_that_costs_too_much_is_told_where_the_rule_points() {
+    let rule = json!({"rule": "false", "fieldPath": ".name",
+        "messageExpression": "string(lists.range(2000000).size())"});
+    let errors = run_change(rule, json!({"name": "x"}), None);
+    assert_eq!(errors.len(), 1);
+    assert!(
+        errors[0].starts_with("spec.name: Invalid value: \"object\": "),
+        "{errors:?}"
+    );
 }

@@ -2,6 +2,7 @@
 //! expressions.
 
 use super::eval::{Outcome, overload};
+use super::meter::Meter;
 use super::value::Val;
 use regex::Regex;
 
@@ -62,17 +63,22 @@ fn index_of(text: &str, other: &str, offset: i64, last: bool) -> Outcome {
     Ok(place(text, found))
 }
 
-fn list<'a>(parts: impl Iterator<Item = &'a str>) -> Val {
-    parts.map(Val::from).collect::<Vec<_>>().into()
+fn list<'a>(parts: impl Iterator<Item = &'a str>, meter: &Meter) -> Outcome {
+    let mut list: Vec<Val> = Vec::new();
+    for part in parts {
+        list.push(part.into());
+        meter.grows(list.len())?;
+    }
+    Ok(list.into())
 }
 
-fn split(text: &str, by: &str, limit: i64) -> Val {
+fn split(text: &str, by: &str, limit: i64, meter: &Meter) -> Outcome {
     let limit = match limit {
-        0 => return Vec::<Val>::new().into(),
+        0 => return Ok(Vec::<Val>::new().into()),
         limit => usize::try_from(limit).unwrap_or(usize::MAX),
     };
     if !by.is_empty() {
-        return list(text.splitn(limit, by));
+        return list(text.splitn(limit, by), meter);
     }
     let mut parts = Vec::new();
     let mut rest = text;
@@ -83,13 +89,22 @@ fn split(text: &str, by: &str, limit: i64) -> Val {
         }
         let (one, after) = rest.split_at(c.len_utf8());
         parts.push(Val::from(one));
+        meter.grows(parts.len())?;
         rest = after;
     }
-    parts.into()
+    Ok(parts.into())
+}
+
+fn replace(text: &str, from: &str, to: &str, limit: i64, meter: &Meter) -> Outcome {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let count = text.matches(from).take(limit).count();
+    let kept = text.len().saturating_sub(count.saturating_mul(from.len()));
+    meter.makes(kept.saturating_add(count.saturating_mul(to.len())), 0)?;
+    Ok(text.replacen(from, to, limit).into())
 }
 
 /// Methods of a text.
-pub(super) fn method(text: &str, name: &str, with: &[Val]) -> Outcome {
+pub(super) fn method(text: &str, name: &str, with: &[Val], meter: &Meter) -> Outcome {
     Ok(match (name, with) {
         ("startsWith", [Val::Text(other)]) => Val::Bool(text.starts_with(&**other)),
         ("endsWith", [Val::Text(other)]) => Val::Bool(text.ends_with(&**other)),
@@ -100,16 +115,13 @@ pub(super) fn method(text: &str, name: &str, with: &[Val]) -> Outcome {
             Val::from(regex.find(text).map_or("", |m| m.as_str()))
         }
         ("findAll", [Val::Text(pattern)]) => {
-            list(regex(pattern)?.find_iter(text).map(|m| m.as_str()))
+            return list(regex(pattern)?.find_iter(text).map(|m| m.as_str()), meter);
         }
         ("findAll", [Val::Text(pattern), Val::Int(limit)]) => {
             let limit = usize::try_from(*limit).unwrap_or(usize::MAX);
-            list(
-                regex(pattern)?
-                    .find_iter(text)
-                    .take(limit)
-                    .map(|m| m.as_str()),
-            )
+            let regex = regex(pattern)?;
+            let found = regex.find_iter(text).take(limit);
+            return list(found.map(|m| m.as_str()), meter);
         }
         ("charAt", [Val::Int(at)]) => {
             let size = text.chars().count() as i64;
@@ -129,18 +141,17 @@ pub(super) fn method(text: &str, name: &str, with: &[Val]) -> Outcome {
         ("lowerAscii", []) => text.to_ascii_lowercase().into(),
         ("upperAscii", []) => text.to_ascii_uppercase().into(),
         ("trim", []) => text.trim().into(),
-        ("replace", [Val::Text(from), Val::Text(to)]) => text.replace(&**from, to).into(),
+        ("replace", [Val::Text(from), Val::Text(to)]) => return replace(text, from, to, -1, meter),
         ("replace", [Val::Text(from), Val::Text(to), Val::Int(n)]) => {
-            let n = usize::try_from(*n).unwrap_or(usize::MAX);
-            text.replacen(&**from, to, n).into()
+            return replace(text, from, to, *n, meter);
         }
-        ("split", [Val::Text(by)]) => split(text, by, -1),
-        ("split", [Val::Text(by), Val::Int(n)]) => split(text, by, *n),
+        ("split", [Val::Text(by)]) => return split(text, by, -1, meter),
+        ("split", [Val::Text(by), Val::Int(n)]) => return split(text, by, *n, meter),
         ("substring", [Val::Int(from)]) => return substring(text, *from, None),
         ("substring", [Val::Int(from), Val::Int(to)]) => {
             return substring(text, *from, Some(*to));
         }
-        ("format", [Val::List(with)]) => super::formatting::format(text, with)?.into(),
+        ("format", [Val::List(with)]) => super::formatting::format(text, with, meter)?.into(),
         _ => return overload(),
     })
 }

@@ -3,6 +3,7 @@
 use super::kubernetes::Opaque;
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// A value.
@@ -15,7 +16,7 @@ pub(super) enum Val {
     Double(f64),
     Text(Arc<str>),
     Bytes(Arc<[u8]>),
-    List(Arc<Vec<Val>>),
+    List(Arc<List>),
     Map(Arc<Entries>),
     /// Nanoseconds.
     Duration(i128),
@@ -27,28 +28,123 @@ pub(super) enum Val {
     Opaque(Arc<Opaque>),
 }
 
-/// The entries of a map, in the order in which they were given.
+/// How much there is in a value, counted when it is made: values are shared, so that what is small in
+/// memory can take for ever to walk through.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Bulk {
+    /// The values in it, itself included; long texts count for more.
+    weight: u64,
+    /// What upstream asks for looking at all of it: `traversalCost` of `library/cost.go`.
+    pub(super) traversal: u64,
+    /// How deep it nests.
+    pub(super) depth: u32,
+}
+
+impl Bulk {
+    fn of<'a>(parts: impl Iterator<Item = &'a Val>) -> Self {
+        let own = Self {
+            weight: 1,
+            traversal: 0,
+            depth: 0,
+        };
+        let mut bulk = parts.map(Val::bulk).fold(own, |sum, part| Self {
+            weight: sum.weight.saturating_add(part.weight),
+            traversal: sum.traversal.saturating_add(part.traversal),
+            depth: sum.depth.max(part.depth),
+        });
+        bulk.depth = bulk.depth.saturating_add(1);
+        bulk
+    }
+
+    fn of_text(bytes: usize) -> Self {
+        Self {
+            weight: 1 + bytes as u64 / 32,
+            traversal: bytes as u64 / 10,
+            depth: 0,
+        }
+    }
+}
+
+/// The elements of a list.
 #[derive(Debug)]
+pub(super) struct List {
+    elements: Vec<Val>,
+    bulk: Bulk,
+}
+
+impl Deref for List {
+    type Target = [Val];
+
+    fn deref(&self) -> &[Val] {
+        &self.elements
+    }
+}
+
+/// What keys are found by. Numbers of different types can be the same key.
+#[derive(PartialEq, Eq, Hash, Debug)]
+enum Key {
+    Null,
+    Bool(bool),
+    Text(Arc<str>),
+    Bytes(Arc<[u8]>),
+    Whole(i128),
+    Real(u64),
+    Time(i128),
+    Duration(i128),
+    Type(&'static str),
+}
+
+impl Key {
+    /// Lists, maps and what libraries make are no keys.
+    fn of(value: &Val) -> Option<Self> {
+        Some(match value {
+            Val::Null => Self::Null,
+            Val::Bool(b) => Self::Bool(*b),
+            Val::Text(text) => Self::Text(Arc::clone(text)),
+            Val::Bytes(bytes) => Self::Bytes(Arc::clone(bytes)),
+            Val::Int(n) => Self::Whole(i128::from(*n)),
+            Val::Uint(n) => Self::Whole(i128::from(*n)),
+            Val::Double(n) if n.fract() == 0.0 => Self::Whole(*n as i128),
+            Val::Double(n) => Self::Real(n.to_bits()),
+            Val::Time(n) => Self::Time(*n),
+            Val::Duration(n) => Self::Duration(*n),
+            Val::Type(name) => Self::Type(name),
+            Val::List(_) | Val::Map(_) | Val::Optional(_) | Val::Opaque(_) => return None,
+        })
+    }
+}
+
+/// The entries of a map, in the order in which they were given.
+#[derive(Debug, Default)]
 pub(super) struct Entries {
     list: Vec<(Val, Val)>,
-    /// Where text keys are, if there are many.
-    places: HashMap<Arc<str>, usize>,
+    /// Where keys are, if there are many.
+    places: HashMap<Key, usize>,
+    bulk: Bulk,
 }
 
 /// Up to here looking at all of them is quicker.
 const FEW: usize = 8;
 
 impl Entries {
-    fn new(list: Vec<(Val, Val)>) -> Self {
-        let mut places = HashMap::new();
-        if list.len() > FEW {
-            for (i, (key, _)) in list.iter().enumerate().rev() {
-                if let Val::Text(text) = key {
-                    places.insert(text.clone(), i);
-                }
-            }
+    /// Adds an entry; says no if the key is known or is of a type that keys cannot have.
+    pub(super) fn insert(&mut self, key: Val, value: Val) -> bool {
+        let Some(place) = Key::of(&key) else {
+            return false;
+        };
+        if self.get(&key).is_some() {
+            return false;
         }
-        Self { list, places }
+        if self.list.len() == FEW {
+            let known = (0..).zip(&self.list);
+            let known = known.filter_map(|(i, (key, _))| Some((Key::of(key)?, i)));
+            self.places = known.collect();
+        }
+        if self.list.len() >= FEW {
+            self.places.insert(place, self.list.len());
+        }
+        self.list.push((key, value));
+        true
     }
 
     pub(super) fn len(&self) -> usize {
@@ -59,20 +155,28 @@ impl Entries {
         self.list.iter()
     }
 
+    /// The entry at a place.
+    pub(super) fn at(&self, place: usize) -> Option<&(Val, Val)> {
+        self.list.get(place)
+    }
+
     fn get(&self, key: &Val) -> Option<&Val> {
-        match key {
-            Val::Text(name) => self.field(name),
-            key => self.find(|k| k == key),
+        let entry = self.place(key).and_then(|place| self.list.get(place));
+        entry.map(|(_, value)| value)
+    }
+
+    fn place(&self, key: &Val) -> Option<usize> {
+        let place = Key::of(key)?;
+        match self.places.is_empty() {
+            true => self.list.iter().position(|(known, _)| known == key),
+            false => self.places.get(&place).copied(),
         }
     }
 
     fn field(&self, name: &str) -> Option<&Val> {
         match self.places.is_empty() {
             true => self.find(|k| matches!(k, Val::Text(text) if **text == *name)),
-            false => {
-                let entry = self.places.get(name).and_then(|i| self.list.get(*i));
-                entry.map(|(_, value)| value)
-            }
+            false => self.get(&name.into()),
         }
     }
 
@@ -96,13 +200,37 @@ impl From<String> for Val {
 
 impl From<Vec<Val>> for Val {
     fn from(list: Vec<Val>) -> Self {
-        Self::List(Arc::new(list))
+        let bulk = Bulk::of(list.iter());
+        let elements = list;
+        Self::List(Arc::new(List { elements, bulk }))
     }
 }
 
-impl From<Vec<(Val, Val)>> for Val {
-    fn from(entries: Vec<(Val, Val)>) -> Self {
-        Self::Map(Arc::new(Entries::new(entries)))
+impl From<Entries> for Val {
+    fn from(mut entries: Entries) -> Self {
+        let parts = entries.list.iter().flat_map(|(key, value)| [key, value]);
+        entries.bulk = Bulk::of(parts);
+        Self::Map(Arc::new(entries))
+    }
+}
+
+/// Of entries with the same key, the last one counts; what cannot be a key is left out.
+impl FromIterator<(Val, Val)> for Val {
+    fn from_iter<T: IntoIterator<Item = (Val, Val)>>(list: T) -> Self {
+        let mut entries = Entries::default();
+        for (key, value) in list {
+            match entries.place(&key) {
+                Some(place) => {
+                    if let Some((_, known)) = entries.list.get_mut(place) {
+                        *known = value;
+                    }
+                }
+                None => {
+                    entries.insert(key, value);
+                }
+            }
+        }
+        entries.into()
     }
 }
 
@@ -150,6 +278,46 @@ impl Val {
             _ => 1,
         };
         size as u64
+    }
+
+    /// How much there is in it.
+    pub(super) fn bulk(&self) -> Bulk {
+        match self {
+            Self::Text(text) => Bulk::of_text(text.len()),
+            Self::Bytes(bytes) => Bulk::of_text(bytes.len()),
+            Self::List(list) => list.bulk,
+            Self::Map(entries) => entries.bulk,
+            Self::Optional(Some(inner)) => Bulk {
+                traversal: 1,
+                ..Bulk::of([&**inner].into_iter())
+            },
+            _ => Bulk {
+                weight: 1,
+                traversal: 1,
+                depth: 0,
+            },
+        }
+    }
+
+    /// All values in it, itself included; long texts count for more.
+    pub(super) fn weight(&self) -> u64 {
+        self.bulk().weight
+    }
+
+    /// What is in the elements of a list or the entries of a map, which its size does not tell.
+    pub(super) fn inner_weight(&self) -> u64 {
+        let outer = match self {
+            Self::List(list) => list.len(),
+            Self::Map(entries) => entries.len().saturating_mul(2),
+            Self::Optional(Some(inner)) => return inner.inner_weight(),
+            _ => return 0,
+        };
+        self.weight().saturating_sub(1 + outer as u64)
+    }
+
+    /// Whether it can be the key of a map.
+    pub(super) fn is_key(&self) -> bool {
+        Key::of(self).is_some()
     }
 
     /// What stands under a key.
@@ -204,7 +372,7 @@ impl PartialEq for Val {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Null, Self::Null) => true,
-            (Self::List(a), Self::List(b)) => a == b,
+            (Self::List(a), Self::List(b)) => a.iter().eq(b.iter()),
             (Self::Map(a), Self::Map(b)) => {
                 a.len() == b.len() && a.iter().all(|(k, v)| other.get(k) == Some(v))
             }

@@ -157,7 +157,11 @@ pub(super) fn of_cidr(own: &Cidr, name: &str, with: &[Val]) -> Outcome {
         ("ip", []) => Opaque::Ip(own.address).into(),
         ("prefixLength", []) => Val::Int(own.bits.into()),
         ("masked", []) => Opaque::Cidr(own.masked()).into(),
-        ("containsIP", [Val::Text(text)]) => Val::Bool(own.contains(parse(text)?)),
+        ("containsIP", [Val::Text(text)]) => match parse(text) {
+            Ok(ip) => Val::Bool(own.contains(ip)),
+            // Upstream looks at the network again, not at what went wrong.
+            Err(_) => return overload(),
+        },
         ("containsCIDR", [Val::Text(text)]) => Val::Bool(contains(&read_cidr(text)?)),
         ("containsIP" | "containsCIDR", [Val::Opaque(other)]) => match (name, &**other) {
             ("containsIP", Opaque::Ip(other)) => Val::Bool(own.contains(*other)),

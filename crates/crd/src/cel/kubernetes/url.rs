@@ -2,6 +2,7 @@
 
 use crate::cel::eval::{Outcome, overload};
 use crate::cel::value::Val;
+use std::collections::HashMap;
 use stowplan_machinery::go::quote;
 
 /// An absolute URL, or an absolute path.
@@ -35,14 +36,24 @@ fn hex(text: &str) -> Option<u8> {
     digits.and_then(|digits| u8::from_str_radix(digits, 16).ok())
 }
 
-/// Undoes `%xx`, and `+` in queries.
-fn unescape(text: &str, query: bool) -> Result<String, String> {
+/// Which part of a URL a text is.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    User,
+    Host,
+    Path,
+    Query,
+}
+
+/// Undoes `%xx`, and `+` in queries. In hosts, only what is no ASCII is written so. Upstream: `unescape`.
+fn unescape(text: &str, part: Part) -> Result<String, String> {
     let mut out = Vec::new();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         match c {
             '%' => {
-                let Some(byte) = hex(rest) else {
+                let byte = hex(rest).filter(|b| part != Part::Host || *b >= 0x80 || *b == b'%');
+                let Some(byte) = byte else {
                     let shown: String = rest.chars().take(3).collect();
                     return Err(format!("invalid URL escape {}", quote(&shown)));
                 };
@@ -50,7 +61,7 @@ fn unescape(text: &str, query: bool) -> Result<String, String> {
                 rest = rest.get(3..).unwrap_or_default();
                 continue;
             }
-            '+' if query => out.push(b' '),
+            '+' if part == Part::Query => out.push(b' '),
             c => out.extend_from_slice(c.to_string().as_bytes()),
         }
         rest = rest.get(c.len_utf8()..).unwrap_or_default();
@@ -60,9 +71,15 @@ fn unescape(text: &str, query: bool) -> Result<String, String> {
 
 /// The host of an authority, with its port. Upstream: `parseAuthority` and `parseHost`.
 fn host(authority: &str) -> Result<String, String> {
-    let host = authority
-        .rsplit_once('@')
-        .map_or(authority, |(_, host)| host);
+    let (user, host) = match authority.rsplit_once('@') {
+        Some((user, host)) => (user, host),
+        None => ("", authority),
+    };
+    let in_user = |c: char| c.is_ascii_alphanumeric() || "-._:~!$&'()*+,;=%@".contains(c);
+    if !user.chars().all(in_user) {
+        return Err("net/url: invalid userinfo".to_owned());
+    }
+    unescape(user, Part::User)?;
     let port = match host.strip_prefix('[') {
         Some(inner) => match inner.split_once(']') {
             Some((_, port)) => port,
@@ -86,7 +103,7 @@ fn host(authority: &str) -> Result<String, String> {
         let shown = quote(&c.to_string());
         return Err(format!("invalid character {shown} in host name"));
     }
-    unescape(host, false)
+    unescape(host, Part::Host)
 }
 
 impl Url {
@@ -104,6 +121,16 @@ impl Url {
         }
         if text.is_empty() {
             return Err("empty url".to_owned());
+        }
+        // A request may be about the server as a whole.
+        if text == "*" {
+            return Ok(Self {
+                text: text.to_owned(),
+                scheme: String::new(),
+                host: String::new(),
+                path: text.to_owned(),
+                query: String::new(),
+            });
         }
         let whole = text.split_once('#').map_or(text, |(before, _)| before);
         let (scheme, rest) = scheme(whole)?;
@@ -131,7 +158,7 @@ impl Url {
             url.host = host(authority)?;
             path = behind;
         }
-        unescape(path, false)?;
+        unescape(path, Part::Path)?;
         path.clone_into(&mut url.path);
         Ok(url)
     }
@@ -171,24 +198,25 @@ impl Url {
     }
 
     fn query(&self) -> Val {
+        let mut places: HashMap<String, usize> = HashMap::new();
         let mut entries: Vec<(String, Vec<Val>)> = Vec::new();
         for pair in self.query.split('&') {
             if pair.is_empty() || pair.contains(';') {
                 continue;
             }
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let (Ok(key), Ok(value)) = (unescape(key, true), unescape(value, true)) else {
+            let (Ok(key), Ok(value)) = (unescape(key, Part::Query), unescape(value, Part::Query))
+            else {
                 continue;
             };
-            match entries.iter_mut().find(|(known, _)| *known == key) {
+            let place = *places.entry(key.clone()).or_insert(entries.len());
+            match entries.get_mut(place) {
                 Some((_, values)) => values.push(value.into()),
                 None => entries.push((key, vec![value.into()])),
             }
         }
-        let entries = entries
-            .into_iter()
-            .map(|(k, v)| (Val::from(k), Val::from(v)));
-        entries.collect::<Vec<_>>().into()
+        let entries = entries.into_iter();
+        entries.map(|(k, v)| (Val::from(k), Val::from(v))).collect()
     }
 
     /// Methods of a URL.
