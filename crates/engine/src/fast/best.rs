@@ -72,10 +72,6 @@ impl Best {
             self.ties += ties;
         }
     }
-
-    fn has(self, best: i32) -> bool {
-        !self.is_stale() && self.total == best
-    }
 }
 
 /// One node's part in the contest.
@@ -236,14 +232,15 @@ impl Tree {
         }
         let mut part = 0;
         for level in (1..=self.top).rev() {
-            let below = self.below(level, part).find(|below| {
-                let below = &self.parts[*below];
-                let ties = if below.has(best) { below.ties } else { 0 } as usize;
+            let below = &self.parts[self.below(level, part)];
+            let at = below.iter().position(|below| {
+                // None where they are out of date.
+                let ties = if below.total == best { below.ties } else { 0 } as usize;
                 let is_here = n < ties;
                 n -= if is_here { 0 } else { ties };
                 is_here
             })?;
-            part = below - self.starts[level - 1];
+            part = part * FAN + at;
         }
         let rows = Totals { rows, bonus }.rows_of(part).iter().enumerate();
         let mut tied = rows.filter(|(_, row)| row.total(bonus) == best);

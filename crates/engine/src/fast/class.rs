@@ -26,12 +26,10 @@ pub(super) struct Profile<'a> {
 /// Space to work in, kept between attempts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scratch {
-    /// A group's key under construction.
-    pub(super) key: Vec<u64>,
-    /// Positions of nodes that changed.
-    dirty: Vec<u32>,
-    /// One byte per node: what changed of it.
-    marks: Vec<Mark>,
+    /// To look at one node.
+    pub(super) sheet: Sheet,
+    /// Nodes that changed.
+    pub(super) marks: Marks,
     /// Which of a run of changes matter.
     places: Vec<u32>,
     /// Raw scores of one plugin, group by group.
@@ -40,14 +38,30 @@ pub(super) struct Scratch {
     pub(super) bonuses: Vec<i32>,
     /// Positions of feasible nodes.
     pub(super) feasible: Vec<u32>,
-    /// Space for trials.
-    pub(super) space: TrialSpace,
     /// Nodes that rules reject which look at anything.
     pub(super) ruled_out: RuledOut,
     /// What all nodes say.
     pub(super) columns: Columns,
     /// Space to look at all nodes.
     pub(super) looks: Looks,
+}
+
+/// Space to look at one node.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sheet {
+    /// A group's key under construction.
+    pub(super) key: Vec<u64>,
+    /// Space for trials.
+    pub(super) space: TrialSpace,
+}
+
+/// Which nodes changed, and how.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Marks {
+    /// Their positions.
+    dirty: Vec<u32>,
+    /// One byte per node: what changed of it.
+    marks: Vec<Mark>,
 }
 
 /// What changed of a node; the greater includes the lesser.
@@ -61,8 +75,8 @@ pub(super) enum Mark {
     All,
 }
 
-impl Scratch {
-    fn mark(&mut self, at: u32, mark: Mark) {
+impl Marks {
+    fn set(&mut self, at: u32, mark: Mark) {
         if self.marks.len() <= at as usize {
             self.marks.resize(at as usize + 1, Mark::Nothing);
         }
@@ -74,7 +88,7 @@ impl Scratch {
     }
 
     /// Puts many marks in order: nodes lie in memory in the order of their positions.
-    pub(super) fn sort_marks(&mut self) {
+    pub(super) fn sort(&mut self) {
         if self.dirty.len() * 16 > self.marks.len() {
             // Of many, all are looked through in less time than they are sorted.
             self.dirty.clear();
@@ -86,11 +100,11 @@ impl Scratch {
         }
     }
 
-    fn forget_marks(&mut self) {
-        while self.take_mark().is_some() {}
+    fn forget(&mut self) {
+        while self.take().is_some() {}
     }
 
-    pub(super) fn take_mark(&mut self) -> Option<(u32, Mark)> {
+    pub(super) fn take(&mut self) -> Option<(u32, Mark)> {
         let at = self.dirty.pop()?;
         Some((at, std::mem::take(&mut self.marks[at as usize])))
     }
@@ -254,7 +268,7 @@ impl Class {
             return;
         }
         if let Some(at) = self.overlooked.take() {
-            scratch.mark(at, Mark::All);
+            scratch.marks.set(at, Mark::All);
         }
         let mut kept = Kept::Same;
         for deltas in [a, b] {
@@ -263,21 +277,21 @@ impl Class {
             }
         }
         if kept == Kept::Lost {
-            scratch.forget_marks();
+            scratch.marks.forget();
             return self.reopen(profile, cx, scratch);
         }
         for node in nominations {
             if let Some(at) = cx.cluster.node_position(*node) {
-                scratch.mark(at as u32, Mark::All);
+                scratch.marks.set(at as u32, Mark::All);
             }
         }
         self.seen = cx.cluster.log().end();
         self.seen_nominations = cx.nominator.changes_end();
         self.stale |= kept >= Kept::Changed;
         if !matches!(self.scope, Scope::All) {
-            scratch.forget_marks();
+            scratch.marks.forget();
         } else if kept == Kept::Regroup || self.groups.is_sparse() {
-            scratch.forget_marks();
+            scratch.marks.forget();
             self.regroup(profile, cx, scratch);
         } else {
             self.look_at_marked(profile, cx, scratch);
@@ -309,24 +323,24 @@ impl Class {
                     };
                     if self.minded.get(*kin, minds) {
                         scratch.places.push(place);
-                        scratch.mark(*at, Mark::All);
+                        scratch.marks.set(*at, Mark::All);
                     } else {
-                        scratch.mark(*at, Mark::Pods);
+                        scratch.marks.set(*at, Mark::Pods);
                     }
                     continue;
                 }
                 Delta::NodeUpdated { at, .. } => {
-                    scratch.mark(*at, Mark::All);
+                    scratch.marks.set(*at, Mark::All);
                     self.stale = true;
                 }
                 Delta::NodeAdded { .. } => {
-                    scratch.mark(self.rows.len() as u32, Mark::All);
+                    scratch.marks.set(self.rows.len() as u32, Mark::All);
                     self.push_row();
                     self.stale = true;
                 }
                 Delta::NodeRemoved { at, .. } => {
                     self.remove_row(*at as usize);
-                    scratch.mark(*at, Mark::All);
+                    scratch.marks.set(*at, Mark::All);
                     self.stale = true;
                 }
                 Delta::Object {
@@ -389,11 +403,11 @@ impl Class {
         cx: Cx<'_>,
         at: usize,
         pod: Option<&Pod>,
-        scratch: &mut Scratch,
+        sheet: &mut Sheet,
     ) {
         let node = &cx.cluster.nodes()[at];
-        let score = self.see(profile, cx, node, at, pod, scratch);
-        self.set_row(at, score, &scratch.key);
+        let score = self.see(profile, cx, node, at, pod, sheet);
+        self.set_row(at, score, &sheet.key);
     }
 
     pub(super) fn set_row(&mut self, at: usize, score: i32, key: &[u64]) {
@@ -422,10 +436,9 @@ impl Class {
         node: &NodeInfo,
         at: usize,
         alone: Option<&Pod>,
-        scratch: &mut Scratch,
+        Sheet { key, space }: &mut Sheet,
     ) -> i32 {
         let Profile { framework, plan } = profile;
-        let Scratch { key, space, .. } = scratch;
         let pod = alone.unwrap_or(&self.example);
         key.clear();
         key.push(Tag::Open.pack());

@@ -166,7 +166,7 @@ impl Class {
             .and_then(|name| cx.cluster.node_position(name))
         {
             let node = &cx.cluster.nodes()[at];
-            let mut trials = Trials::new(framework, cx, &self.cycle, pod, &mut scratch.space);
+            let mut trials = Trials::new(framework, cx, &self.cycle, pod, &mut scratch.sheet.space);
             if trials.fits_on(node).is_ok() {
                 return Outcome::Only(at);
             }
@@ -190,7 +190,7 @@ impl Class {
     ) {
         let own = cx.nominator.node_of(&pod.uid);
         if let Some(at) = own.and_then(|name| cx.cluster.node_position(name)) {
-            self.look(profile, cx, at, Some(pod), scratch);
+            self.look(profile, cx, at, Some(pod), &mut scratch.sheet);
             self.overlooked = Some(at as u32);
         }
     }

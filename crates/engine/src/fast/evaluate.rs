@@ -26,7 +26,7 @@ impl Class {
         let framework = profile.framework;
         // What is evaluated alone depends on more than is watched.
         let mut alone = false;
-        let mut trials = Trials::new(framework, cx, &self.cycle, pod, &mut scratch.space);
+        let mut trials = Trials::new(framework, cx, &self.cycle, pod, &mut scratch.sheet.space);
         for at in 0..self.groups.list.len() {
             let group = &self.groups.list[at];
             if group.members == 0 {

@@ -192,12 +192,12 @@ impl Class {
             let known = looks.groups.get(looks.alike[at] as usize).copied();
             let (Some(known), Some(score)) = (known, sum) else {
                 self.push_row();
-                self.look(profile, cx, at, None, scratch);
+                self.look(profile, cx, at, None, &mut scratch.sheet);
                 continue;
             };
             let group = match known {
                 UNKNOWN => {
-                    let key = &mut scratch.key;
+                    let key = &mut scratch.sheet.key;
                     match verdict {
                         FITS => self.key_of_open(profile, cx, node, at, sum, key),
                         verdict => self.key_of_rejected(profile, node, verdict, key),
@@ -224,15 +224,15 @@ impl Class {
         for (at, node) in cx.cluster.nodes().iter().enumerate() {
             self.push_row();
             if has_nominated(cx, &self.example, node) {
-                self.look(profile, cx, at, None, scratch);
+                self.look(profile, cx, at, None, &mut scratch.sheet);
                 continue;
             }
-            let key = &mut scratch.key;
+            let key = &mut scratch.sheet.key;
             let score = match looks.verdicts[at] {
                 FITS => self.key_of_open(profile, cx, node, at, looks.sums[at], key),
                 verdict => self.key_of_rejected(profile, node, verdict, key),
             };
-            self.set_row(at, score, &scratch.key);
+            self.set_row(at, score, &scratch.sheet.key);
         }
     }
 

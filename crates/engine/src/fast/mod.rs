@@ -29,6 +29,7 @@ mod tries;
 
 pub use contenders::{CONTENDERS_MAX, Contenders};
 pub use decide::{Decision, Ties};
+pub(crate) use nowhere::Refusal;
 
 use crate::framework::{Cx, CycleState, Framework, Plan};
 use crate::model::Pod;

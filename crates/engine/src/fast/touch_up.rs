@@ -1,7 +1,7 @@
 //! Bringing the rows of nodes up to date where something changed.
 
 use super::ask::Questions;
-use super::class::{Class, Mark, Profile, Scratch};
+use super::class::{Class, Mark, Profile, Scratch, Sheet};
 use super::groups::{FITS, Tag, VerdictId};
 use super::looks::Looks;
 use crate::framework::{Cx, Plan, has_nominated};
@@ -15,21 +15,25 @@ impl Class {
         cx: Cx<'_>,
         scratch: &mut Scratch,
     ) {
-        let mut looks = std::mem::take(&mut scratch.looks);
+        let Scratch {
+            looks,
+            marks,
+            sheet,
+            ..
+        } = scratch;
         looks.positions.clear();
-        scratch.sort_marks();
-        while let Some((at, mark)) = scratch.take_mark() {
+        marks.sort();
+        while let Some((at, mark)) = marks.take() {
             if at as usize >= self.rows.len() {
                 continue;
             }
             match self.need_of(profile, cx, at as usize, mark) {
                 Need::Nothing => {}
                 Need::Pods => looks.positions.push(at),
-                Need::Everything => self.look(profile, cx, at as usize, None, scratch),
+                Need::Everything => self.look(profile, cx, at as usize, None, sheet),
             }
         }
-        self.touch_up(profile, cx, scratch, &mut looks);
-        scratch.looks = looks;
+        self.touch_up(profile, cx, sheet, looks);
     }
 
     /// What has to be found out about a marked node.
@@ -62,13 +66,7 @@ impl Class {
     }
 
     /// Brings rows up to date whose nodes are the same but for pods that no domain counts.
-    fn touch_up(
-        &mut self,
-        profile: Profile<'_>,
-        cx: Cx<'_>,
-        scratch: &mut Scratch,
-        looks: &mut Looks,
-    ) {
+    fn touch_up(&mut self, profile: Profile<'_>, cx: Cx<'_>, sheet: &mut Sheet, looks: &mut Looks) {
         let Profile { framework, plan } = profile;
         if looks.positions.is_empty() {
             return;
@@ -93,7 +91,7 @@ impl Class {
             match (self.groups.list[group as usize].tag(), answer) {
                 (Tag::Open, (&FITS, Some(score))) => self.replace_row(at, *score, group),
                 (Tag::Rejected(before), (&now, _)) if self.still(plan, before, now) => {}
-                _ => self.look(profile, cx, at, None, scratch),
+                _ => self.look(profile, cx, at, None, sheet),
             }
         }
     }

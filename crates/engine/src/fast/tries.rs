@@ -40,7 +40,7 @@ impl Tries {
             self.runs.push();
         }
         self.overlooked = None;
-        self.runs.run(preemptor, &mut scratch.space, 0..nodes);
+        self.runs.run(preemptor, &mut scratch.sheet.space, 0..nodes);
     }
 
     /// Tries the nodes again where something changed.
@@ -49,7 +49,7 @@ impl Tries {
         match self.changed(cx, preemptor.pod) {
             Some(nodes) => {
                 self.runs
-                    .run(preemptor, &mut scratch.space, nodes.into_iter());
+                    .run(preemptor, &mut scratch.sheet.space, nodes.into_iter());
             }
             None => self.renew(preemptor, scratch),
         }
@@ -101,7 +101,7 @@ impl Tries {
         let own = cx.nominator.node_of(&preemptor.pod.uid);
         if let Some(at) = own.and_then(|name| cx.cluster.node_position(name)) {
             let nodes = std::iter::once(at);
-            self.runs.run(preemptor, &mut scratch.space, nodes);
+            self.runs.run(preemptor, &mut scratch.sheet.space, nodes);
             self.overlooked = Some(at);
         }
     }
@@ -143,7 +143,7 @@ impl KeptDryRuns for TriesFor<'_> {
             tries.catch_up(of_all, self.scratch);
             tries.look_past_own_nomination(preemptor, self.scratch);
         }
-        let space = &mut self.scratch.space;
+        let space = &mut self.scratch.sheet.space;
         tries.runs.report(preemptor, space, self.detail)
     }
 }

@@ -194,7 +194,9 @@ impl SchedulingQueue {
         if home == Some(Home::Active) {
             self.change(env, id, |waiting| *waiting = pod);
         } else {
-            self.take(env, id);
+            if home.is_some() {
+                self.take(env, id);
+            }
             let slot = self.slots.insert(pod, Home::Active);
             self.active.push(&mut self.slots, slot, env.less());
         }

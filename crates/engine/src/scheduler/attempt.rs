@@ -78,11 +78,16 @@ impl Scheduler {
     /// The attempt ends with [`fail`](Self::fail), [`assume`](Self::assume) or
     /// [`done`](Self::done).
     pub fn pop(&mut self, now: Time) -> Option<Arc<Pod>> {
-        let (queue, env) = self.queue_env(now);
-        let queued = queue.pop(&env)?;
+        let queued = self.pop_queued(now)?;
         let pod = queued.pod.clone();
         self.attempts.insert(pod.uid.clone(), queued);
         Some(pod)
+    }
+
+    /// As [`pop`](Self::pop), for an attempt that ends before anybody else has a say.
+    pub(super) fn pop_queued(&mut self, now: Time) -> Option<QueuedPod> {
+        let (queue, env) = self.queue_env(now);
+        queue.pop(&env)
     }
 
     /// The attempt of a popped pod failed: it goes back to the queue, unless it is gone, bound or
@@ -94,7 +99,7 @@ impl Scheduler {
     }
 
     /// Upstream's `handleSchedulingFailure`.
-    fn requeue_failed(
+    pub(super) fn requeue_failed(
         &mut self,
         mut queued: QueuedPod,
         failure: Failure,
@@ -132,18 +137,24 @@ impl Scheduler {
         if self.cluster.pod(uid).is_some() {
             return None;
         }
-        let mut queued = self.attempts.remove(uid)?;
-        queued.flushed = false;
+        let queued = self.attempts.remove(uid)?;
         let pod = queued.pod.clone();
-        self.cluster.assume_pod(pod.clone(), node);
-        self.nominator.remove(uid);
+        self.assume_queued(queued, node);
+        Some(pod)
+    }
+
+    /// As [`assume`](Self::assume), for a popped pod that is on no node.
+    pub(super) fn assume_queued(&mut self, mut queued: QueuedPod, node: Sym) {
+        queued.flushed = false;
+        let uid = queued.pod.uid.clone();
+        self.cluster.assume_pod(queued.pod.clone(), node);
+        self.nominator.remove(&uid);
         let binding = Binding {
             queued,
             node,
             reserved: Vec::new(),
         };
-        self.bindings.insert(pod.uid.clone(), binding);
-        Some(pod)
+        self.bindings.insert(uid, binding);
     }
 
     /// Assumes objects that change with an assumed pod's placement, for as long as its binding

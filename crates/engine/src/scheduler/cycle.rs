@@ -2,11 +2,11 @@
 
 use super::{Effect, Failure, Scheduler};
 use crate::extended::{Extenders, NoExtenders, schedule_extended};
-use crate::fast::{Classes, Decision, Path};
+use crate::fast::{Classes, Decision, Path, Refusal};
 use crate::framework::{CycleState, Diagnosis, Framework, Nomination, PluginStatus};
 use crate::model::Pod;
 use crate::plugins::default_preemption::PreemptionReport;
-use crate::queue::PluginIds;
+use crate::queue::{PluginIds, QueuedPod};
 use crate::schedule::{Attempt, schedule_pod};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,36 +37,46 @@ impl Scheduler {
         rng: &mut Rng,
         extenders: &mut dyn Extenders,
     ) -> Option<Arc<Pod>> {
-        let pod = self.pop(now)?;
-        if pod.terminating || self.cluster.is_assumed(&pod.uid) || !self.profiles.handles(&pod) {
-            self.done(&pod.uid);
-        } else {
-            self.try_pod(&pod, now, rng, extenders);
+        let queued = self.pop_queued(now)?;
+        let pod = queued.pod.clone();
+        match self.profiles.position(&pod) {
+            Some(profile) if !pod.terminating && !self.cluster.is_assumed(&pod.uid) => {
+                self.try_pod(queued, profile, now, rng, extenders);
+            }
+            _ => self.queue.done(&pod.uid),
         }
         Some(pod)
     }
 
-    fn try_pod(&mut self, pod: &Arc<Pod>, now: Time, rng: &mut Rng, extenders: &mut dyn Extenders) {
-        let clear = Nomination::Set(None);
+    fn try_pod(
+        &mut self,
+        queued: QueuedPod,
+        profile: usize,
+        now: Time,
+        rng: &mut Rng,
+        extenders: &mut dyn Extenders,
+    ) {
         if let Some(contenders) = &mut self.contenders {
             contenders.clear(self.cluster.log().end());
         }
         if self.cluster.nodes().is_empty() {
-            return self.fail(&pod.uid, Failure::NoNodes, clear, now);
+            let clear = Nomination::Set(None);
+            return self.requeue_failed(queued, Failure::NoNodes, clear, now);
         }
+        let pod = &queued.pod;
         if extenders.concerns(&self.cluster, pod) {
             let attempt = schedule_extended(self.framework_of(pod), self.cx(), pod, extenders);
-            return self.follow(pod, attempt, now, rng);
+            return self.follow(queued, attempt, now, rng);
         }
-        match (self.path, self.profiles.position(pod)) {
-            (Path::Fast, Some(profile)) => {
-                let mut classes = std::mem::take(&mut self.classes[profile]);
-                self.try_class(&mut classes, profile, pod, now, rng);
-                self.classes[profile] = classes;
+        match (self.path, self.classes[profile].take()) {
+            (Path::Fast, Some(mut classes)) => {
+                self.try_class(&mut classes, profile, queued, now, rng);
+                self.classes[profile] = Some(classes);
             }
-            _ => {
+            (_, classes) => {
+                self.classes[profile] = classes;
                 let attempt = schedule_pod(self.framework_of(pod), self.cx(), pod);
-                self.follow(pod, attempt, now, rng);
+                self.follow(queued, attempt, now, rng);
             }
         }
     }
@@ -76,10 +86,11 @@ impl Scheduler {
         &mut self,
         classes: &mut Classes,
         profile: usize,
-        pod: &Arc<Pod>,
+        queued: QueuedPod,
         now: Time,
         rng: &mut Rng,
     ) {
+        let pod = &queued.pod;
         let attempt = match classes.decide(self.framework_of(pod), self.cx(), pod) {
             Decision::Placed(ties) => {
                 let at = ties.nth(rng.below(ties.len()));
@@ -91,7 +102,7 @@ impl Scheduler {
                     let evaluated = framework.evaluated(ties.cycle(), ties.is_scored());
                     self.note_evaluated(profile, evaluated);
                 }
-                return self.place(pod, at, ties.cycle(), now);
+                return self.place(queued, at, ties.cycle(), now);
             }
             Decision::Nowhere => {
                 if self.contenders.is_some() {
@@ -106,15 +117,21 @@ impl Scheduler {
                     pending: self.profiles.ids(&refusal.pending_plugins),
                     message: refusal.message.into(),
                 };
-                return self.refuse(pod, failure, refusal.nomination, refusal.preemption, now);
+                let Refusal {
+                    nomination,
+                    preemption,
+                    ..
+                } = refusal;
+                return self.refuse(queued, failure, nomination, preemption, now);
             }
             Decision::Plain => schedule_pod(self.framework_of(pod), self.cx(), pod),
         };
-        self.follow(pod, attempt, now, rng);
+        self.follow(queued, attempt, now, rng);
     }
 
     /// Does what follows from an attempt.
-    fn follow(&mut self, pod: &Arc<Pod>, attempt: Attempt, now: Time, rng: &mut Rng) {
+    fn follow(&mut self, queued: QueuedPod, attempt: Attempt, now: Time, rng: &mut Rng) {
+        let pod = &queued.pod;
         match attempt {
             Attempt::Placed(placement) => {
                 let at = placement.best[rng.below(placement.best.len())];
@@ -126,7 +143,7 @@ impl Scheduler {
                         self.note_evaluated(profile, evaluated);
                     }
                 }
-                self.place(pod, at, &placement.cycle, now);
+                self.place(queued, at, &placement.cycle, now);
             }
             Attempt::Unschedulable {
                 diagnosis,
@@ -134,11 +151,11 @@ impl Scheduler {
                 preemption,
             } => {
                 let failure = Failure::rejected(&diagnosis, &mut self.profiles, &self.cluster);
-                self.refuse(pod, failure, nomination, preemption, now);
+                self.refuse(queued, failure, nomination, preemption, now);
             }
             Attempt::Error(error) => {
                 let failure = self.failure_of(&error);
-                self.fail(&pod.uid, failure, Nomination::Set(None), now);
+                self.requeue_failed(queued, failure, Nomination::Set(None), now);
             }
         }
     }
@@ -146,28 +163,31 @@ impl Scheduler {
     /// The pod fits nowhere. If others can make room, they are asked to.
     fn refuse(
         &mut self,
-        pod: &Arc<Pod>,
+        queued: QueuedPod,
         failure: Failure,
         nomination: Nomination,
         preemption: Option<PreemptionReport>,
         now: Time,
     ) {
+        let pod = &queued.pod;
         let preemption = preemption.and_then(|report| report.preemption(self.cx(), pod));
         if let Some(preemption) = preemption {
             self.preempting.start(&pod.uid);
             let pod = pod.clone();
             self.effects.push(Effect::Preempt { pod, preemption });
         }
-        self.fail(&pod.uid, failure, nomination, now);
+        self.requeue_failed(queued, failure, nomination, now);
     }
 
     /// Assume, Reserve, Permit, and on to binding, on the node at this position.
-    fn place(&mut self, pod: &Arc<Pod>, at: usize, cycle: &CycleState, now: Time) {
+    fn place(&mut self, queued: QueuedPod, at: usize, cycle: &CycleState, now: Time) {
         let node = self.cluster.nodes()[at].node.name;
-        let Some(pod) = self.assume(&pod.uid, node) else {
+        let pod = queued.pod.clone();
+        if self.cluster.pod(&pod.uid).is_some() {
             let failure = Failure::Error(format!("pod {} is on a node already", pod.key));
-            return self.fail(&pod.uid, failure, Nomination::Set(None), now);
-        };
+            return self.requeue_failed(queued, failure, Nomination::Set(None), now);
+        }
+        self.assume_queued(queued, node);
         let waits = match self.reserve_and_permit(&pod, cycle, node) {
             Ok(waits) => waits,
             Err(status) => {
@@ -176,7 +196,7 @@ impl Scheduler {
             }
         };
         if waits.is_empty() {
-            return self.bind(&pod.uid, node, cycle, now);
+            return self.bind(pod, node, cycle, now);
         }
         let holders = waits
             .into_iter()
@@ -254,26 +274,23 @@ impl Scheduler {
     }
 
     fn bind_unless_held(&mut self, uid: Arc<str>, waiting: Waiting, now: Time) {
-        if waiting.holders.is_empty() {
-            self.bind(&uid, waiting.node, &waiting.cycle, now);
-        } else {
+        if !waiting.holders.is_empty() {
             self.waiting.insert(uid, waiting);
+        } else if let Some(binding) = self.bindings.get(&uid) {
+            let pod = binding.queued.pod.clone();
+            self.bind(pod, waiting.node, &waiting.cycle, now);
         }
     }
 
-    fn bind(&mut self, uid: &str, node: Sym, cycle: &CycleState, now: Time) {
-        let Some(binding) = self.bindings.get(uid) else {
-            return;
-        };
-        let pod = binding.queued.pod.clone();
+    fn bind(&mut self, pod: Arc<Pod>, node: Sym, cycle: &CycleState, now: Time) {
         // From here on the pod cannot be rejected any more, it can only fail.
-        self.queue.done(uid);
+        self.queue.done(&pod.uid);
         let framework = self.framework_of(&pod);
         match framework.run_bind(self.cx(), cycle, &pod, node) {
             Ok(steps) => self.effects.push(Effect::Bind { pod, node, steps }),
             Err(error) => {
                 let failure = Failure::Error(error.status.message(&self.cluster));
-                self.bind_failed(uid, failure, now);
+                self.bind_failed(&pod.uid, failure, now);
             }
         }
     }

@@ -64,19 +64,18 @@ impl Scheduler {
 
     fn upsert_pod(&mut self, new: Arc<Pod>, now: Time) {
         let id = (new.namespace, new.name);
-        let old = self.cluster.listed_pod(id.0, id.1).cloned();
+        let listed = self.cluster.listed_pod(id.0, id.1);
         // Finished pods are out of the scheduler's sight, and another uid is another pod.
-        let replaces = old.as_ref().is_some_and(|old| old.uid != new.uid);
+        let replaces = listed.is_some_and(|old| old.uid != new.uid);
         if new.finished || replaces {
             self.delete_pod(id.0, id.1, now);
         }
         if new.finished {
             return;
         }
-        self.cluster.list_pod(new.clone());
-        match old {
-            Some(old) if !replaces => self.update_pod(old, new, now),
-            _ => self.add_pod(new, now),
+        match self.cluster.list_pod(new.clone()) {
+            Some(old) => self.update_pod(old, new, now),
+            None => self.add_pod(new, now),
         }
     }
 
@@ -116,8 +115,7 @@ impl Scheduler {
     }
 
     fn add_assigned_pod(&mut self, pod: Arc<Pod>, now: Time) {
-        let is_known = self.cluster.pod(&pod.uid).is_some();
-        if !is_known || self.cluster.is_assumed(&pod.uid) {
+        if !self.cluster.is_confirmed(&pod.uid) {
             self.cluster.upsert(Object::Pod(pod.clone()));
         }
         let event = ClusterEvent::ASSIGNED_POD_ADD;
@@ -125,7 +123,7 @@ impl Scheduler {
     }
 
     fn update_assigned_pod(&mut self, old: Arc<Pod>, new: Arc<Pod>, now: Time) {
-        if self.cluster.pod(&old.uid).is_some() && !self.cluster.is_assumed(&old.uid) {
+        if self.cluster.is_confirmed(&old.uid) {
             self.cluster.upsert(Object::Pod(new.clone()));
         }
         let (before, after) = (Object::Pod(old.clone()), Object::Pod(new.clone()));

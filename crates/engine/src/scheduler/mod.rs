@@ -40,7 +40,7 @@ pub struct Scheduler {
     queue: SchedulingQueue,
     nominator: Nominator,
     preempting: Preempting,
-    /// Popped pods whose node is not chosen yet, by uid.
+    /// Popped pods whose node somebody else has yet to choose, by uid.
     attempts: Table<Arc<str>, QueuedPod>,
     /// Pods on their way to a node, by uid.
     bindings: Table<Arc<str>, Binding>,
@@ -49,8 +49,8 @@ pub struct Scheduler {
     timers: Timers,
     effects: Vec<Effect>,
     path: Path,
-    /// What is kept about pods that are alike, per profile.
-    classes: Vec<Classes>,
+    /// What is kept about pods that are alike, per profile; `None` while it decides.
+    classes: Vec<Option<Box<Classes>>>,
     /// The best nodes of the last attempt, if somebody wants to know.
     contenders: Option<Contenders>,
     /// How many attempts there were, by profile and by who had a say, if somebody wants to know.
@@ -71,7 +71,7 @@ pub struct Binding {
 impl Scheduler {
     /// A scheduler for a cluster without pending pods, whose clocks start at `now`.
     pub fn new(cluster: Snapshot, profiles: Profiles, config: QueueConfig, now: Time) -> Self {
-        let classes = profiles.frameworks().iter().map(|_| Classes::default());
+        let classes = profiles.frameworks().iter().map(|_| Some(Box::default()));
         Self {
             path: Path::default(),
             classes: classes.collect(),

@@ -34,6 +34,11 @@ impl Snapshot {
         self.pods.get(uid).is_some_and(|placed| placed.assumed)
     }
 
+    /// Whether the API says too that the pod of this uid is on a node.
+    pub fn is_confirmed(&self, uid: &str) -> bool {
+        self.pods.get(uid).is_some_and(|placed| !placed.assumed)
+    }
+
     /// The pod of this name as the API has it, pending or assigned.
     pub fn listed_pod(&self, namespace: Sym, name: Sym) -> Option<&Arc<Pod>> {
         self.listed_pods.get(&(namespace, name))
@@ -63,11 +68,17 @@ impl Snapshot {
     }
 
     fn place_pod(&mut self, pod: Arc<Pod>, node: Sym, assumed: bool) -> Option<Arc<Pod>> {
-        let alike = self.swap_pod(&pod, node, assumed);
-        if alike.is_some() {
-            return alike;
-        }
-        let old = self.remove_pod(&pod.uid);
+        let old = match self.pods.get_mut(&pod.uid) {
+            None => None,
+            // What the API says of an assumed pod is of this kind.
+            Some(placed) if placed.node == node && looks_alike(&placed.pod, &pod) => {
+                placed.assumed = assumed;
+                let old = std::mem::replace(&mut placed.pod, pod.clone());
+                self.swap_pod(&old, &pod, node);
+                return Some(old);
+            }
+            Some(_) => self.remove_pod(&pod.uid),
+        };
         let (kin, place) = self.kin.add(&pod, node);
         let placed = Placed {
             pod: pod.clone(),
@@ -90,23 +101,15 @@ impl Snapshot {
         old
     }
 
-    /// Replaces a pod by a newer version of it that is on the same node and looks the same to
-    /// everybody; returns what it replaced. What the API says of an assumed pod is of this kind.
-    fn swap_pod(&mut self, new: &Arc<Pod>, node: Sym, assumed: bool) -> Option<Arc<Pod>> {
-        let placed = self.pods.get_mut(&new.uid)?;
-        if placed.node != node || !looks_alike(&placed.pod, new) {
-            return None;
-        }
-        placed.assumed = assumed;
-        let old = std::mem::replace(&mut placed.pod, new.clone());
+    /// Replaces a pod on a node by a newer version of it that looks the same to everybody.
+    fn swap_pod(&mut self, old: &Arc<Pod>, new: &Arc<Pod>, node: Sym) {
         match self.node_position(node) {
-            Some(at) => self.nodes[at].swap_pod(&old, new),
+            Some(at) => self.nodes[at].swap_pod(old, new),
             None => {
                 let pods = self.orphans.get_mut(&node).into_iter().flatten();
-                swap(pods, &old, new);
+                swap(pods, old, new);
             }
         }
-        Some(old)
     }
 
     /// Takes an assigned or assumed pod out; returns it.

@@ -21,6 +21,8 @@ pub(crate) struct Plan {
     pub(crate) domain_filters: Vec<Rule>,
     /// PreFilter and Filter plugins that look at anything.
     pub(crate) cluster_filters: Vec<Rule>,
+    /// Those of them that have no PreFilter.
+    pub(crate) unprepared_filters: Vec<usize>,
     /// Scores of the node alone that need no comparison.
     pub(crate) absolute_scores: Vec<usize>,
     /// Scores of the node alone that do.
@@ -66,6 +68,9 @@ impl Framework {
                 Sight::Cluster => plan.cluster_filters.push(rule),
             }
         }
+        let pre_filters = &self.enabled[Point::PreFilter as usize];
+        let unprepared = plan.cluster_filters.iter().map(|rule| rule.plugin);
+        plan.unprepared_filters = unprepared.filter(|i| !pre_filters.contains(i)).collect();
         let order = PRE_FILTER_ONLY;
         for (plugin, any) in self.at(Point::PreFilter) {
             let filters = self.enabled[Point::Filter as usize].contains(&plugin);
@@ -476,8 +481,9 @@ impl Framework {
     /// Forgets what the rules that look at anything were asked about one pod.
     pub(crate) fn forget_cluster_filters(&self, plan: &Plan, cycle: &mut CycleState) {
         for rule in &plan.cluster_filters {
-            if let Some(slot) = cycle.filter.get_mut(rule.plugin) {
-                *slot = Slot::Skipped;
+            match cycle.filter.get_mut(rule.plugin) {
+                None | Some(Slot::Skipped) => {}
+                Some(slot) => *slot = Slot::Skipped,
             }
         }
     }
@@ -495,13 +501,16 @@ impl Framework {
         for rule in &plan.cluster_filters {
             let i = rule.plugin;
             let plugin = &*self.plugins[i];
-            let slot = if self.enabled[Point::PreFilter as usize].contains(&i) {
-                prepared(plugin, cx, pod)?
-            } else {
+            let slot = if plan.unprepared_filters.contains(&i) {
                 Slot::Ready(plugin.filter_unprepared(cx, pod).ok()?)
+            } else {
+                prepared(plugin, cx, pod)?
             };
             active |= matches!(slot, Slot::Ready(_));
-            cycle.filter[i] = slot;
+            // Most pods have nothing to check, nor had the one before.
+            if !matches!((&slot, &cycle.filter[i]), (Slot::Skipped, Slot::Skipped)) {
+                cycle.filter[i] = slot;
+            }
         }
         Some(active)
     }

@@ -98,7 +98,10 @@ impl Framework {
                 status,
             })
         };
-        let held_before = |(_, plugin): &(usize, &dyn AnyPlugin)| Some(plugin.name()) == gated_by;
+        let Some(gated_by) = gated_by else {
+            return self.at(Point::PreEnqueue).find_map(ask);
+        };
+        let held_before = |(_, plugin): &(usize, &dyn AnyPlugin)| plugin.name() == gated_by;
         self.at(Point::PreEnqueue)
             .filter(held_before)
             .chain(self.at(Point::PreEnqueue).filter(|p| !held_before(p)))
