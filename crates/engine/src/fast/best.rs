@@ -129,6 +129,11 @@ impl Tree {
         }
     }
 
+    /// Whether all nodes are to be looked at anyway.
+    pub(super) fn is_stale(&self) -> bool {
+        self.stale
+    }
+
     /// What groups add changed, or all nodes did.
     pub(super) fn touch_all(&mut self) {
         self.stale = true;

@@ -4,7 +4,9 @@ use super::class::{Class, Profile, Scratch};
 use super::columns::Columns;
 use super::decide::Outcome;
 use super::groups::{FITS, NEVER};
-use crate::framework::{Ask, Code, Cx, NodePart, PRE_FILTER_ONLY, Rule, has_nominated};
+use crate::framework::{
+    Ask, Code, Cx, NodePart, PRE_FILTER_ONLY, Rule, TrialSpace, Trials, has_nominated,
+};
 use crate::model::Pod;
 use stowplan_base::Sym;
 
@@ -21,6 +23,8 @@ pub(super) struct RuledOut {
     alike: Vec<u32>,
     /// Verdicts on nodes that are alike.
     known: Vec<Known>,
+    /// Such rules had a say, or the verdict on a node is not what the class takes it for.
+    decides: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,13 +72,13 @@ impl Class {
             return Outcome::Plain;
         }
         let asking = Asking { profile, cx, pod };
-        let Scratch {
-            ruled_out, columns, ..
-        } = scratch;
-        if self.rule_out(asking, ruled_out, columns).is_err() {
+        if self.rule_out(asking, scratch).is_err() {
             return Outcome::Plain;
         }
+        let ruled_out = &scratch.ruled_out;
         match self.groups.feasible() - ruled_out.feasible.len() {
+            // Others rejected all nodes before.
+            0 if !ruled_out.decides => Outcome::Nowhere,
             // The reasons are told by those who know the whole order of filters.
             0 => Outcome::Plain,
             _ if ruled_out.feasible.is_empty() => {
@@ -88,13 +92,15 @@ impl Class {
     }
 
     /// Finds the nodes that such rules reject.
-    fn rule_out(
-        &self,
-        asking: Asking<'_>,
-        out: &mut RuledOut,
-        columns: &mut Columns,
-    ) -> Result<(), Failed> {
+    fn rule_out(&self, asking: Asking<'_>, scratch: &mut Scratch) -> Result<(), Failed> {
+        let Scratch {
+            ruled_out: out,
+            columns,
+            sheet,
+            ..
+        } = scratch;
         let Profile { framework, plan } = asking.profile;
+        out.decides = false;
         out.bits.clear();
         out.bits.resize(self.rows.len().div_ceil(64), 0);
         out.feasible.clear();
@@ -105,11 +111,17 @@ impl Class {
                 FITS => PRE_FILTER_ONLY,
                 rejected => self.groups.verdict(rejected).order,
             }));
-        self.ask_with_nominated(asking, out)?;
+        self.ask_with_nominated(asking, out, &mut sheet.space)?;
         for rule in &plan.cluster_filters {
             if rule.order == PRE_FILTER_ONLY || !framework.filters(*rule, &self.cycle) {
                 continue;
             }
+            let groups = self.groups.list.iter().zip(&out.rejected_at);
+            let mut left = groups.filter(|(group, _)| group.members > 0);
+            if left.all(|(_, rejected_at)| *rejected_at <= rule.order) {
+                continue;
+            }
+            out.decides = true;
             match framework.asks(*rule, asking.cx, &self.cycle, asking.pod) {
                 Ask::All => {
                     for at in 0..self.rows.len() {
@@ -132,8 +144,14 @@ impl Class {
     }
 
     /// Nodes with nominated pods that count are asked by all filters, with and without them.
-    fn ask_with_nominated(&self, asking: Asking<'_>, out: &mut RuledOut) -> Result<(), Failed> {
+    fn ask_with_nominated(
+        &self,
+        asking: Asking<'_>,
+        out: &mut RuledOut,
+        space: &mut TrialSpace,
+    ) -> Result<(), Failed> {
         let Asking { profile, cx, pod } = asking;
+        let mut trials = Trials::new(profile.framework, cx, &self.cycle, pod, space);
         for (name, _) in cx.nominator.iter() {
             let Some(at) = cx.cluster.node_position(name) else {
                 continue;
@@ -142,12 +160,17 @@ impl Class {
             if !has_nominated(cx, pod, node) {
                 continue;
             }
-            let cycle = &self.cycle;
-            let framework = profile.framework;
-            match framework.run_filters_with_nominated_pods(cx, cycle, pod, node) {
-                Ok(()) => {}
+            let kept = match self.groups.list[self.rows[at].group as usize].verdict {
+                FITS => None,
+                verdict => Some(&self.groups.verdict(verdict).rejected),
+            };
+            match trials.fits_on(node) {
+                Ok(()) => out.decides |= kept.is_some(),
                 Err(error) if error.status.code == Code::Error => return Err(Failed),
-                Err(_) => self.insert(at, out),
+                Err(rejected) => {
+                    out.decides |= kept != Some(&rejected);
+                    self.insert(at, out);
+                }
             }
         }
         Ok(())

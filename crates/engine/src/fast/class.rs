@@ -1,18 +1,20 @@
 //! What is known about pods that are alike: every node's verdict and score, kept up to date.
 
 use super::best::{Row, Tree};
+use super::catch_up::Minded;
 use super::claims::RuledOut;
 use super::columns::Columns;
 use super::groups::{GroupId, Groups, ODD, Tag};
 use super::layout::Layout;
 use super::looks::Looks;
+use super::marks::Marks;
 use super::tries::Tries;
+use crate::NodeInfo;
 use crate::framework::{
-    Code, Cx, CycleState, Framework, Kept, MAX_NODE_SCORE, Plan, PluginStatus, Range, TrialSpace,
-    Trials, has_nominated,
+    Code, Cx, CycleState, Framework, MAX_NODE_SCORE, Plan, PluginStatus, Range, TrialSpace, Trials,
+    has_nominated,
 };
 use crate::model::Pod;
-use crate::{Delta, NodeInfo};
 use std::sync::Arc;
 use stowplan_base::Sym;
 
@@ -31,7 +33,7 @@ pub(super) struct Scratch {
     /// Nodes that changed.
     pub(super) marks: Marks,
     /// Which of a run of changes matter.
-    places: Vec<u32>,
+    pub(super) places: Vec<u32>,
     /// Raw scores of one plugin, group by group.
     pub(super) raws: Vec<Option<i64>>,
     /// What groups add to scores.
@@ -53,82 +55,6 @@ pub(super) struct Sheet {
     pub(super) key: Vec<u64>,
     /// Space for trials.
     pub(super) space: TrialSpace,
-}
-
-/// Which nodes changed, and how.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Marks {
-    /// Their positions.
-    dirty: Vec<u32>,
-    /// One byte per node: what changed of it.
-    marks: Vec<Mark>,
-}
-
-/// What changed of a node; the greater includes the lesser.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub(super) enum Mark {
-    #[default]
-    Nothing,
-    /// Pods on it that no domain counts.
-    Pods,
-    /// Anything.
-    All,
-}
-
-impl Marks {
-    fn set(&mut self, at: u32, mark: Mark) {
-        if self.marks.len() <= at as usize {
-            self.marks.resize(at as usize + 1, Mark::Nothing);
-        }
-        let before = &mut self.marks[at as usize];
-        if *before == Mark::Nothing {
-            self.dirty.push(at);
-        }
-        *before = mark.max(*before);
-    }
-
-    /// Puts many marks in order: nodes lie in memory in the order of their positions.
-    pub(super) fn sort(&mut self) {
-        if self.dirty.len() * 16 > self.marks.len() {
-            // Of many, all are looked through in less time than they are sorted.
-            self.dirty.clear();
-            let marks = self.marks.iter().enumerate().rev();
-            let marked = marks.filter(|(_, mark)| **mark != Mark::Nothing);
-            self.dirty.extend(marked.map(|(at, _)| at as u32));
-        } else if self.dirty.len() > 64 {
-            self.dirty.sort_unstable_by(|a, b| b.cmp(a));
-        }
-    }
-
-    fn forget(&mut self) {
-        while self.take().is_some() {}
-    }
-
-    pub(super) fn take(&mut self) -> Option<(u32, Mark)> {
-        let at = self.dirty.pop()?;
-        Some((at, std::mem::take(&mut self.marks[at as usize])))
-    }
-}
-
-/// Which kin matter, as far as that was asked: two bits each.
-#[derive(Clone, Debug, Default)]
-struct Minded(Vec<u64>);
-
-impl Minded {
-    fn get(&mut self, kin: u32, minds: impl FnOnce() -> bool) -> bool {
-        let (word, shift) = (kin as usize / 32, kin % 32 * 2);
-        if self.0.len() <= word {
-            self.0.resize(word + 1, 0);
-        }
-        match self.0[word] >> shift & 3 {
-            0 => {
-                let minds = minds();
-                self.0[word] |= if minds { 3 } else { 1 } << shift;
-                minds
-            }
-            known => known == 3,
-        }
-    }
 }
 
 /// How the pods of a class are decided.
@@ -160,17 +86,17 @@ pub(super) struct Class {
     /// The groups have to be evaluated again.
     pub(super) stale: bool,
     /// The first change of the cluster that is not taken in.
-    seen: u64,
+    pub(super) seen: u64,
     /// The first change of nominations that is not taken in.
-    seen_nominations: u64,
+    pub(super) seen_nominations: u64,
     /// How many resources were known when the class was opened.
-    resources: usize,
+    pub(super) resources: usize,
     /// Which kin matter to what the plugins keep.
-    minded: Minded,
+    pub(super) minded: Minded,
     /// The marks of the labels that those must bear.
-    looks_for: u64,
+    pub(super) looks_for: u64,
     /// The marks of the pods' own labels.
-    labels: u64,
+    pub(super) labels: u64,
     /// The position of a node that was last looked at for one pod alone.
     pub(super) overlooked: Option<u32>,
     /// What preemption found out, if one of the pods had to try it lately.
@@ -208,7 +134,7 @@ impl Class {
         class
     }
 
-    fn reopen(&mut self, profile: Profile<'_>, cx: Cx<'_>, scratch: &mut Scratch) {
+    pub(super) fn reopen(&mut self, profile: Profile<'_>, cx: Cx<'_>, scratch: &mut Scratch) {
         let Profile { framework, plan } = profile;
         self.seen = cx.cluster.log().end();
         self.seen_nominations = cx.nominator.changes_end();
@@ -245,124 +171,6 @@ impl Class {
         self.labels = self.example.labels.marks();
     }
 
-    /// Takes in what changed since the class was last used.
-    pub(super) fn catch_up(&mut self, profile: Profile<'_>, cx: Cx<'_>, scratch: &mut Scratch) {
-        // What the pod before was asked is no business of this one.
-        let Profile { framework, plan } = profile;
-        framework.forget_cluster_filters(plan, &mut self.cycle);
-        let (deltas, nominations) = (
-            cx.cluster.log().since(self.seen),
-            cx.nominator.changes_since(self.seen_nominations),
-        );
-        let (Some((a, b)), Some(nominations)) = (deltas, nominations) else {
-            return self.reopen(profile, cx, scratch);
-        };
-        if self.resources != cx.cluster.resource_names.len() {
-            return self.reopen(profile, cx, scratch);
-        }
-        if matches!(self.scope, Scope::Plain) {
-            // What made it so may be gone: a look at the pod is all that it takes to find out.
-            if !a.is_empty() || !b.is_empty() {
-                self.reopen(profile, cx, scratch);
-            }
-            return;
-        }
-        if let Some(at) = self.overlooked.take() {
-            scratch.marks.set(at, Mark::All);
-        }
-        let mut kept = Kept::Same;
-        for deltas in [a, b] {
-            if kept != Kept::Lost {
-                kept = kept.max(self.take_in(profile, cx, deltas, scratch));
-            }
-        }
-        if kept == Kept::Lost {
-            scratch.marks.forget();
-            return self.reopen(profile, cx, scratch);
-        }
-        for node in nominations {
-            if let Some(at) = cx.cluster.node_position(*node) {
-                scratch.marks.set(at as u32, Mark::All);
-            }
-        }
-        self.seen = cx.cluster.log().end();
-        self.seen_nominations = cx.nominator.changes_end();
-        self.stale |= kept >= Kept::Changed;
-        if !matches!(self.scope, Scope::All) {
-            scratch.marks.forget();
-        } else if kept == Kept::Regroup || self.groups.is_sparse() {
-            scratch.marks.forget();
-            self.regroup(profile, cx, scratch);
-        } else {
-            self.look_at_marked(profile, cx, scratch);
-        }
-    }
-
-    /// Lets the plugins follow a run of changes, moves rows as nodes moved, and marks those that
-    /// have to be looked at.
-    fn take_in(
-        &mut self,
-        Profile { framework, plan }: Profile<'_>,
-        cx: Cx<'_>,
-        deltas: &[Delta],
-        scratch: &mut Scratch,
-    ) -> Kept {
-        if deltas.is_empty() {
-            return Kept::Same;
-        }
-        let mut kept = Kept::Same;
-        scratch.places.clear();
-        for (place, delta) in (0..).zip(deltas) {
-            match delta {
-                Delta::Pod { at, pod, kin, .. } => {
-                    let (cycle, own) = (&self.cycle, &self.example);
-                    let minds = || {
-                        let kin = cx.cluster.kin().get(*kin);
-                        kin.may_matter(self.labels, self.looks_for)
-                            && framework.minds(plan, cx, cycle, own, pod)
-                    };
-                    if self.minded.get(*kin, minds) {
-                        scratch.places.push(place);
-                        scratch.marks.set(*at, Mark::All);
-                    } else {
-                        scratch.marks.set(*at, Mark::Pods);
-                    }
-                    continue;
-                }
-                Delta::NodeUpdated { at, .. } => {
-                    scratch.marks.set(*at, Mark::All);
-                    self.stale = true;
-                }
-                Delta::NodeAdded { .. } => {
-                    scratch.marks.set(self.rows.len() as u32, Mark::All);
-                    self.push_row();
-                    self.stale = true;
-                }
-                Delta::NodeRemoved { at, .. } => {
-                    self.remove_row(*at as usize);
-                    scratch.marks.set(*at, Mark::All);
-                    self.stale = true;
-                }
-                Delta::Object {
-                    kind,
-                    namespace,
-                    name,
-                    ..
-                } => {
-                    if framework.forgets(&self.example, *kind, *namespace, *name) {
-                        kept = Kept::Lost;
-                    }
-                }
-            }
-            scratch.places.push(place);
-        }
-        if scratch.places.is_empty() || kept == Kept::Lost {
-            return kept;
-        }
-        let (cycle, pod) = (&mut self.cycle, &self.example);
-        kept.max(framework.observe(plan, cx, cycle, pod, deltas, &scratch.places))
-    }
-
     /// Makes room for a node that is yet to be looked at.
     pub(super) fn push_row(&mut self) {
         if !matches!(self.scope, Scope::All) {
@@ -373,7 +181,7 @@ impl Class {
         self.rows.push(Row { score: 0, group });
     }
 
-    fn remove_row(&mut self, at: usize) {
+    pub(super) fn remove_row(&mut self, at: usize) {
         if at < self.rows.len() {
             let row = self.rows.swap_remove(at);
             self.groups.list[row.group as usize].members -= 1;
@@ -382,7 +190,7 @@ impl Class {
     }
 
     /// Looks at all nodes and groups them anew.
-    fn regroup(&mut self, profile: Profile<'_>, cx: Cx<'_>, scratch: &mut Scratch) {
+    pub(super) fn regroup(&mut self, profile: Profile<'_>, cx: Cx<'_>, scratch: &mut Scratch) {
         self.groups.clear();
         self.rows.clear();
         self.tree.touch_all();
@@ -424,6 +232,9 @@ impl Class {
     pub(super) fn replace_row(&mut self, at: usize, score: i32, group: GroupId) {
         let (before, after) = (self.rows[at], Row { score, group });
         self.rows[at] = after;
+        if self.tree.is_stale() {
+            return;
+        }
         let bonus = &self.groups.bonus;
         self.tree.touch(at, before.total(bonus), after.total(bonus));
     }
@@ -541,7 +352,10 @@ impl Class {
 
     /// About how many bytes the class takes up.
     pub(super) fn size(&self) -> usize {
-        size_of::<Self>() + self.rows.capacity() * size_of::<Row>() + self.groups.list.len() * 128
+        size_of::<Self>()
+            + self.rows.capacity() * size_of::<Row>()
+            + self.groups.list.len() * 128
+            + self.minded.size()
     }
 }
 

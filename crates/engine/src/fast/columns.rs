@@ -105,9 +105,11 @@ impl Columns {
         let log = cx.cluster.log();
         match log.since(self.seen) {
             Some((a, b)) => {
-                let is_of_nodes =
-                    |delta: &&Delta| !matches!(delta, Delta::Pod { .. } | Delta::Object { .. });
-                for delta in a.iter().chain(b).filter(is_of_nodes) {
+                for number in log.others_since(self.seen) {
+                    let at = (number - self.seen) as usize;
+                    let Some(delta) = a.get(at).or_else(|| b.get(at - a.len())) else {
+                        continue;
+                    };
                     for column in &mut self.columns {
                         column.take_in(delta);
                     }

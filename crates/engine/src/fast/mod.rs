@@ -12,6 +12,7 @@
 
 mod ask;
 mod best;
+mod catch_up;
 mod claims;
 mod class;
 mod columns;
@@ -23,6 +24,7 @@ mod groups;
 mod key;
 mod layout;
 mod looks;
+mod marks;
 mod nowhere;
 mod touch_up;
 mod tries;

@@ -1,9 +1,10 @@
 //! Bringing the rows of nodes up to date where something changed.
 
 use super::ask::Questions;
-use super::class::{Class, Mark, Profile, Scratch, Sheet};
+use super::class::{Class, Profile, Scratch, Sheet};
 use super::groups::{FITS, Tag, VerdictId};
 use super::looks::Looks;
+use super::marks::Mark;
 use crate::framework::{Cx, Plan, has_nominated};
 
 impl Class {
@@ -21,13 +22,15 @@ impl Class {
             sheet,
             ..
         } = scratch;
+        let Profile { framework, plan } = profile;
+        let compares = plan.pods_compare || framework.packing().is_some();
         looks.positions.clear();
         marks.sort();
         while let Some((at, mark)) = marks.take() {
             if at as usize >= self.rows.len() {
                 continue;
             }
-            match self.need_of(profile, cx, at as usize, mark) {
+            match self.need_of(plan, cx, at as usize, mark, compares) {
                 Need::Nothing => {}
                 Need::Pods => looks.positions.push(at),
                 Need::Everything => self.look(profile, cx, at as usize, None, sheet),
@@ -36,22 +39,15 @@ impl Class {
         self.touch_up(profile, cx, sheet, looks);
     }
 
-    /// What has to be found out about a marked node.
-    fn need_of(
-        &self,
-        Profile { framework, plan }: Profile<'_>,
-        cx: Cx<'_>,
-        at: usize,
-        mark: Mark,
-    ) -> Need {
+    /// What has to be found out about a marked node; `compares` says that nodes are compared by the
+    /// pods on them.
+    fn need_of(&self, plan: &Plan, cx: Cx<'_>, at: usize, mark: Mark, compares: bool) -> Need {
         let group = &self.groups.list[self.rows[at].group as usize];
         if mark == Mark::All || has_nominated(cx, &self.example, &cx.cluster.nodes()[at]) {
             return Need::Everything;
         }
         match group.tag() {
-            Tag::Open if !group.is_odd() && !plan.pods_compare && framework.packing().is_none() => {
-                Need::Pods
-            }
+            Tag::Open if !group.is_odd() && !compares => Need::Pods,
             Tag::Rejected(verdict) => {
                 // Whoever rejected it does not care for pods, nor does anybody before.
                 let order = self.groups.verdict(verdict).order;

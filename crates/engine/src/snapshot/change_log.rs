@@ -20,6 +20,8 @@ pub enum Delta {
         pod: Arc<Pod>,
         /// The number of the pod's kin.
         kin: u32,
+        /// All changes of pods of the same kin before this one have lower numbers than this.
+        kin_end: u64,
     },
     /// A node appeared at the end of the list.
     NodeAdded {
@@ -122,6 +124,12 @@ pub struct ChangeLog {
     deltas: VecDeque<Delta>,
     /// The number of the oldest change that is remembered.
     first: u64,
+    /// The number of the latest change of every node, by position.
+    nodes: Vec<u64>,
+    /// By the number of kin: all changes of its pods have lower numbers than this.
+    kin_ends: Vec<u64>,
+    /// The numbers of the changes that are not of pods, of those that are remembered.
+    others: VecDeque<u64>,
 }
 
 /// Fewer changes than this are never forgotten.
@@ -152,20 +160,78 @@ impl ChangeLog {
         }
     }
 
-    /// Forgets all changes.
+    /// The number of the latest change of every node, by position.
+    pub(crate) fn nodes(&self) -> &[u64] {
+        &self.nodes
+    }
+
+    /// Calls `see` with the number of every change from number `from` on of pods of this kin, the
+    /// latest first.
+    pub(crate) fn of_kin(&self, kin: u32, from: u64, mut see: impl FnMut(u64)) {
+        let mut end = self.kin_ends.get(kin as usize).copied().unwrap_or(0);
+        while end > from.max(self.first) {
+            see(end - 1);
+            end = match self.deltas.get((end - 1 - self.first) as usize) {
+                Some(Delta::Pod { kin_end, .. }) => *kin_end,
+                _ => 0,
+            };
+        }
+    }
+
+    /// The numbers of the changes from number `from` on that are not of pods.
+    pub(crate) fn others_since(&self, from: u64) -> impl Iterator<Item = u64> {
+        let start = self.others.partition_point(|number| *number < from);
+        self.others.range(start..).copied()
+    }
+
+    /// Forgets all changes, and all kin.
     pub(super) fn forget(&mut self) {
         self.first = self.end() + 1;
         self.deltas.clear();
+        self.kin_ends.clear();
+        self.others.clear();
+    }
+
+    /// Notes which node, kin or other object the next change is about.
+    fn file(&mut self, delta: &mut Delta) {
+        let number = self.end();
+        match delta {
+            Delta::Pod {
+                at, kin, kin_end, ..
+            } => {
+                let kin = *kin as usize;
+                if self.kin_ends.len() <= kin {
+                    self.kin_ends.resize(kin + 1, 0);
+                }
+                *kin_end = std::mem::replace(&mut self.kin_ends[kin], number + 1);
+                self.nodes[*at as usize] = number;
+                return;
+            }
+            Delta::NodeAdded { .. } => self.nodes.push(number),
+            Delta::NodeUpdated { at, .. } => self.nodes[*at as usize] = number,
+            Delta::NodeRemoved { at, .. } => {
+                self.nodes.swap_remove(*at as usize);
+                if let Some(moved) = self.nodes.get_mut(*at as usize) {
+                    *moved = number;
+                }
+            }
+            Delta::Object { .. } => {}
+        }
+        self.others.push_back(number);
     }
 
     /// Notes a change. Of a cluster of this many nodes so many changes are remembered that
     /// looking at all nodes anew would cost about as much as following them.
-    pub(super) fn push(&mut self, delta: Delta, nodes: usize) {
+    pub(super) fn push(&mut self, mut delta: Delta, nodes: usize) {
         let most = (8 * nodes).clamp(LEAST, MOST);
         while self.deltas.len() >= most {
             self.deltas.pop_front();
             self.first += 1;
         }
+        while self.others.front().is_some_and(|first| *first < self.first) {
+            self.others.pop_front();
+        }
+        self.file(&mut delta);
         self.deltas.push_back(delta);
     }
 }
@@ -173,6 +239,77 @@ impl ChangeLog {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::World;
+    use stowplan_base::Rng;
+
+    /// What the log has to say of nodes, kin and others, found by going through all changes.
+    fn check(log: &ChangeLog, from: u64) {
+        let (a, b) = log.since(0).expect("nothing is forgotten");
+        let numbered: Vec<(u64, &Delta)> = (0..).zip(a.iter().chain(b)).collect();
+        let mut nodes = Vec::new();
+        for (number, delta) in &numbered {
+            match delta {
+                Delta::NodeAdded { .. } => nodes.push(*number),
+                Delta::NodeRemoved { at, .. } => {
+                    nodes.swap_remove(*at as usize);
+                    if let Some(moved) = nodes.get_mut(*at as usize) {
+                        *moved = *number;
+                    }
+                }
+                Delta::Pod { at, .. } | Delta::NodeUpdated { at, .. } => {
+                    nodes[*at as usize] = *number;
+                }
+                Delta::Object { .. } => {}
+            }
+        }
+        assert_eq!(log.nodes(), nodes);
+        let kin_of = |delta: &Delta| match delta {
+            Delta::Pod { kin, .. } => Some(*kin),
+            _ => None,
+        };
+        let numbers = |kin: Option<u32>| -> Vec<u64> {
+            let changes = numbered.iter().filter(|(number, _)| *number >= from);
+            let changes = changes.filter(|(_, delta)| kin_of(delta) == kin);
+            changes.map(|(number, _)| *number).collect()
+        };
+        assert!(log.others_since(from).eq(numbers(None)));
+        for kin in 0..5 {
+            let mut found = Vec::new();
+            log.of_kin(kin, from, |number| found.push(number));
+            found.reverse();
+            assert_eq!(found, numbers(Some(kin)), "kin {kin} from {from}");
+        }
+    }
+
+    #[test]
+    fn changes_are_found_by_node_and_by_kin() {
+        let (mut world, mut rng) = (World::default(), Rng::new(5));
+        for step in 0..200 {
+            let node = format!("n{}", rng.below(4));
+            let pod = format!("ns/p{}", rng.below(8));
+            match rng.below(6) {
+                0 | 1 => {
+                    let zone = format!("z{}", rng.below(2));
+                    let node = world.node(&node, &[("zone", &zone)]);
+                    world.add_node(node);
+                }
+                2 => {
+                    let name = world.sym(&node);
+                    world.snapshot.remove(Kind::Node, Sym::EMPTY, name);
+                }
+                3 => {
+                    let uid = world.pod(&pod, &[]).uid;
+                    world.snapshot.remove_pod(&uid);
+                }
+                _ => {
+                    let app = format!("a{}", rng.below(3));
+                    let pod = world.pod(&pod, &[("app", &app)]);
+                    world.add_pod(pod, &node);
+                }
+            }
+            check(world.snapshot.log(), rng.below(step + 1) as u64);
+        }
+    }
 
     fn change(name: Sym) -> Delta {
         Delta::Object {

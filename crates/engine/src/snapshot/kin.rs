@@ -58,6 +58,11 @@ pub(crate) struct KinTable {
 }
 
 impl KinTable {
+    /// How many kin there are.
+    pub(crate) fn len(&self) -> usize {
+        self.kin.len()
+    }
+
     /// The kin of a number.
     pub(crate) fn get(&self, id: KinId) -> &Kin {
         &self.kin[id as usize]

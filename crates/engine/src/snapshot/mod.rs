@@ -441,6 +441,7 @@ impl Snapshot {
             node: self.nodes[at].node.clone(),
             pod: pod.clone(),
             kin,
+            kin_end: 0,
         };
         self.log.push(delta, self.nodes.len());
     }

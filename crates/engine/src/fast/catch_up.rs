@@ -1,0 +1,210 @@
+//! Taking in what changed since a class was last used.
+
+use super::class::{Class, Profile, Scope, Scratch};
+use super::marks::Mark;
+use crate::Delta;
+use crate::framework::{Cx, Kept};
+
+/// Which kin matter, as far as that was asked.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Minded {
+    /// Two bits each.
+    bits: Vec<u64>,
+    /// Those that do.
+    list: Vec<u32>,
+    /// All kin below this number were asked about.
+    asked: u32,
+}
+
+impl Minded {
+    /// About how many bytes it takes up.
+    pub(super) fn size(&self) -> usize {
+        self.bits.capacity() * size_of::<u64>() + self.list.capacity() * size_of::<u32>()
+    }
+
+    fn get(&mut self, kin: u32, minds: impl FnOnce() -> bool) -> bool {
+        let (word, shift) = (kin as usize / 32, kin % 32 * 2);
+        if self.bits.len() <= word {
+            self.bits.resize(word + 1, 0);
+        }
+        match self.bits[word] >> shift & 3 {
+            0 => {
+                let minds = minds();
+                self.bits[word] |= if minds { 3 } else { 1 } << shift;
+                if minds {
+                    self.list.push(kin);
+                }
+                minds
+            }
+            known => known == 3,
+        }
+    }
+}
+
+impl Class {
+    /// Takes in what changed since the class was last used.
+    pub(super) fn catch_up(&mut self, profile: Profile<'_>, cx: Cx<'_>, scratch: &mut Scratch) {
+        // What the pod before was asked is no business of this one.
+        let Profile { framework, plan } = profile;
+        framework.forget_cluster_filters(plan, &mut self.cycle);
+        let (deltas, nominations) = (
+            cx.cluster.log().since(self.seen),
+            cx.nominator.changes_since(self.seen_nominations),
+        );
+        let (Some((a, b)), Some(nominations)) = (deltas, nominations) else {
+            return self.reopen(profile, cx, scratch);
+        };
+        if self.resources != cx.cluster.resource_names.len() {
+            return self.reopen(profile, cx, scratch);
+        }
+        if matches!(self.scope, Scope::Plain) {
+            // What made it so may be gone: a look at the pod is all that it takes to find out.
+            if !a.is_empty() || !b.is_empty() {
+                self.reopen(profile, cx, scratch);
+            }
+            return;
+        }
+        if let Some(at) = self.overlooked.take() {
+            scratch.marks.set(at, Mark::All);
+        }
+        let many = (a.len() + b.len()) * 8 > cx.cluster.nodes().len();
+        let mut kept = Kept::Same;
+        for (deltas, from) in [(a, self.seen), (b, self.seen + a.len() as u64)] {
+            if deltas.is_empty() || kept == Kept::Lost {
+                continue;
+            }
+            match many {
+                true => self.choose_of_many(profile, cx, from, deltas.len(), &mut scratch.places),
+                false => self.choose(profile, cx, deltas, scratch),
+            }
+            kept = kept.max(self.take_in(profile, cx, deltas, scratch));
+        }
+        if kept == Kept::Lost {
+            scratch.marks.forget();
+            return self.reopen(profile, cx, scratch);
+        }
+        for node in nominations {
+            if let Some(at) = cx.cluster.node_position(*node) {
+                scratch.marks.set(at as u32, Mark::All);
+            }
+        }
+        let seen = std::mem::replace(&mut self.seen, cx.cluster.log().end());
+        self.seen_nominations = cx.nominator.changes_end();
+        self.stale |= kept >= Kept::Changed;
+        if many && matches!(self.scope, Scope::All) {
+            scratch.marks.set_since(cx.cluster.log().nodes(), seen);
+        }
+        if !matches!(self.scope, Scope::All) {
+            scratch.marks.forget();
+        } else if kept == Kept::Regroup || self.groups.is_sparse() {
+            scratch.marks.forget();
+            self.regroup(profile, cx, scratch);
+        } else {
+            self.look_at_marked(profile, cx, scratch);
+        }
+    }
+
+    /// Whether pods of this kin matter to what the plugins keep.
+    fn minds(&mut self, Profile { framework, plan }: Profile<'_>, cx: Cx<'_>, kin: u32) -> bool {
+        let (cycle, own) = (&self.cycle, &self.example);
+        let (labels, looks_for) = (self.labels, self.looks_for);
+        self.minded.get(kin, || {
+            let kin = cx.cluster.kin().get(kin);
+            kin.may_matter(labels, looks_for) && framework.minds(plan, cx, cycle, own, &kin.example)
+        })
+    }
+
+    /// Notes the places of the changes that matter beyond the node that they are about, and marks
+    /// the nodes of the others.
+    fn choose(
+        &mut self,
+        profile: Profile<'_>,
+        cx: Cx<'_>,
+        deltas: &[Delta],
+        scratch: &mut Scratch,
+    ) {
+        scratch.places.clear();
+        for (place, delta) in (0..).zip(deltas) {
+            match delta {
+                Delta::Pod { at, kin, .. } if !self.minds(profile, cx, *kin) => {
+                    scratch.marks.set(*at, Mark::Pods);
+                }
+                _ => scratch.places.push(place),
+            }
+        }
+    }
+
+    /// As [`choose`](Self::choose), of so many changes from number `from` on that they are not gone
+    /// through one by one. The nodes of the others are yet to be marked.
+    fn choose_of_many(
+        &mut self,
+        profile: Profile<'_>,
+        cx: Cx<'_>,
+        from: u64,
+        count: usize,
+        places: &mut Vec<u32>,
+    ) {
+        let kin = cx.cluster.kin().len() as u32;
+        for new in std::mem::replace(&mut self.minded.asked, kin)..kin {
+            self.minds(profile, cx, new);
+        }
+        places.clear();
+        let log = cx.cluster.log();
+        let mut note = |number: u64| {
+            if number < from + count as u64 {
+                places.push((number - from) as u32);
+            }
+        };
+        for kin in &self.minded.list {
+            log.of_kin(*kin, from, &mut note);
+        }
+        log.others_since(from).for_each(note);
+        places.sort_unstable();
+    }
+
+    /// Lets the plugins follow the changes at the noted places, moves rows as nodes moved, and marks
+    /// those that have to be looked at.
+    fn take_in(
+        &mut self,
+        Profile { framework, plan }: Profile<'_>,
+        cx: Cx<'_>,
+        deltas: &[Delta],
+        scratch: &mut Scratch,
+    ) -> Kept {
+        let mut kept = Kept::Same;
+        for place in &scratch.places {
+            match &deltas[*place as usize] {
+                Delta::Pod { at, .. } => scratch.marks.set(*at, Mark::All),
+                Delta::NodeUpdated { at, .. } => {
+                    scratch.marks.set(*at, Mark::All);
+                    self.stale = true;
+                }
+                Delta::NodeAdded { .. } => {
+                    scratch.marks.set(self.rows.len() as u32, Mark::All);
+                    self.push_row();
+                    self.stale = true;
+                }
+                Delta::NodeRemoved { at, .. } => {
+                    self.remove_row(*at as usize);
+                    scratch.marks.set(*at, Mark::All);
+                    self.stale = true;
+                }
+                Delta::Object {
+                    kind,
+                    namespace,
+                    name,
+                    ..
+                } => {
+                    if framework.forgets(&self.example, *kind, *namespace, *name) {
+                        kept = Kept::Lost;
+                    }
+                }
+            }
+        }
+        if scratch.places.is_empty() || kept == Kept::Lost {
+            return kept;
+        }
+        let (cycle, pod) = (&mut self.cycle, &self.example);
+        kept.max(framework.observe(plan, cx, cycle, pod, deltas, &scratch.places))
+    }
+}
