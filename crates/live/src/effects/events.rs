@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 /// How many events may wait to be written; more are dropped.
 const WAITING_MAX: usize = 10_000;
 /// How many are written at a time.
-const WRITERS: usize = 16;
+const WRITERS: usize = 32;
 /// How often an event is sent while the server does not answer.
 const TRIES_MAX: u32 = 12;
 /// How long to wait between those.
