@@ -7,7 +7,7 @@ use crate::bootstrap::{born, kubernetes_service};
 use crate::resource::Resource;
 use crate::storage;
 use serde_json::{Value, json};
-use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use stowplan_machinery::{Edit, View};
 use stowplan_store::{CommitError, Expect, Txn};
 
@@ -25,6 +25,7 @@ pub(crate) async fn run(api: &Api, address: SocketAddr) -> Result<(), CommitErro
         ),
     ];
     let mut changes = Txn::new();
+    make_way(api, ip).await?;
     for (group, plural, part, object) in wanted {
         let Some(resource) = api.resources().by_group(group, plural) else {
             continue;
@@ -32,6 +33,33 @@ pub(crate) async fn run(api: &Api, address: SocketAddr) -> Result<(), CommitErro
         changes = settled(api, &resource, part, object, changes);
     }
     api.store().commit(changes).await.map(drop)
+}
+
+/// Deletes a slice of the other family of addresses: the type of a slice does not change. Upstream:
+/// `EnsureEndpointSliceFromEndpoints`.
+async fn make_way(api: &Api, ip: IpAddr) -> Result<(), CommitError> {
+    let Some(resource) = api
+        .resources()
+        .by_group("discovery.k8s.io", "endpointslices")
+    else {
+        return Ok(());
+    };
+    let key = api.key_of(resource.group(), resource.plural(), &slice(ip, 0));
+    let Some(entry) = api.store().get(key.as_bytes()) else {
+        return Ok(());
+    };
+    if storage::object(&entry).text("addressType") == family(ip) {
+        return Ok(());
+    }
+    let gone = Txn::new().delete(key, Expect::Revision(entry.mod_revision));
+    api.store().commit(gone).await.map(drop)
+}
+
+fn family(ip: IpAddr) -> &'static str {
+    match ip {
+        IpAddr::V4(_) => "IPv4",
+        IpAddr::V6(_) => "IPv6",
+    }
 }
 
 /// Adds what is missing, and replaces what says something else.
@@ -69,17 +97,39 @@ fn settled(api: &Api, resource: &Resource, part: &str, object: Value, changes: T
 /// The address that others are told: one of the host's own if the server listens on all of them or only
 /// within the host. Upstream: `ResolveBindAddress`.
 fn reachable(ip: IpAddr) -> IpAddr {
+    reachable_from(ip, &towards_all)
+}
+
+/// `towards` says which address the host has in the world of another one.
+fn reachable_from(ip: IpAddr, towards: &dyn Fn(IpAddr) -> Option<IpAddr>) -> IpAddr {
     if !ip.is_unspecified() && !ip.is_loopback() {
         return ip;
     }
-    // Nothing is sent: the system only says from where it would be.
-    let towards_all = || {
-        let socket = UdpSocket::bind(("0.0.0.0", 0)).ok()?;
-        socket.connect(("192.0.2.1", 9)).ok()?;
-        Some(socket.local_addr().ok()?.ip())
+    let (v4, v6) = (
+        IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+    );
+    // Who listens on all addresses of the newer family does so on those of the older one.
+    let families: &[IpAddr] = match ip {
+        IpAddr::V4(_) => &[v4],
+        IpAddr::V6(_) if ip.is_unspecified() => &[v6, v4],
+        IpAddr::V6(_) => &[v6],
     };
-    let found = towards_all().filter(|ip| !ip.is_unspecified());
+    let mut found = families.iter().filter_map(|family| towards(*family));
+    let found = found.find(|ip| !ip.is_unspecified() && !ip.is_loopback());
     found.unwrap_or(ip)
+}
+
+/// The address from which the host would send to others of a family. Nothing is sent.
+fn towards_all(family: IpAddr) -> Option<IpAddr> {
+    // Addresses that are set apart for documentation.
+    let other: IpAddr = match family {
+        IpAddr::V4(_) => Ipv4Addr::new(192, 0, 2, 1).into(),
+        IpAddr::V6(_) => Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into(),
+    };
+    let socket = UdpSocket::bind((family, 0)).ok()?;
+    socket.connect((other, 9)).ok()?;
+    Some(socket.local_addr().ok()?.ip())
 }
 
 fn endpoints(ip: IpAddr, port: u16) -> Value {
@@ -108,7 +158,7 @@ fn slice(ip: IpAddr, port: u16) -> Value {
             "labels": {"kubernetes.io/service-name": "kubernetes"},
             "generation": 1,
         },
-        "addressType": if ip.is_ipv4() { "IPv4" } else { "IPv6" },
+        "addressType": family(ip),
         "endpoints": [{"addresses": [ip.to_string()], "conditions": {"ready": true}}],
         "ports": [{"name": "https", "port": port, "protocol": "TCP"}],
     })
@@ -149,11 +199,55 @@ mod tests {
         assert_eq!(api.store().revision(), now, "nothing is written twice");
     }
 
+    #[tokio::test]
+    async fn a_slice_is_of_one_family() {
+        let api = testing::api().await;
+        let url = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes";
+        let mut uids = Vec::new();
+        for (ip, family) in [
+            ("10.1.2.3", "IPv4"),
+            ("fd00::7", "IPv6"),
+            ("fd00::8", "IPv6"),
+            ("10.1.2.3", "IPv4"),
+        ] {
+            let address = SocketAddr::new(ip.parse().expect("an address"), 7443);
+            run(&api, address).await.expect("a store that works");
+            let slice = testing::get(&api, url, "").await.1;
+            assert_eq!(slice["addressType"], family);
+            assert_eq!(slice["endpoints"][0]["addresses"], json!([ip]));
+            uids.push(slice["metadata"]["uid"].clone());
+        }
+        assert_eq!(uids[1], uids[2], "another address of the same family");
+        assert!(uids[0] != uids[1] && uids[2] != uids[3], "another slice");
+    }
+
     #[test]
     fn others_are_not_told_of_loopback_if_there_is_anything_else() {
-        let own = IpAddr::from([10, 1, 2, 3]);
-        assert_eq!(reachable(own), own);
-        let found = reachable(IpAddr::from([0, 0, 0, 0]));
-        assert!(found.is_unspecified() || found.is_ipv4());
+        let ip = |text: &str| -> IpAddr { text.parse().expect("an address") };
+        let host = |family: IpAddr| match family {
+            IpAddr::V4(_) => Some(ip("10.0.0.9")),
+            IpAddr::V6(_) => Some(ip("fd00::9")),
+        };
+        let old = |family: IpAddr| host(family).filter(IpAddr::is_ipv4);
+        let alone = |_: IpAddr| None;
+        let within = |_: IpAddr| Some(ip("127.0.0.1"));
+        for (listens, with_both, with_old, without) in [
+            ("10.1.2.3", "10.1.2.3", "10.1.2.3", "10.1.2.3"),
+            ("127.0.0.1", "10.0.0.9", "10.0.0.9", "127.0.0.1"),
+            ("0.0.0.0", "10.0.0.9", "10.0.0.9", "0.0.0.0"),
+            ("::1", "fd00::9", "::1", "::1"),
+            ("::", "fd00::9", "10.0.0.9", "::"),
+        ] {
+            let listens = ip(listens);
+            assert_eq!(reachable_from(listens, &host), ip(with_both));
+            assert_eq!(reachable_from(listens, &old), ip(with_old));
+            assert_eq!(reachable_from(listens, &alone), ip(without));
+            assert_eq!(reachable_from(listens, &within), ip(without));
+        }
+        // What the system says is of the family that was asked for.
+        for family in [ip("0.0.0.0"), ip("::")] {
+            let found = towards_all(family);
+            assert!(found.is_none_or(|found| found.is_ipv4() == family.is_ipv4()));
+        }
     }
 }

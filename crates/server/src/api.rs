@@ -195,8 +195,8 @@ impl Api {
     ) -> Result<Answer, Status> {
         let mut _room = None;
         if takes_body(request) {
-            match self.places.read(body).await? {
-                Some((bytes, room)) => (request.body, _room) = (bytes, room),
+            match self.places.read(body, &request.user.name).await? {
+                Some((bytes, room)) => (request.body, _room) = (bytes, Some(room)),
                 None => return Ok(answer::too_many_requests()),
             }
         }

@@ -25,6 +25,8 @@ pub(crate) const WATCHES_MAX: usize = 20_000;
 pub(crate) const USER_WATCHES_MAX: usize = WATCHES_MAX / 2;
 /// Room for bodies, and for large answers that have not been read.
 const BODIES_KIB_MAX: usize = 256 * 1024;
+/// Room for the bodies of one user: nobody takes it all.
+const USER_BODIES_KIB_MAX: usize = BODIES_KIB_MAX / 2;
 const ANSWERS_KIB_MAX: usize = 1024 * 1024;
 /// Answers up to here leave the server soon enough.
 const SMALL_ANSWER_BYTES: u64 = 256 * 1024;
@@ -37,6 +39,7 @@ pub(crate) struct Places {
     watches: Arc<Semaphore>,
     watches_of: Arc<Mutex<HashMap<String, usize>>>,
     bodies_kib: Arc<Semaphore>,
+    bodies_kib_of: Arc<Mutex<HashMap<String, usize>>>,
     answers_kib: Arc<Semaphore>,
 }
 
@@ -47,6 +50,7 @@ impl Default for Places {
             watches: Arc::new(Semaphore::new(WATCHES_MAX)),
             watches_of: Arc::default(),
             bodies_kib: Arc::new(Semaphore::new(BODIES_KIB_MAX)),
+            bodies_kib_of: Arc::default(),
             answers_kib: Arc::new(Semaphore::new(ANSWERS_KIB_MAX)),
         }
     }
@@ -81,9 +85,13 @@ impl Places {
     }
 
     /// The whole body with the room that it takes up, if it is not too large and does not take
-    /// forever; nothing if there is no room.
-    pub(crate) async fn read(&self, body: Body) -> Result<Option<(Bytes, Option<Permit>)>, Status> {
-        match tokio::time::timeout(BODY_TIME, self.collect(body)).await {
+    /// forever; nothing if there is no room, or if its user has taken up a fair share of it.
+    pub(crate) async fn read(
+        &self,
+        body: Body,
+        user: &str,
+    ) -> Result<Option<(Bytes, BodyRoom)>, Status> {
+        match tokio::time::timeout(BODY_TIME, self.collect(body, user)).await {
             Ok(read) => read,
             Err(_) => {
                 let message = "Timeout: request did not complete within the allotted timeout";
@@ -92,9 +100,17 @@ impl Places {
         }
     }
 
-    async fn collect(&self, mut body: Body) -> Result<Option<(Bytes, Option<Permit>)>, Status> {
+    async fn collect(
+        &self,
+        mut body: Body,
+        user: &str,
+    ) -> Result<Option<(Bytes, BodyRoom)>, Status> {
         let (mut first, mut rest) = (Bytes::new(), BytesMut::new());
-        let mut held: Option<Permit> = None;
+        let mut held = BodyRoom {
+            permit: None,
+            user: user.to_owned(),
+            counts: Arc::clone(&self.bodies_kib_of),
+        };
         while let Some(frame) = body.frame().await {
             let frame = frame.map_err(|error| Status::bad_request(error.to_string()))?;
             let Ok(data) = frame.into_data() else {
@@ -106,13 +122,8 @@ impl Places {
                 return Err(Status::failure(413, "RequestEntityTooLarge", message));
             }
             // Pieces may be tiny: they are paid for together.
-            let paid = held.as_ref().map_or(0, Permit::num_permits);
-            let Some(more) = room(&self.bodies_kib, size.div_ceil(1024) - paid) else {
+            if !held.grow(&self.bodies_kib, size.div_ceil(1024)) {
                 return Ok(None);
-            };
-            match &mut held {
-                Some(held) => held.merge(more),
-                None => held = Some(more),
             }
             // Most bodies come in one piece.
             if first.is_empty() {
@@ -146,6 +157,55 @@ impl Places {
                 shared: Shared::watched(body, place, room),
             })
         }))
+    }
+}
+
+/// The room that a body takes up.
+pub(crate) struct BodyRoom {
+    permit: Option<Permit>,
+    user: String,
+    counts: Arc<Mutex<HashMap<String, usize>>>,
+}
+
+impl BodyRoom {
+    fn kib(&self) -> usize {
+        self.permit.as_ref().map_or(0, Permit::num_permits)
+    }
+
+    /// Makes it so large; says no if there is no room for that.
+    fn grow(&mut self, all: &Arc<Semaphore>, kib: usize) -> bool {
+        let more = kib.saturating_sub(self.kib());
+        if more == 0 {
+            return true;
+        }
+        let mut counts = lock(&self.counts);
+        let taken = counts.get(&self.user).copied().unwrap_or_default() + more;
+        if taken > USER_BODIES_KIB_MAX {
+            return false;
+        }
+        let Some(permit) = room(all, more) else {
+            return false;
+        };
+        counts.insert(self.user.clone(), taken);
+        drop(counts);
+        match &mut self.permit {
+            Some(held) => held.merge(permit),
+            None => self.permit = Some(permit),
+        }
+        true
+    }
+}
+
+impl Drop for BodyRoom {
+    fn drop(&mut self) {
+        let kib = self.kib();
+        let mut counts = lock(&self.counts);
+        if let Some(taken) = counts.get_mut(&self.user) {
+            *taken = taken.saturating_sub(kib);
+            if *taken == 0 {
+                counts.remove(&self.user);
+            }
+        }
     }
 }
 

@@ -86,6 +86,11 @@ impl Txn {
         self
     }
 
+    /// Whether it writes nothing and asks for nothing.
+    pub fn is_empty(&self) -> bool {
+        self.writes.is_empty() && self.conditions.is_empty()
+    }
+
     fn write(mut self, key: Bytes, expect: Expect, operation: Operation) -> Self {
         self.writes.push(Write {
             key,

@@ -193,18 +193,6 @@ pub(crate) fn parse_revision(text: &str) -> Result<Revision, String> {
 /// The store as admission and access checks see it.
 pub(crate) struct Cluster<'a>(pub(crate) &'a crate::Api);
 
-impl Cluster<'_> {
-    /// Whether there is any object of that kind in a namespace.
-    pub(crate) fn has_any(&self, group: &str, resource: &str, namespace: &str) -> bool {
-        let Some(resource) = self.0.resources().by_group(group, resource) else {
-            return false;
-        };
-        let prefix = key(&resource, namespace, "");
-        let page = self.0.store().range(prefix.as_bytes(), None, None, Some(1));
-        page.is_ok_and(|page| !page.entries.is_empty())
-    }
-}
-
 impl Lookup for Cluster<'_> {
     fn get(&self, group: &str, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>> {
         let resource = self.0.resources().by_group(group, resource)?;

@@ -77,18 +77,20 @@ impl Write<'_> {
         self.dedup_owners(&mut object, true);
         let metadata = object.at("metadata");
         let generated = metadata.text("name").is_empty() && metadata.has("generateName");
-        let mut attempts = if generated { NAME_ATTEMPTS } else { 1 };
-        // Copies are dear, and without quotas only names can be taken.
-        if !generated && !self.may_be_charged() {
-            match self.create_once(std::mem::take(&mut object)).await {
-                Ok(stored) => return Ok(stored),
-                Err(Refusal::Status(status) | Refusal::Exists(status)) => return Err(status),
-                Err(Refusal::Raced) => {
-                    let resource = self.target.group_resource();
-                    return Err(Status::conflict(&resource, &self.target.name, STALE));
-                }
-            }
+        // Copies are dear: one is needed to try another name.
+        if !generated {
+            return self
+                .create_once(object)
+                .await
+                .map_err(|refusal| match refusal {
+                    Refusal::Status(status) | Refusal::Exists(status) => status,
+                    Refusal::Raced => {
+                        let resource = self.target.group_resource();
+                        Status::conflict(&resource, &self.target.name, STALE)
+                    }
+                });
         }
+        let mut attempts = NAME_ATTEMPTS;
         loop {
             match self.create_once(object.clone()).await {
                 Ok(stored) => return Ok(stored),
@@ -100,24 +102,28 @@ impl Write<'_> {
         }
     }
 
-    /// Whether quotas may have a say in whether the object can be stored.
-    fn may_be_charged(&self) -> bool {
-        let namespace = self.target.namespace.as_str();
-        !namespace.is_empty() && Cluster(self.api).has_any("", "resourcequotas", namespace)
-    }
-
     async fn create_once(&self, mut object: Value) -> Result<Stored, Refusal> {
         let _addresses = self.addresses().await;
         self.begin(&mut object);
         self.allocate(&mut object, None)?;
         self.before_create(&mut object)?;
-        let charged = self.validate_admission(&mut object, &Value::Null)?;
-        // What is no revision is passed over.
-        if storage::revision_of(&object).is_ok_and(|given| given != Revision(0)) {
-            let why = "resourceVersion should not be set on objects to be created";
-            return Err(Status::plain_error(why).into());
+        loop {
+            let charged = self.validate_admission(&mut object, &Value::Null)?;
+            // What is no revision is passed over.
+            if storage::revision_of(&object).is_ok_and(|given| given != Revision(0)) {
+                let why = "resourceVersion should not be set on objects to be created";
+                return Err(Status::plain_error(why).into());
+            }
+            // Without a quota only the name can be taken; with one, somebody else may have been charged
+            // meanwhile, and there is less left of it.
+            if charged.is_empty() {
+                return self.store_new(object, charged).await;
+            }
+            match self.store_new(object.clone(), charged).await {
+                Err(Refusal::Raced) => {}
+                outcome => return outcome,
+            }
         }
-        self.store_new(object, charged).await
     }
 
     /// Stores an object that must not be there yet.

@@ -221,7 +221,9 @@ async fn a_client_that_never_asks_is_dropped() {
         silent.flush().await.unwrap();
         let mut rest = Vec::new();
         // It may end in an error or in good order, but it ends.
-        let _ = silent.read_to_end(&mut rest).await;
+        let end = silent.read_to_end(&mut rest);
+        let end = tokio::time::timeout(Duration::from_secs(60), end).await;
+        assert!(end.is_ok(), "still connected after {beginning:?}");
     }
     assert_eq!(server.send(get("/"), None).await.1, "fine");
 }
