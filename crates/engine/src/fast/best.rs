@@ -84,6 +84,7 @@ pub(super) struct Row {
 }
 
 impl Row {
+    #[inline]
     pub(super) fn total(self, bonus: &[i32]) -> i32 {
         self.score + bonus[self.group as usize]
     }
@@ -115,6 +116,7 @@ impl<'a> Totals<'a> {
 
 impl Tree {
     /// The total of the node at this position changed.
+    #[inline]
     pub(super) fn touch(&mut self, at: usize, before: i32, after: i32) {
         if self.stale || at >= self.rows || before == after {
             return;

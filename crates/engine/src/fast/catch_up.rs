@@ -22,6 +22,7 @@ impl Minded {
         self.bits.capacity() * size_of::<u64>() + self.list.capacity() * size_of::<u32>()
     }
 
+    #[inline]
     fn get(&mut self, kin: u32, minds: impl FnOnce() -> bool) -> bool {
         let (word, shift) = (kin as usize / 32, kin % 32 * 2);
         if self.bits.len() <= word {

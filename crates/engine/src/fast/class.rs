@@ -229,6 +229,7 @@ impl Class {
         self.replace_row(at, score, group);
     }
 
+    #[inline]
     pub(super) fn replace_row(&mut self, at: usize, score: i32, group: GroupId) {
         let (before, after) = (self.rows[at], Row { score, group });
         self.rows[at] = after;

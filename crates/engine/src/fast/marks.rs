@@ -23,6 +23,7 @@ pub(super) enum Mark {
 }
 
 impl Marks {
+    #[inline]
     pub(super) fn set(&mut self, at: u32, mark: Mark) {
         if self.marks.len() <= at as usize {
             self.marks.resize(at as usize + 1, Mark::Nothing);
@@ -78,6 +79,7 @@ impl Marks {
         self.sorted = false;
     }
 
+    #[inline]
     pub(super) fn take(&mut self) -> Option<(u32, Mark)> {
         let at = self.dirty.pop()?;
         Some((at, std::mem::take(&mut self.marks[at as usize])))

@@ -68,13 +68,13 @@ impl Scheduler {
             let attempt = schedule_extended(self.framework_of(pod), self.cx(), pod, extenders);
             return self.follow(queued, attempt, now, rng);
         }
-        match (self.path, self.classes[profile].take()) {
-            (Path::Fast, Some(mut classes)) => {
+        match self.path {
+            Path::Fast => {
+                let mut classes = self.classes[profile].take().unwrap_or_default();
                 self.try_class(&mut classes, profile, queued, now, rng);
                 self.classes[profile] = Some(classes);
             }
-            (_, classes) => {
-                self.classes[profile] = classes;
+            Path::Plain => {
                 let attempt = schedule_pod(self.framework_of(pod), self.cx(), pod);
                 self.follow(queued, attempt, now, rng);
             }
