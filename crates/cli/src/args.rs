@@ -247,12 +247,13 @@ pub(crate) struct Explain {
     )]
     pub(crate) kubeconfig: Option<PathBuf>,
 
-    /// The secure port of the scheduler to ask, with the token of the kubeconfig, where the API
-    /// server does not tell: https://HOST:10259.
+    /// The secure port of the scheduler to ask, where the API server does not tell:
+    /// https://HOST:10259. Its certificate must come from the CA in the kubeconfig (the scheduler's
+    /// --tls-cert-file); a caller without a token must be known by his (--client-ca-file).
     #[arg(long, value_name = "URL", conflicts_with = "filename")]
     pub(crate) scheduler: Option<http::Uri>,
 
-    /// Do not check the certificate of --scheduler.
+    /// Do not check the certificate of --scheduler; whoever is there gets the token.
     #[arg(long, requires = "scheduler")]
     pub(crate) insecure_skip_tls_verify: bool,
 

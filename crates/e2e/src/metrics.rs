@@ -55,6 +55,14 @@ pub(crate) async fn compared(home: &mut Home) -> Result<()> {
     let _theirs = Process::start(&command, &home.folder().join("kube-scheduler.log"))?;
     work(home, "theirs").await?;
     let theirs = scrape(home.kubeconfig(), port).await?;
+    for name in [
+        "scheduler_pending_pods",
+        "scheduler_schedule_attempts_total",
+    ] {
+        let shape = theirs.get(name);
+        let is_stable = shape.is_some_and(|shape| shape.stability == "STABLE");
+        ensure!(is_stable, "kube-scheduler tells {shape:?} of {name}");
+    }
     let wrong = differences(&ours, &theirs);
     match wrong.is_empty() {
         true => Ok(()),

@@ -57,8 +57,8 @@ impl LeaseLock {
                 self.seen = Some(lease);
                 Answer::Lease(record, version)
             }
-            // It is not there yet, or somebody else was faster.
-            Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => {
+            // Somebody else was faster.
+            Err(kube::Error::Api(status)) if status.code == 409 => {
                 tracing::debug!(
                     lease = name,
                     error = status.message,

@@ -346,7 +346,8 @@ fn call(of: Option<&Expr>, name: &str, with: &[Expr], scope: &Scope<'_>) -> Outc
     if own.is_none() && CONVERSIONS.contains(&name) && with.iter().all(Expr::is_constant) {
         return functions::plain(name, &values(with, scope)?, scope.meter);
     }
-    let constant = with.last().is_some_and(|e| matches!(e, Expr::Literal(_)));
+    let pattern = with.get(usize::from(own.is_none()));
+    let constant = pattern.is_some_and(|e| matches!(e, Expr::Literal(_)));
     let with = values(with, scope)?;
     let all: Vec<&Val> = own.iter().chain(&with).collect();
     scope.meter.spend(meter::call(name, &all))?;

@@ -440,20 +440,37 @@ fn what_a_function_makes_is_paid_for_before_it_is_made() {
 #[test]
 fn expressions_that_data_holds_are_paid_for() {
     let texts: Vec<String> = (0..2_000).map(|i| format!("\\pL{{{i}}}")).collect();
-    too_dear(
+    for rule in [
         "self.texts.all(x, 'a'.matches(x) || true)",
-        json!({"texts": texts}),
-    );
+        "self.texts.all(x, matches('a', x) || true)",
+        "self.texts.all(x, 'a'.findAll(x, 1).size() >= 0)",
+    ] {
+        too_dear(rule, json!({"texts": texts}));
+    }
     // One that is used often is paid for once, one of the rule never.
     let texts = json!({"texts": vec!["[a-z]+"; 2_000]});
     for rule in [
         "self.texts.all(x, 'a'.matches(x))",
         "self.texts.all(x, 'a'.find('[a-z]+') == 'a')",
+        "self.texts.all(x, 'a'.findAll('[a-z]+', size(x)) == ['a'])",
     ] {
         let schema = json!({"type": "object", "properties": {
             "texts": {"type": "array", "items": {"type": "string"}}}, RULES: [{"rule": rule}]});
         assert!(validate(&schema, &texts, None).is_empty(), "{rule}");
     }
+}
+
+#[test]
+fn the_last_place_is_found_without_trying_all() {
+    // Were every place compared, this would not end.
+    let rule = "self.name.lastIndexOf(self.name.substring(0, 200000), 200000) == 200000";
+    let errors = run(rule, json!({"name": "a".repeat(400_000)}));
+    assert_eq!(errors, Vec::<String>::new());
+    holds(&[
+        "'aäaä'.lastIndexOf('ä', 2) == 1 && 'aäaä'.lastIndexOf('äa', 1) == 1",
+        "'aaa'.lastIndexOf('aa', 0) == 0 && 'aaa'.lastIndexOf('aa', 2) == 1",
+        "'aä'.lastIndexOf('aa', 1) == -1",
+    ]);
 }
 
 #[test]

@@ -55,9 +55,10 @@ fn index_of(text: &str, other: &str, offset: i64, last: bool) -> Outcome {
             found.map(|at| start + at)
         }
         true => {
-            let starts = text.char_indices().take(from + 1).map(|(at, _)| at);
-            let fits = |at: &usize| text.get(*at..).is_some_and(|rest| rest.starts_with(other));
-            starts.filter(fits).last()
+            let end = start.saturating_add(other.len()).min(text.len());
+            // An end within a character cannot be the end of a match.
+            let end = (0..=end).rev().find(|at| text.is_char_boundary(*at));
+            end.and_then(|end| text.get(..end)?.rfind(other))
         }
     };
     Ok(place(text, found))

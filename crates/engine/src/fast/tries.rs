@@ -132,7 +132,10 @@ impl KeptDryRuns for TriesFor<'_> {
             return report_without_victims(preemptor, self.detail);
         }
         let tries = self.tries.get_or_insert_default();
-        if preemptor.framework.follows_trials(preemptor.cycle) {
+        let Preemptor {
+            framework, cycle, ..
+        } = preemptor;
+        if framework.follows_trials(cycle) || framework.asks_for_each_pod(cycle) {
             tries.seen = None;
             tries.renew(preemptor, self.scratch);
         } else {

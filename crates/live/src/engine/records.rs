@@ -116,13 +116,21 @@ impl Records {
 
 impl Record {
     /// The record as it is told: at most [`BYTES_MAX`] bytes of JSON. What is too long is left out
-    /// from its end: first the worst of the best nodes, then the last of the reasons.
+    /// from its end: the last of the reasons, then the worst of the best nodes.
     pub(super) fn to_json(&self, cluster: &Snapshot) -> Value {
         let mut told = self.head(cluster);
-        told["best"] = self.best(cluster).into();
-        while told.to_string().len() > BYTES_MAX
-            && (shorten(&mut told, "best") || shorten(&mut told, "reasons"))
-        {}
+        let lists = [("reasons", self.reasons()), ("best", self.best(cluster))];
+        for (name, entries) in lists {
+            told[name] = json!([]);
+            let mut room = BYTES_MAX.saturating_sub(told.to_string().len());
+            let fits = |entry: &Value| {
+                // A comma goes with each.
+                let left = room.checked_sub(entry.to_string().len() + 1);
+                room = left.unwrap_or(0);
+                left.is_some()
+            };
+            told[name] = Value::from_iter(entries.into_iter().take_while(fits));
+        }
         told
     }
 
@@ -144,7 +152,6 @@ impl Record {
             Outcome::Assumed(node) | Outcome::Bound(node) => told["node"] = text(*node).into(),
             Outcome::Unschedulable(message) | Outcome::Error(message) => {
                 told["message"] = shortened(message).into();
-                told["reasons"] = Value::from_iter(reasons(message));
             }
         }
         if self.contenders.tied > 0 {
@@ -156,6 +163,14 @@ impl Record {
             told["plugins"] = Value::from_iter(plugins);
         }
         told
+    }
+
+    /// Why the nodes will not do, each reason with the number of nodes.
+    fn reasons(&self) -> Vec<Value> {
+        match &self.outcome {
+            Outcome::Unschedulable(message) | Outcome::Error(message) => reasons(message),
+            Outcome::Assumed(_) | Outcome::Bound(_) => Vec::new(),
+        }
     }
 
     /// The best nodes: what each plugin gave, in the order of `plugins`, and the weighted sum.
@@ -179,19 +194,20 @@ impl Record {
     }
 }
 
-/// Leaves out the last entry of a list, if there is one.
-fn shorten(told: &mut Value, list: &str) -> bool {
-    let list = told.get_mut(list).and_then(Value::as_array_mut);
-    list.and_then(Vec::pop).is_some()
-}
-
-/// The beginning of a message.
+/// The beginning of a message, counted as JSON writes it: a control character is six bytes there.
 fn shortened(message: &str) -> &str {
-    let mut end = message.len().min(MESSAGE_MAX);
-    while !message.is_char_boundary(end) {
-        end -= 1;
-    }
-    message.get(..end).unwrap_or(message)
+    let mut room = MESSAGE_MAX;
+    let written = |c: char| match c {
+        '"' | '\\' => 2,
+        c if c.is_control() => 6,
+        c => c.len_utf8(),
+    };
+    let end = message.char_indices().find_map(|(at, c)| {
+        let left = room.checked_sub(written(c));
+        room = left.unwrap_or(0);
+        left.is_none().then_some(at)
+    });
+    end.map_or(message, |end| message.get(..end).unwrap_or_default())
 }
 
 /// The reasons of `0/5 nodes are available: 2 x, 3 y. preemption: …`, each with its count.
@@ -268,6 +284,11 @@ mod tests {
             outcome: Outcome::Unschedulable(message.as_str().into()),
             contenders,
         };
+        let controls = Record {
+            outcome: Outcome::Error("\u{1}".repeat(5_000).into()),
+            ..record.clone()
+        };
+        assert!(controls.to_json(&cluster).to_string().len() <= BYTES_MAX);
         let told = record.to_json(&cluster);
         assert!(told.to_string().len() <= BYTES_MAX);
         let kept = told["reasons"].as_array().unwrap();

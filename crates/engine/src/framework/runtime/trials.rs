@@ -173,6 +173,17 @@ impl Framework {
         })
     }
 
+    /// Whether a filter in play may tell pods apart that look alike, or see what no change of their
+    /// nodes tells: such must be asked for each pod anew.
+    pub(crate) fn asks_for_each_pod(&self, cycle: &CycleState) -> bool {
+        let of_filters = self.at(Point::Filter);
+        let mut all = self.at(Point::PreFilter).chain(of_filters);
+        all.any(|(i, plugin)| {
+            matches!(plugin.filter_sight(), Sight::Domains | Sight::Cluster)
+                && matches!(cycle.filter[i], Slot::Ready(_))
+        })
+    }
+
     fn tell_trial(
         &self,
         cx: Cx<'_>,
@@ -193,8 +204,9 @@ impl Framework {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::framework::{Plugins, expand};
     use crate::model::{AffinityTerm, HostPort, PodAffinity, Protocol, Selector};
-    use crate::plugins::registry::default_framework;
+    use crate::plugins::registry::{PluginArgs, Registry, default_framework};
     use crate::testing::World;
 
     /// Nodes `a` and `b` in one zone, with `web` on `a`.
@@ -225,6 +237,23 @@ mod tests {
         let mut space = TrialSpace::default();
         let mut trials = Trials::new(&framework, world.cx(), &outcome.cycle, pod, &mut space);
         ask(&mut trials, world.snapshot.nodes());
+    }
+
+    #[test]
+    fn a_filter_that_was_not_prepared_is_asked_for_each_pod() {
+        let mut world = one_zone();
+        let pod = world.pod("ns/p", &[]);
+        let mut plugins = Plugins::default_plugins();
+        let not_prepared = plugins.at_mut(Point::PreFilter);
+        not_prepared.disabled.push("VolumeZone".to_owned());
+        let args = PluginArgs::default();
+        let framework = expand("p", &plugins, &args, &Registry::in_tree()).unwrap();
+        for (framework, expected) in [(framework, true), (default_framework(), false)] {
+            let Ok(outcome) = framework.run_pre_filter(world.cx(), &pod) else {
+                panic!("no plugin breaks");
+            };
+            assert_eq!(framework.asks_for_each_pod(&outcome.cycle), expected);
+        }
     }
 
     #[test]
