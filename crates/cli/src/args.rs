@@ -63,7 +63,8 @@ pub(crate) enum Command {
 /// Prints `kubeconfig: PATH` when it is ready, and runs until it is told to stop (SIGINT, SIGTERM).
 #[derive(Args, Debug)]
 pub(crate) struct Up {
-    /// Where objects, certificates and the kubeconfig are kept; made if it is missing.
+    /// Where objects, certificates and the kubeconfig are kept; made if it is missing
+    /// [default: stowplan in $XDG_DATA_HOME or ~/.local/share].
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) data_dir: Option<PathBuf>,
 
@@ -75,7 +76,8 @@ pub(crate) struct Up {
     #[arg(long)]
     pub(crate) memory: bool,
 
-    /// Where to write the kubeconfig [default: kubeconfig in the data folder].
+    /// Where to write the kubeconfig [default: kubeconfig in the data folder; with --memory
+    /// kubeconfig-memory, unless --data-dir is given].
     #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub(crate) kubeconfig: Option<PathBuf>,
 
@@ -250,7 +252,12 @@ pub(crate) struct Explain {
     /// The secure port of the scheduler to ask, where the API server does not tell:
     /// https://HOST:10259. Its certificate must come from the CA in the kubeconfig (the scheduler's
     /// --tls-cert-file); a caller without a token must be known by his (--client-ca-file).
-    #[arg(long, value_name = "URL", conflicts_with = "filename")]
+    #[arg(
+        long,
+        value_name = "URL",
+        value_parser = crate::address::url,
+        conflicts_with_all = ["filename", "config"]
+    )]
     pub(crate) scheduler: Option<http::Uri>,
 
     /// Do not check the certificate of --scheduler; whoever is there gets the token.
@@ -272,10 +279,10 @@ pub(crate) struct Explain {
     #[arg(long, requires = "filename")]
     pub(crate) after_simulation: bool,
 
-    /// Of manifests: a KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1); without it the
-    /// default profile is used.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, requires = "filename")]
-    config: Option<PathBuf>,
+    /// Play by this KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1). Without it the
+    /// default profile is used for manifests, and a cluster's scheduler is asked.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) config: Option<PathBuf>,
 
     /// How to print the answer.
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]

@@ -1,5 +1,6 @@
 //! The `stowplan` binary: arguments, wiring, tables.
 
+mod address;
 mod args;
 mod bench;
 mod explain;

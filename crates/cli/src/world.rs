@@ -48,9 +48,10 @@ impl Source {
         Self::prepare(input, config, config_file)
     }
 
-    /// What was read elsewhere, under the default configuration.
-    pub(crate) fn of(input: Input) -> Result<Self> {
-        Self::prepare(input, read_config(None)?, "--config".into())
+    /// What was read elsewhere, under a configuration or the default one.
+    pub(crate) fn of(input: Input, config: Option<&Path>) -> Result<Self> {
+        let file = config.unwrap_or("--config".as_ref()).to_owned();
+        Self::prepare(input, read_config(config)?, file)
     }
 
     fn prepare(

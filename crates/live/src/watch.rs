@@ -180,7 +180,11 @@ impl Feed {
     /// The watch goes on by itself. A kind that is not served has no objects.
     fn failed(&mut self, error: &watcher::Error) -> Result<(), Gone> {
         let kind = self.kind;
-        tracing::warn!(?kind, %error, "a watch failed; it will be tried again");
+        tracing::warn!(
+            ?kind,
+            error = said(error),
+            "a watch failed; it will be tried again"
+        );
         match error {
             watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.code == 404 => {
                 self.sync()
@@ -191,5 +195,45 @@ impl Feed {
 
     fn send(&self, message: Message) -> Result<(), Gone> {
         self.inbox.send(message).map_err(|_| Gone)
+    }
+}
+
+/// What went wrong, in the server's words or those of whoever did not reach it.
+fn said(error: &watcher::Error) -> String {
+    match error {
+        watcher::Error::InitialListFailed(kube::Error::Api(status))
+        | watcher::Error::WatchStartFailed(kube::Error::Api(status))
+        | watcher::Error::WatchFailed(kube::Error::Api(status))
+        | watcher::Error::WatchError(status) => status.message.clone(),
+        other => {
+            let mut deepest: &dyn std::error::Error = other;
+            while let Some(source) = deepest.source() {
+                deepest = source;
+            }
+            deepest.to_string()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kube::core::Status;
+
+    #[test]
+    fn errors_are_told_in_the_words_of_who_made_them() {
+        let refusal = || Box::new(Status::failure("pods is forbidden", "Forbidden"));
+        let listed = watcher::Error::InitialListFailed(kube::Error::Api(refusal()));
+        assert_eq!(said(&listed), "pods is forbidden");
+        assert_eq!(
+            said(&watcher::Error::WatchError(refusal())),
+            "pods is forbidden"
+        );
+        let refused = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
+        let service = kube::Error::Service(Box::new(refused));
+        assert_eq!(
+            said(&watcher::Error::WatchFailed(service)),
+            "connection refused"
+        );
     }
 }

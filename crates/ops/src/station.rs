@@ -41,7 +41,7 @@ pub enum StationError {
     #[error(transparent)]
     Start(#[from] StartError),
     /// The times of the election do not go together.
-    #[error("leaderElection: {0}")]
+    #[error("leaderElection")]
     Election(#[from] TimingsError),
     /// The port cannot be had.
     #[error("cannot listen on {address}")]

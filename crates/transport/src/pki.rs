@@ -4,7 +4,10 @@ use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
     Issuer, KeyPair, KeyUsagePurpose, SanType,
 };
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
 use std::net::IpAddr;
+use x509_parser::prelude::{FromDer, X509Certificate};
 
 /// Everything that has to be kept to be the same server after a restart.
 #[derive(Clone, PartialEq, Eq)]
@@ -17,8 +20,14 @@ pub struct Pki {
 
 /// A certificate or key could not be made or read.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot make or read the certificates: {0}")]
-pub struct PkiError(#[from] rcgen::Error);
+pub enum PkiError {
+    /// One of them is broken.
+    #[error("cannot make or read the certificates: {0}")]
+    Broken(#[from] rcgen::Error),
+    /// The key is another certificate's.
+    #[error("the key does not belong to the certificate")]
+    NotItsKey,
+}
 
 /// A certificate and its key.
 pub(crate) struct Identity {
@@ -50,6 +59,19 @@ impl Pki {
             ca_pem: params.self_signed(&key)?.pem(),
             ca_key_pem: key.serialize_pem(),
         })
+    }
+
+    /// Whether the key is the certificate's.
+    pub fn check(&self) -> Result<(), PkiError> {
+        let key = KeyPair::from_pem(&self.ca_key_pem)?;
+        let no_certificate = || PkiError::Broken(rcgen::Error::CouldNotParseCertificate);
+        let der = CertificateDer::from_pem_slice(self.ca_pem.as_bytes());
+        let der = der.map_err(|_| no_certificate())?;
+        let (_, certificate) = X509Certificate::from_der(&der).map_err(|_| no_certificate())?;
+        match certificate.public_key().subject_public_key.data == key.public_key_raw() {
+            true => Ok(()),
+            false => Err(PkiError::NotItsKey),
+        }
     }
 
     /// The server's certificate, made anew at each start for the addresses it listens on.

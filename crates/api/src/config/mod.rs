@@ -56,11 +56,16 @@ impl KubeSchedulerConfiguration {
 
     fn completed(mut self) -> Result<Self, ConfigErrors> {
         self.set_defaults();
-        let errors = validation::validate(&self);
-        if errors.is_empty() {
-            Ok(self)
-        } else {
-            Err(ConfigErrors(errors))
+        self.check()?;
+        Ok(self)
+    }
+
+    /// Validates it again, after something was changed.
+    pub fn check(&self) -> Result<(), ConfigErrors> {
+        let errors = validation::validate(self);
+        match errors.is_empty() {
+            true => Ok(()),
+            false => Err(ConfigErrors(errors)),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A pod of a live cluster: whoever scheduled it is asked; where nobody can be, the tournament is
 //! played here.
 
+use crate::address::checked;
 use crate::args::Explain;
 use crate::world::{Source, World};
 use anyhow::{Context, Result, bail};
@@ -62,6 +63,9 @@ async fn ask(args: &Explain) -> Result<Report> {
         }
     }
     let client = Client::try_from(asked).context("cannot make a client")?;
+    if args.config.is_some() {
+        return here(args, &client, &namespace, &name).await;
+    }
     let path = format!("/apis/stowplan.dev/v1/namespaces/{namespace}/decisions/{name}/tournament");
     match tell(&client, &path).await? {
         Answer::Report(report) => Ok(*report),
@@ -69,7 +73,7 @@ async fn ask(args: &Explain) -> Result<Report> {
         Answer::NobodyThere if args.scheduler.is_some() => {
             bail!("what answers there is no scheduler of ours")
         }
-        Answer::NobodyThere => here(&client, &namespace, &name).await,
+        Answer::NobodyThere => here(args, &client, &namespace, &name).await,
     }
 }
 
@@ -77,13 +81,13 @@ async fn ask(args: &Explain) -> Result<Report> {
 async fn connection(args: &Explain) -> Result<kube::Config> {
     let Some(file) = &args.kubeconfig else {
         let hint = "say with -f which files to read, or with --kubeconfig which cluster to ask";
-        return kube::Config::infer().await.context(hint);
+        return checked(kube::Config::infer().await.context(hint)?);
     };
     let read = Kubeconfig::read_from(file);
     let read = read.with_context(|| format!("cannot read {}", file.display()))?;
-    kube::Config::from_custom_kubeconfig(read, &KubeConfigOptions::default())
-        .await
-        .with_context(|| format!("cannot use {}", file.display()))
+    let config = kube::Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await;
+    let used = || format!("cannot use {}", file.display());
+    checked(config.with_context(used)?).with_context(used)
 }
 
 /// The namespace and the name of the pod.
@@ -151,7 +155,7 @@ async fn tell(client: &Client, path: &str) -> Result<Answer> {
 }
 
 /// Plays the tournament in this process, over what the API says now.
-async fn here(client: &Client, namespace: &str, name: &str) -> Result<Report> {
+async fn here(args: &Explain, client: &Client, namespace: &str, name: &str) -> Result<Report> {
     let mut input = Input::default();
     for path in LISTS {
         let request = Request::get(path).body(Vec::new())?;
@@ -159,15 +163,23 @@ async fn here(client: &Client, namespace: &str, name: &str) -> Result<Report> {
         let list = list.with_context(|| format!("cannot list {path}"))?;
         input.read_text(path, list.as_bytes());
     }
-    let mut world: World = Source::of(input)?.into_world()?;
+    let mut world: World = Source::of(input, args.config.as_deref())?.into_world()?;
     let found = super::find::find(&mut world, name, Some(namespace))?;
-    let mut report = super::tournament(&world, &found)?;
+    let mut report = super::tournament(&world, &found).context(
+        "the cluster's scheduler does not tell: ask it with --scheduler https://HOST:10259, or play \
+         here by its configuration with --config FILE",
+    )?;
+    let note = match &args.config {
+        None => {
+            "the cluster's scheduler does not tell: this was played here, with the default \
+             profile, over the cluster as it is now"
+        }
+        Some(_) => "this was played here, by --config, over the cluster as it is now",
+    };
     report.moment = Some(Moment {
         at_decision: false,
         last_attempt: None,
-        note: "the cluster's scheduler does not tell: this was played here, with the default \
-               profile, over the cluster as it is now"
-            .to_owned(),
+        note: note.to_owned(),
     });
     Ok(report)
 }

@@ -38,8 +38,8 @@ pub(crate) struct Scheduler {
     pub(crate) kubeconfig: Option<PathBuf>,
 
     /// The address of the API server, in place of the one in the kubeconfig.
-    #[arg(long, value_name = "URL")]
-    pub(crate) master: Option<String>,
+    #[arg(long, value_name = "URL", value_parser = crate::address::master)]
+    pub(crate) master: Option<http::Uri>,
 
     /// Where several nodes are equally good, this number decides.
     #[arg(long, default_value_t = 0, value_name = "NUMBER")]

@@ -28,6 +28,7 @@ async fn schedule(args: &Scheduler) -> Result<()> {
     args.telling.begin();
     let mut config = read_config(args.config.as_deref())?;
     args.election.apply(&mut config.leader_election);
+    config.check()?;
     let kube_config = connection(args, &config).await?;
     let client = kube::Client::try_from(kube_config).context("cannot make a client")?;
     let listen = match args.secure_port {
@@ -89,19 +90,14 @@ async fn connection(args: &Scheduler, config: &KubeSchedulerConfiguration) -> Re
                 .await
                 .with_context(|| format!("cannot use {}", file.display()))?
         }
-        (None, Some(master)) => kube::Config::new(uri(master)?),
+        (None, Some(master)) => kube::Config::new(master.clone()),
         (None, None) => kube::Config::incluster()
             .context("not in a pod; say how to reach the cluster with --kubeconfig FILE")?,
     };
     if let Some(master) = &args.master {
-        found.cluster_url = uri(master)?;
+        found.cluster_url = master.clone();
     }
-    Ok(found)
-}
-
-fn uri(master: &str) -> Result<http::Uri> {
-    let uri = master.parse();
-    uri.with_context(|| format!("--master: {master:?} is not a URL"))
+    crate::address::checked(found)
 }
 
 impl Election {

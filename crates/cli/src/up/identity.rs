@@ -1,7 +1,7 @@
 //! What makes the server the same server after a restart: its CA, the key that signs tokens, and
 //! the admin's token. Kept in the data folder, readable by the owner only.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
@@ -49,7 +49,7 @@ impl Identity {
                 )
             })
         };
-        Ok(Self {
+        let read = Self {
             pki: Pki {
                 ca_pem: text(read(CA)?, &home, CA)?,
                 ca_key_pem: text(read(CA_KEY)?, &home, CA_KEY)?,
@@ -58,7 +58,27 @@ impl Identity {
             admin_token: text(read(ADMIN_TOKEN)?, &home, ADMIN_TOKEN)?
                 .trim()
                 .to_owned(),
-        })
+        };
+        read.checked(&home)
+    }
+
+    /// Refuses what nobody could use: clients would be told of it, and not why.
+    fn checked(self, home: &Path) -> Result<Self> {
+        let instead = || {
+            let home = home.display();
+            format!("put back what it was, or remove {home} to start with new secrets")
+        };
+        let file = |name: &str| home.join(name).display().to_string();
+        if self.admin_token.is_empty() {
+            bail!("{} is empty: {}", file(ADMIN_TOKEN), instead());
+        }
+        if let Err(why) = token::Key::from_pkcs8(&self.token_key) {
+            bail!("{}: {why}: {}", file(TOKEN_KEY), instead());
+        }
+        if let Err(why) = self.pki.check() {
+            bail!("{} and {}: {why}: {}", file(CA), file(CA_KEY), instead());
+        }
+        Ok(self)
     }
 
     /// Written beside their place and moved there together: a start that is cut short leaves all of
@@ -160,6 +180,34 @@ mod tests {
         fs::remove_file(folder.join(HOME).join(CA)).unwrap();
         let error = Identity::open(&folder).err().unwrap().to_string();
         assert!(error.contains("put it back"), "{error}");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn secrets_that_nobody_could_use_are_refused_by_name() {
+        let folder = std::env::temp_dir().join(format!("stowplan-rubbish-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        Identity::open(&folder).unwrap();
+        let other = Identity::generate().unwrap();
+        for (name, rubbish) in [
+            (ADMIN_TOKEN, "\n"),
+            (TOKEN_KEY, "rubbish"),
+            (CA, "rubbish"),
+            (CA_KEY, &other.pki.ca_key_pem),
+            (CA, &other.pki.ca_pem),
+        ] {
+            let path = folder.join(HOME).join(name);
+            let whole = fs::read(&path).unwrap();
+            fs::write(&path, rubbish).unwrap();
+            let error = Identity::open(&folder).err().unwrap().to_string();
+            assert!(
+                error.contains(name) && error.contains("put back"),
+                "{error}"
+            );
+            fs::write(&path, whole).unwrap();
+        }
+        assert!(Identity::open(&folder).is_ok());
         fs::remove_dir_all(&folder).unwrap();
     }
 

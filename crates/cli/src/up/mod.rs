@@ -64,7 +64,7 @@ async fn serve(args: &Up) -> Result<()> {
     let path = args
         .kubeconfig
         .clone()
-        .unwrap_or_else(|| folder.join("kubeconfig"));
+        .unwrap_or_else(|| folder.join(kubeconfig_name(args)));
     let server = format!("https://{}", reachable(address));
     let text = stowplan_transport::kubeconfig(&server, &identity.pki.ca_pem, &identity.admin_token);
     make_folder(path.parent())?;
@@ -130,6 +130,14 @@ fn make_folder(folder: Option<&Path>) -> Result<()> {
         return Ok(());
     };
     std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
+}
+
+/// A server that keeps nothing leaves the file of the one that does alone.
+fn kubeconfig_name(args: &Up) -> &'static str {
+    match args.memory && args.data_dir.is_none() {
+        true => "kubeconfig-memory",
+        false => "kubeconfig",
+    }
 }
 
 /// Where everything is kept if the command line does not say.

@@ -1,0 +1,65 @@
+//! Addresses of API servers and schedulers. The client takes for granted that they are whole.
+
+use anyhow::{Context, Result};
+use http::Uri;
+
+/// A URL with a scheme and a host.
+pub(crate) fn url(text: &str) -> Result<Uri, String> {
+    let uri = text.parse::<Uri>().ok().filter(is_whole);
+    uri.ok_or_else(|| format!("{text:?} is not a URL, expected https://HOST:PORT"))
+}
+
+/// The same, with `https://` where there is no scheme: kube-scheduler takes `HOST:PORT` as well.
+pub(crate) fn master(text: &str) -> Result<Uri, String> {
+    match text.contains("://") {
+        true => url(text),
+        false => url(&format!("https://{text}")),
+    }
+}
+
+/// A configuration whose server can be asked.
+pub(crate) fn checked(config: kube::Config) -> Result<kube::Config> {
+    let checked = url(&config.cluster_url.to_string()).map_err(anyhow::Error::msg);
+    checked.context("the cluster's server")?;
+    Ok(config)
+}
+
+fn is_whole(uri: &Uri) -> bool {
+    matches!(uri.scheme_str(), Some("http" | "https"))
+        && uri.host().is_some_and(|host| !host.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_has_a_scheme_and_a_host() {
+        assert!(url("https://127.0.0.1:10259").is_ok());
+        assert!(url("http://[::1]").is_ok());
+        for wrong in [
+            "foo",
+            "127.0.0.1:7450",
+            "ftp://host",
+            "https://",
+            "/path",
+            "",
+        ] {
+            assert!(url(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_master_may_go_without_a_scheme() {
+        assert_eq!(master("h:1").unwrap(), "https://h:1/");
+        assert_eq!(master("http://h").unwrap(), "http://h/");
+        assert!(master("").is_err());
+        let config = |server: &str| kube::Config::new(server.parse().unwrap());
+        assert!(checked(config("https://h:1")).is_ok());
+        let error = checked(config("h:1")).unwrap_err();
+        assert!(
+            format!("{error:#}").contains("\"h:1\" is not a URL"),
+            "{error:#}"
+        );
+    }
+}
