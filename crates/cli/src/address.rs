@@ -1,7 +1,18 @@
-//! Addresses of API servers and schedulers. The client takes for granted that they are whole.
+//! How to reach API servers and schedulers. The client takes for granted that addresses are whole.
 
 use anyhow::{Context, Result};
 use http::Uri;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use std::path::Path;
+
+/// What the current context of a kubeconfig says.
+pub(crate) async fn read(file: &Path) -> Result<kube::Config> {
+    let kubeconfig = Kubeconfig::read_from(file);
+    let kubeconfig = kubeconfig.with_context(|| format!("cannot read {}", file.display()))?;
+    let options = KubeConfigOptions::default();
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &options).await;
+    config.with_context(|| format!("cannot use {}", file.display()))
+}
 
 /// A URL with a scheme and a host.
 pub(crate) fn url(text: &str) -> Result<Uri, String> {

@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 pub(crate) struct Compiled {
     /// The expression, or what is wrong with it in Rust's words.
     pub(crate) regex: Result<Regex, String>,
-    /// What compiling it is worth in the currency of rules, about a tenth of a microsecond.
+    /// What compiling it is worth in the currency of rules.
     pub(crate) cost: u64,
 }
 

@@ -17,6 +17,12 @@ struct Shape {
     labels: BTreeSet<String>,
 }
 
+/// Some that everybody looks at: where these are not read, nothing was compared.
+const WELL_KNOWN: [&str; 2] = [
+    "scheduler_pending_pods",
+    "scheduler_schedule_attempts_total",
+];
+
 /// Every metric of kube-scheduler that is promised to stay is there, with its type and labels.
 pub(crate) async fn compared(home: &mut Home) -> Result<()> {
     let [port] = free_ports()?;
@@ -27,10 +33,7 @@ pub(crate) async fn compared(home: &mut Home) -> Result<()> {
         work(home, "ours").await?;
         scrape(home.kubeconfig(), port).await?
     };
-    for name in [
-        "scheduler_schedule_attempts_total",
-        "scheduler_pending_pods",
-    ] {
+    for name in WELL_KNOWN {
         ensure!(ours.contains_key(name), "there is no {name}");
     }
     if home.kind() == Kind::Embedded {
@@ -55,10 +58,7 @@ pub(crate) async fn compared(home: &mut Home) -> Result<()> {
     let _theirs = Process::start(&command, &home.folder().join("kube-scheduler.log"))?;
     work(home, "theirs").await?;
     let theirs = scrape(home.kubeconfig(), port).await?;
-    for name in [
-        "scheduler_pending_pods",
-        "scheduler_schedule_attempts_total",
-    ] {
+    for name in WELL_KNOWN {
         let shape = theirs.get(name);
         let is_stable = shape.is_some_and(|shape| shape.stability == "STABLE");
         ensure!(is_stable, "kube-scheduler tells {shape:?} of {name}");

@@ -161,9 +161,7 @@ async fn send_all(
 async fn send(collector: &Uri, spans: &[Span]) -> Result<(), String> {
     let host = collector.host().ok_or("the collector has no host")?;
     let port = collector.port_u16().unwrap_or(4318);
-    // An address of IPv6 is in brackets in a URL, and nowhere else.
-    let name = host.trim_start_matches('[').trim_end_matches(']');
-    let stream = TcpStream::connect((name, port)).await;
+    let stream = TcpStream::connect((bare(host), port)).await;
     let stream = TokioIo::new(stream.map_err(|error| error.to_string())?);
     let connected = hyper::client::conn::http1::handshake(stream).await;
     let (mut sender, connection) = connected.map_err(|error| error.to_string())?;
@@ -192,6 +190,11 @@ async fn send(collector: &Uri, spans: &[Span]) -> Result<(), String> {
     }
 }
 
+/// A host without brackets: an address of IPv6 has them in a URL, and nowhere else.
+fn bare(host: &str) -> &str {
+    host.trim_start_matches('[').trim_end_matches(']')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,8 +213,8 @@ mod tests {
     }
 
     /// A collector, and the request that it gets.
-    async fn collector(address: &str) -> (Uri, JoinHandle<(String, Value)>) {
-        let listener = TcpListener::bind(address).await.unwrap();
+    async fn collector() -> (Uri, JoinHandle<(String, Value)>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let got = tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
@@ -235,7 +238,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_collector_gets_what_belongs_together() {
-        let (url, got) = collector("127.0.0.1:0").await;
+        let (url, got) = collector().await;
         let tracer = Tracer::new(url);
         tracer.take(span(SpanName::Attempt, None));
         tracer.take(span(SpanName::Binding, Some("conflict")));
@@ -254,15 +257,21 @@ mod tests {
 
     #[tokio::test]
     async fn what_waits_is_sent_in_the_end() {
-        for address in ["127.0.0.1:0", "[::1]:0"] {
-            let (url, got) = collector(address).await;
-            let tracer = Tracer::new(url);
-            tracer.take(span(SpanName::Attempt, None));
-            tracer.finish().await;
-            assert!(got.is_finished(), "{address}");
-            // There is nobody to take it.
-            tracer.take(span(SpanName::Binding, None));
-            tracer.finish().await;
+        let (url, got) = collector().await;
+        let tracer = Tracer::new(url);
+        tracer.take(span(SpanName::Attempt, None));
+        tracer.finish().await;
+        assert!(got.is_finished());
+        // There is nobody to take it.
+        tracer.take(span(SpanName::Binding, None));
+        tracer.finish().await;
+    }
+
+    #[test]
+    fn a_collector_may_have_an_address_of_ipv6() {
+        for (url, expected) in [("http://[::1]:4318", "::1"), ("http://otel:4318", "otel")] {
+            let url: Uri = url.parse().unwrap();
+            assert_eq!(bare(url.host().unwrap()), expected);
         }
     }
 }

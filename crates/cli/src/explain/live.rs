@@ -1,13 +1,12 @@
 //! A pod of a live cluster: whoever scheduled it is asked; where nobody can be, the tournament is
 //! played here.
 
-use crate::address::checked;
+use crate::address;
 use crate::args::Explain;
 use crate::world::{Source, World};
 use anyhow::{Context, Result, bail};
 use http::{Request, StatusCode};
 use kube::Client;
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use std::time::Duration;
 use stowplan_api::load::Input;
 use stowplan_report::{Moment, Report};
@@ -79,15 +78,11 @@ async fn ask(args: &Explain) -> Result<Report> {
 
 /// How to reach the cluster.
 async fn connection(args: &Explain) -> Result<kube::Config> {
-    let Some(file) = &args.kubeconfig else {
-        let hint = "say with -f which files to read, or with --kubeconfig which cluster to ask";
-        return checked(kube::Config::infer().await.context(hint)?);
-    };
-    let read = Kubeconfig::read_from(file);
-    let read = read.with_context(|| format!("cannot read {}", file.display()))?;
-    let config = kube::Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await;
-    let used = || format!("cannot use {}", file.display());
-    checked(config.with_context(used)?).with_context(used)
+    let hint = "say with -f which files to read, or with --kubeconfig which cluster to ask";
+    address::checked(match &args.kubeconfig {
+        Some(file) => address::read(file).await?,
+        None => kube::Config::infer().await.context(hint)?,
+    })
 }
 
 /// The namespace and the name of the pod.
@@ -165,17 +160,19 @@ async fn here(args: &Explain, client: &Client, namespace: &str, name: &str) -> R
     }
     let mut world: World = Source::of(input, args.config.as_deref())?.into_world()?;
     let found = super::find::find(&mut world, name, Some(namespace))?;
-    let mut report = super::tournament(&world, &found).context(
-        "the cluster's scheduler does not tell: ask it with --scheduler https://HOST:10259, or play \
-         here by its configuration with --config FILE",
-    )?;
-    let note = match &args.config {
-        None => {
+    let (hint, note) = match &args.config {
+        None => (
+            "the cluster's scheduler does not tell: ask it with --scheduler https://HOST:10259, or \
+             play here by its configuration with --config FILE",
             "the cluster's scheduler does not tell: this was played here, with the default \
-             profile, over the cluster as it is now"
-        }
-        Some(_) => "this was played here, by --config, over the cluster as it is now",
+             profile, over the cluster as it is now",
+        ),
+        Some(_) => (
+            "--config says nothing of it",
+            "this was played here, by --config, over the cluster as it is now",
+        ),
     };
+    let mut report = super::tournament(&world, &found).context(hint)?;
     report.moment = Some(Moment {
         at_decision: false,
         last_attempt: None,

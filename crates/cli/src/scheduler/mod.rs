@@ -3,10 +3,10 @@
 pub(crate) mod args;
 
 use crate::Verdict;
+use crate::address;
 use crate::world::read_config;
 use anyhow::{Context, Result};
 use args::{Election, Scheduler};
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use std::net::SocketAddr;
 use std::path::Path;
 use stowplan_api::config::{KubeSchedulerConfiguration, LeaderElection};
@@ -83,13 +83,7 @@ async fn connection(args: &Scheduler, config: &KubeSchedulerConfiguration) -> Re
     let configured = (!configured.is_empty()).then(|| Path::new(configured));
     let file = args.kubeconfig.as_deref().or(configured);
     let mut found = match (file, &args.master) {
-        (Some(file), _) => {
-            let read = Kubeconfig::read_from(file);
-            let read = read.with_context(|| format!("cannot read {}", file.display()))?;
-            kube::Config::from_custom_kubeconfig(read, &KubeConfigOptions::default())
-                .await
-                .with_context(|| format!("cannot use {}", file.display()))?
-        }
+        (Some(file), _) => address::read(file).await?,
         (None, Some(master)) => kube::Config::new(master.clone()),
         (None, None) => kube::Config::incluster()
             .context("not in a pod; say how to reach the cluster with --kubeconfig FILE")?,
@@ -97,7 +91,7 @@ async fn connection(args: &Scheduler, config: &KubeSchedulerConfiguration) -> Re
     if let Some(master) = &args.master {
         found.cluster_url = master.clone();
     }
-    crate::address::checked(found)
+    address::checked(found)
 }
 
 impl Election {
@@ -133,5 +127,26 @@ pub(crate) fn host_name() -> String {
     match name.trim() {
         "" => "localhost".to_owned(),
         name => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_of_the_election_are_checked_as_the_file_is() {
+        let mut config = read_config(None).unwrap();
+        assert!(config.check().is_ok());
+        let flags = Election {
+            leader_elect_resource_lock: Some("configmaps".to_owned()),
+            ..Election::default()
+        };
+        flags.apply(&mut config.leader_election);
+        let error = config.check().unwrap_err().0[0].to_string();
+        assert!(
+            error.starts_with("leaderElection.resourceLock: "),
+            "{error}"
+        );
     }
 }

@@ -221,4 +221,21 @@ mod tests {
         check("[::]:6443", "[::1]:6443");
         check("192.0.2.1:6443", "192.0.2.1:6443");
     }
+
+    #[test]
+    fn a_server_in_memory_leaves_the_file_of_the_one_on_disk_alone() {
+        use crate::args::{Cli, Command};
+        use clap::Parser;
+        for (flags, expected) in [
+            (vec![], "kubeconfig"),
+            (vec!["--memory"], "kubeconfig-memory"),
+            (vec!["--memory", "--data-dir", "d"], "kubeconfig"),
+        ] {
+            let line = ["stowplan", "up"].into_iter().chain(flags);
+            let Command::Up(args) = Cli::try_parse_from(line).unwrap().command else {
+                panic!("another command")
+            };
+            assert_eq!(kubeconfig_name(&args), expected);
+        }
+    }
 }

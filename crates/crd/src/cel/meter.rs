@@ -2,7 +2,8 @@
 //! `apiserver/pkg/cel/library/cost.go`.
 //!
 //! Upstream looks at the size of a list, not at what is in it, and at what goes into a function, not at
-//! what comes out. Here the rest counts too, at a lower rate, so that no run takes long.
+//! what comes out. Here the rest counts too, at a lower rate. What a rule holds itself does
+//! not (see DIVERGENCES.md).
 
 use super::value::Val;
 use std::cell::{Cell, RefCell};

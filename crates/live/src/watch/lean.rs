@@ -1,5 +1,5 @@
-//! Objects without `metadata.managedFields`, which nothing here reads and which are half of the work
-//! of reading a small object.
+//! Objects without `metadata.managedFields`: nothing here reads them, and they would become trees of
+//! maps.
 
 use kube::Resource;
 use kube::core::ObjectMeta;

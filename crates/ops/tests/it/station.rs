@@ -4,10 +4,9 @@ use crate::{client, object, server};
 use http::Request;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::{Namespace, Node, Pod, ServiceAccount};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
-
-use k8s_openapi::api::core::v1::{Namespace, Node, Pod, ServiceAccount};
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use kube::config::AuthInfo;
 use kube::runtime::wait::await_condition;

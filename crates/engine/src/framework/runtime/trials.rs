@@ -174,11 +174,10 @@ impl Framework {
     }
 
     /// Whether a filter in play may tell pods apart that look alike, or see what no change of their
-    /// nodes tells: such must be asked for each pod anew.
+    /// nodes tells: such must be asked for each pod anew. Those that have a PreFilter
+    /// [follow trials](Self::follows_trials) as well.
     pub(crate) fn asks_for_each_pod(&self, cycle: &CycleState) -> bool {
-        let of_filters = self.at(Point::Filter);
-        let mut all = self.at(Point::PreFilter).chain(of_filters);
-        all.any(|(i, plugin)| {
+        self.at(Point::Filter).any(|(i, plugin)| {
             matches!(plugin.filter_sight(), Sight::Domains | Sight::Cluster)
                 && matches!(cycle.filter[i], Slot::Ready(_))
         })
