@@ -139,7 +139,7 @@ impl Api {
 
     /// Answers one request.
     pub async fn call(self: &Arc<Self>, request: http::Request<Body>) -> Answer {
-        let (parts, body) = request.into_parts();
+        let (parts, mut body) = request.into_parts();
         let arrival = Arrival::new(self.env(), &parts);
         let query = Query::parse(parts.uri.query().unwrap_or_default());
         let path = unescape(parts.uri.path(), false).unwrap_or_default();
@@ -148,9 +148,10 @@ impl Api {
         let head = parts.method == http::Method::HEAD;
         let mut request = Request::new(parts.method, info, query, parts.headers);
         let (outcome, panicked) = match gate::pass(self, &mut request, certified) {
-            Ok(()) => self.guarded(&mut request, body).await,
+            Ok(()) => self.guarded(&mut request, &mut body).await,
             Err(status) => (Err(status), false),
         };
+        self.places.drain(body);
         let (mut answer, failure) = match outcome {
             Ok(answer) => (answer, None),
             Err(status) => {
@@ -175,7 +176,7 @@ impl Api {
     async fn guarded(
         self: &Arc<Self>,
         request: &mut Request,
-        body: Body,
+        body: &mut Body,
     ) -> (Result<Answer, Status>, bool) {
         let answer = AssertUnwindSafe(self.read_and_answer(request, body));
         match answer.catch_unwind().await {
@@ -191,7 +192,7 @@ impl Api {
     async fn read_and_answer(
         self: &Arc<Self>,
         request: &mut Request,
-        body: Body,
+        body: &mut Body,
     ) -> Result<Answer, Status> {
         let mut _room = None;
         if takes_body(request) {

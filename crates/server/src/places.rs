@@ -32,6 +32,10 @@ const ANSWERS_KIB_MAX: usize = 1024 * 1024;
 const SMALL_ANSWER_BYTES: u64 = 256 * 1024;
 /// How long a client may leave a large answer alone.
 const ANSWER_TIME: Duration = Duration::from_secs(60);
+/// What is read, and dropped, of a body after its request was answered.
+const LEFTOVER_BYTES_MAX: usize = 16 << 20;
+const LEFTOVER_TIME: Duration = Duration::from_secs(5);
+const LEFTOVERS_MAX: usize = 256;
 
 /// Places of each sort.
 pub(crate) struct Places {
@@ -41,6 +45,7 @@ pub(crate) struct Places {
     bodies_kib: Arc<Semaphore>,
     bodies_kib_of: Arc<Mutex<HashMap<String, usize>>>,
     answers_kib: Arc<Semaphore>,
+    leftovers: Arc<Semaphore>,
 }
 
 impl Default for Places {
@@ -52,6 +57,7 @@ impl Default for Places {
             bodies_kib: Arc::new(Semaphore::new(BODIES_KIB_MAX)),
             bodies_kib_of: Arc::default(),
             answers_kib: Arc::new(Semaphore::new(ANSWERS_KIB_MAX)),
+            leftovers: Arc::new(Semaphore::new(LEFTOVERS_MAX)),
         }
     }
 }
@@ -88,7 +94,7 @@ impl Places {
     /// forever; nothing if there is no room, or if its user has taken up a fair share of it.
     pub(crate) async fn read(
         &self,
-        body: Body,
+        body: &mut Body,
         user: &str,
     ) -> Result<Option<(Bytes, BodyRoom)>, Status> {
         match tokio::time::timeout(BODY_TIME, self.collect(body, user)).await {
@@ -102,7 +108,7 @@ impl Places {
 
     async fn collect(
         &self,
-        mut body: Body,
+        body: &mut Body,
         user: &str,
     ) -> Result<Option<(Bytes, BodyRoom)>, Status> {
         let (mut first, mut rest) = (Bytes::new(), BytesMut::new());
@@ -136,7 +142,33 @@ impl Places {
             true => first,
             false => [first, rest.freeze()].concat().into(),
         };
+        // Not every body knows that it has ended.
+        *body = Body::empty();
         Ok(Some((whole, held)))
+    }
+
+    /// Takes in what a client still sends after it was answered. Otherwise HTTP/2 resets the stream and
+    /// HTTP/1 closes the connection, and clients that are busy sending lose the answer with it.
+    pub(crate) fn drain(&self, mut body: Body) {
+        if body.is_end_stream() {
+            return;
+        }
+        let Ok(place) = Arc::clone(&self.leftovers).try_acquire_owned() else {
+            return;
+        };
+        tokio::spawn(async move {
+            let rest = async {
+                let mut taken = 0;
+                while let Some(Ok(frame)) = body.frame().await {
+                    taken += frame.data_ref().map_or(0, Bytes::len);
+                    if taken > LEFTOVER_BYTES_MAX {
+                        return;
+                    }
+                }
+            };
+            let _ = tokio::time::timeout(LEFTOVER_TIME, rest).await;
+            drop(place);
+        });
     }
 
     /// An answer that keeps its request's place, and the room that it takes up, until it is read, if

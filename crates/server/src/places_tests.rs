@@ -126,8 +126,8 @@ async fn bodies_take_up_room_while_they_are_needed() {
     assert_ne!(api.call(post()).await.status().as_u16(), 429);
     assert_eq!(places.bodies_kib.available_permits(), BODIES_KIB_MAX);
     let in_parts = [Bytes::from("{\"a\""), Bytes::from(":1}")].map(Ok::<_, std::io::Error>);
-    let body = Body::from_stream(futures_util::stream::iter(in_parts));
-    let read = places.read(body, "u").await.expect("is small");
+    let mut body = Body::from_stream(futures_util::stream::iter(in_parts));
+    let read = places.read(&mut body, "u").await.expect("is small");
     let (bytes, held) = read.expect("there is room");
     assert_eq!(bytes, "{\"a\":1}");
     assert_eq!(held.kib(), 1, "both pieces together are smaller than that");
@@ -140,14 +140,21 @@ async fn nobody_takes_all_the_room_for_bodies() {
     let places = Places::default();
     let body = || Body::from(vec![b'x'; BODY_MAX]);
     let mut held = Vec::new();
-    while let Some((_, room)) = places.read(body(), "greedy").await.expect("is allowed") {
+    while let Some((_, room)) = places
+        .read(&mut body(), "greedy")
+        .await
+        .expect("is allowed")
+    {
         held.push(room);
     }
     assert_eq!(held.len(), USER_BODIES_KIB_MAX / (BODY_MAX / 1024));
-    let other = places.read(body(), "other").await.expect("is allowed");
+    let other = places.read(&mut body(), "other").await.expect("is allowed");
     assert!(other.is_some(), "there is room for others");
     held.pop();
-    let again = places.read(body(), "greedy").await.expect("is allowed");
+    let again = places
+        .read(&mut body(), "greedy")
+        .await
+        .expect("is allowed");
     assert!(again.is_some(), "what was read makes room");
     drop((held, other, again));
     assert!(lock(&places.bodies_kib_of).is_empty());

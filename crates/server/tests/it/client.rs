@@ -9,7 +9,7 @@ use stowplan_access::User;
 use stowplan_server::{Api, Config, env};
 use stowplan_store::{Options, Store};
 
-const TOKEN: &str = "t";
+pub(crate) const TOKEN: &str = "t";
 
 /// Somebody who may do everything, and a server of their own.
 #[derive(Clone)]

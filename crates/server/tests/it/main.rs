@@ -2,4 +2,5 @@
 
 mod client;
 mod contention;
+mod uploads;
 mod watches;
