@@ -1,5 +1,6 @@
 //! Where writes are kept.
 
+mod guard;
 mod memory;
 mod record;
 mod redb;

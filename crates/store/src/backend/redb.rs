@@ -1,5 +1,6 @@
 //! A file.
 
+use super::guard::guarded;
 use super::{Backend, Batch, Loaded, WriteError, record, unfinished};
 use crate::{OpenError, Revision};
 use redb::backends::FileBackend;
@@ -10,7 +11,6 @@ use redb::{
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::Bound;
-use std::panic::AssertUnwindSafe;
 use std::path::Path;
 
 /// Revision → record.
@@ -184,18 +184,6 @@ impl Drop for Redb {
     fn drop(&mut self) {
         drop(guarded(|| drop(self.database.take())));
     }
-}
-
-/// Runs something of redb's. It trusts the pages of a file that was closed in good order, and panics
-/// on some that were damaged since.
-fn guarded<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    std::panic::catch_unwind(AssertUnwindSafe(work)).map_err(|payload| {
-        let text = payload
-            .downcast_ref::<&str>()
-            .map(|text| (*text).to_owned());
-        let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-        format!("redb gave up: {}", text.unwrap_or_default())
-    })
 }
 
 fn damaged(name: &str, problem: &dyn std::fmt::Display) -> OpenError {

@@ -1,6 +1,7 @@
 //! `stowplan up` as its users have it: a process, a kubeconfig, signals.
 
 mod client;
+mod damage;
 mod decisions;
 mod kill;
 
