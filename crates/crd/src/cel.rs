@@ -4,6 +4,7 @@
 //! is the part of the language that rules about objects use; an expression outside of it fails with
 //! a message of its own.
 
+mod constants;
 mod convert;
 mod cost;
 mod eval;

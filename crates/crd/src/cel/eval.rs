@@ -2,7 +2,7 @@
 
 use super::expr::Expr;
 use super::meter::{self, Meter};
-use super::value::Val;
+use super::value::{Entries, Val};
 use super::{fold, functions, kubernetes};
 
 /// The names that an expression may use, and what its run has cost so far.
@@ -26,6 +26,15 @@ impl<'a> Scope<'a> {
         Self {
             parent: None,
             names,
+            meter,
+        }
+    }
+
+    /// No names at all.
+    pub(super) fn empty(meter: &'a Meter) -> Self {
+        Self {
+            parent: None,
+            names: Vec::new(),
             meter,
         }
     }
@@ -57,12 +66,11 @@ pub(super) fn overload<T>() -> Result<T, String> {
 pub(super) fn eval(expr: &Expr, scope: &Scope<'_>) -> Outcome {
     match expr {
         Expr::Literal(value) => Ok(value.clone()),
+        Expr::Constant(constant) => constant.value.clone(),
+        Expr::Member(whole, members) => member(whole, members, scope),
         Expr::Name(name) => named(name, scope),
         Expr::List(list) => {
-            // What cannot change is made once upstream.
-            if !expr.is_constant() {
-                scope.meter.spend(meter::LIST)?;
-            }
+            scope.meter.spend(meter::LIST)?;
             shallow(values(list, scope)?.into())
         }
         Expr::Map(entries) => {
@@ -74,9 +82,7 @@ pub(super) fn eval(expr: &Expr, scope: &Scope<'_>) -> Outcome {
                 }
             };
             let made: Result<Val, String> = entries.iter().map(entry).collect();
-            if !expr.is_constant() {
-                scope.meter.spend(meter::MAP)?;
-            }
+            scope.meter.spend(meter::MAP)?;
             shallow(made?)
         }
         Expr::Field { of, name, optional } => {
@@ -107,11 +113,8 @@ pub(super) fn eval(expr: &Expr, scope: &Scope<'_>) -> Outcome {
         }
         Expr::Logic(decides, terms) => logic(terms, *decides, scope),
         Expr::Binary(operator, a, b) => {
-            let of_constants = *operator == "in" && b.is_constant();
             let (a, b) = (eval(a, scope)?, eval(b, scope)?);
-            if !of_constants {
-                scope.meter.spend(meter::operator(operator, &a, &b))?;
-            }
+            scope.meter.spend(meter::operator(operator, &a, &b))?;
             binary(operator, a, b)
         }
         Expr::Choice(which, yes, no) => match eval(which, scope)? {
@@ -120,6 +123,15 @@ pub(super) fn eval(expr: &Expr, scope: &Scope<'_>) -> Outcome {
             _ => overload(),
         },
     }
+}
+
+/// Whether something is among constants. Among none there is nothing, whatever it is.
+fn member(whole: &Expr, members: &Entries, scope: &Scope<'_>) -> Outcome {
+    let found = match whole {
+        Expr::Binary(_, own, _) if members.len() > 0 => members.has(&eval(own, scope)?),
+        _ => false,
+    };
+    Ok(Val::Bool(found))
 }
 
 /// What a field or an element costs: what is no name has to be made one first.
@@ -292,19 +304,6 @@ fn arithmetic(operator: &str, a: Val, b: Val) -> Outcome {
     }
 }
 
-/// What these make of a constant is made once upstream.
-const CONVERSIONS: [&str; 9] = [
-    "bool",
-    "bytes",
-    "double",
-    "duration",
-    "int",
-    "string",
-    "timestamp",
-    "type",
-    "uint",
-];
-
 /// Words before functions that are no values.
 const LIBRARIES: [&str; 6] = ["sets", "optional", "format", "ip", "lists", "strings"];
 
@@ -342,9 +341,6 @@ fn call(of: Option<&Expr>, name: &str, with: &[Expr], scope: &Scope<'_>) -> Outc
             "or" => Val::Optional(Some(inner.clone())),
             _ => Val::clone(inner),
         });
-    }
-    if own.is_none() && CONVERSIONS.contains(&name) && with.iter().all(Expr::is_constant) {
-        return functions::plain(name, &values(with, scope)?, scope.meter);
     }
     let pattern = with.get(usize::from(own.is_none()));
     let constant = pattern.is_some_and(|e| matches!(e, Expr::Literal(_)));

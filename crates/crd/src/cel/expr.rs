@@ -1,6 +1,8 @@
 //! Expressions, as trees.
 
-use super::value::Val;
+use super::constants::Constant;
+use super::value::{Entries, Val};
+use std::sync::Arc;
 
 /// An expression.
 #[derive(Clone, Debug)]
@@ -32,6 +34,10 @@ pub(super) enum Expr {
     /// `a || b || c`, or with `&&`: any term may decide, by being this.
     Logic(bool, Vec<Expr>),
     Choice(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// A part that is the same in every run.
+    Constant(Box<Constant>),
+    /// `a in b`, as it was written, where these are the elements of `b` in every run.
+    Member(Box<Expr>, Arc<Entries>),
 }
 
 impl Expr {
@@ -60,18 +66,8 @@ impl Expr {
                 b.each(visit);
             }
             Self::Choice(a, b, c) => [a, b, c].into_iter().for_each(|e| e.each(visit)),
-        }
-    }
-
-    /// Whether it is made of literals alone.
-    pub(super) fn is_constant(&self) -> bool {
-        match self {
-            Self::Literal(_) => true,
-            Self::List(list) => list.iter().all(Self::is_constant),
-            Self::Map(entries) => entries
-                .iter()
-                .all(|(k, v)| k.is_constant() && v.is_constant()),
-            _ => false,
+            Self::Constant(constant) => constant.expr.each(visit),
+            Self::Member(whole, _) => whole.each(visit),
         }
     }
 

@@ -1,5 +1,6 @@
 //! From text to expressions. Upstream: `cel-go/parser/parser.go`, whose bounds on depth are kept.
 
+use super::constants::folded;
 use super::expr::Expr;
 use super::room::roomy;
 use super::value::Val;
@@ -34,7 +35,7 @@ static KEPT: LazyLock<Kept<Read>> = LazyLock::new(Kept::default);
 /// An expression, read now or earlier.
 pub(super) fn kept(text: &str) -> Read {
     /// About what a character of an expression takes up in the tree.
-    const BYTES: usize = 64;
+    const BYTES: usize = 128;
     KEPT.get(text, |text| {
         let bytes = text.len().saturating_mul(BYTES);
         Ok::<_, String>((parse(text).map(Arc::new), bytes))
@@ -87,7 +88,7 @@ fn read(text: &str, nest_max: usize) -> Result<Program, Fault> {
     Ok(Program {
         transition: node.expr.uses("oldSelf"),
         deep: node.height > HEIGHT_SHALLOW,
-        expr: node.expr,
+        expr: folded(node.expr),
     })
 }
 

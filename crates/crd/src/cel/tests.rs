@@ -1,3 +1,4 @@
+use super::expr::Expr;
 use super::*;
 use serde_json::json;
 
@@ -278,6 +279,20 @@ fn costs_are_upstreams() {
         ("lists.range(5)", 16),
         ("[1, 2].reverse()", 13),
         ("self.text in ['a', 'b']", 2),
+        // Constants are made when the rule is read.
+        ("self.text in []", 0),
+        ("self.text in {'a': 1}", 3),
+        ("self.list.size() in [int('3'), 4]", 3),
+        ("self.list.all(x, x in [1, 2, 3])", 15),
+        ("[int('1'), 2].size() == 2", 2),
+        ("[duration('1h')] == [duration('1h')]", 1),
+        ("duration('1h') in [duration('1h')]", 1),
+        ("b'a' in [b'a', b'b']", 2),
+        ("null in [null]", 1),
+        ("double('NaN') in [double('NaN')]", 0),
+        ("{'a': int('1')}['a'] == 1", 3),
+        ("[[1], [2]][0] == [1]", 3),
+        ("dyn(2.0) in [1, 2]", 0),
         ("[self.text] == ['a']", 13),
         ("{'a': self.text} == {}", 32),
         ("self.text == 'x' ? 1 : 2", 3),
@@ -296,6 +311,43 @@ fn costs_are_upstreams() {
     ] {
         assert_eq!(cost(rule), expected, "{rule}");
     }
+}
+
+#[test]
+fn elements_of_constant_lists_are_found_by_value() {
+    let many: Vec<String> = (0..40).map(|n| n.to_string()).collect();
+    let many = many.join(", ");
+    holds(&[
+        "2u in [1, 2] && dyn(2.0) in [1, 2] && !(3 in [1, 2])",
+        "'b' in ['a', 'b'] && !('c' in ['a', 'b']) && !('a' in [])",
+        "!(double('NaN') in [double('NaN')]) && true in [1, true]",
+        "!(dyn([1]) in [1, 2]) && [1] in [[1], [2]] && null in [null]",
+        &format!("dyn(17.0) in [{many}] && 39u in [{many}] && !(40 in [{many}])"),
+        // No number is as large.
+        &format!("!(1e300 in [1e299, {many}]) && 1e299 in [1e299, {many}]"),
+    ]);
+    let why = "type conversion error from 'string' to 'int'";
+    fails("1 in [1, int('x')]", why);
+}
+
+#[test]
+fn constants_are_made_once() {
+    let read = |text: &str| parse::parse(text).unwrap().expr;
+    let Expr::Constant(list) = read("[1, {'a': duration('1h')}]") else {
+        panic!("a constant")
+    };
+    let run = || {
+        let meter = Meter::default();
+        let outcome = eval::eval(&Expr::Constant(list.clone()), &Scope::empty(&meter));
+        match outcome {
+            Ok(Val::List(made)) => made,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(std::sync::Arc::ptr_eq(&run(), &run()));
+    assert!(matches!(read("self in ['a']"), Expr::Member(..)));
+    assert!(matches!(read("self in [self]"), Expr::Binary(..)));
+    assert!(matches!(read("[self]"), Expr::List(_)));
 }
 
 /// What is said of a rule when a definition is checked.

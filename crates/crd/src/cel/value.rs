@@ -94,6 +94,9 @@ enum Key {
     Type(&'static str),
 }
 
+/// Doubles beyond this are no `i128`, and no other number is equal to them.
+const WHOLE_MAX: f64 = 1e38;
+
 impl Key {
     /// Lists, maps and what libraries make are no keys.
     fn of(value: &Val) -> Option<Self> {
@@ -104,7 +107,7 @@ impl Key {
             Val::Bytes(bytes) => Self::Bytes(Arc::clone(bytes)),
             Val::Int(n) => Self::Whole(i128::from(*n)),
             Val::Uint(n) => Self::Whole(i128::from(*n)),
-            Val::Double(n) if n.fract() == 0.0 => Self::Whole(*n as i128),
+            Val::Double(n) if n.fract() == 0.0 && n.abs() < WHOLE_MAX => Self::Whole(*n as i128),
             Val::Double(n) => Self::Real(n.to_bits()),
             Val::Time(n) => Self::Time(*n),
             Val::Duration(n) => Self::Duration(*n),
@@ -158,6 +161,11 @@ impl Entries {
     /// The entry at a place.
     pub(super) fn at(&self, place: usize) -> Option<&(Val, Val)> {
         self.list.get(place)
+    }
+
+    /// Whether there is such a key.
+    pub(super) fn has(&self, key: &Val) -> bool {
+        self.place(key).is_some()
     }
 
     fn get(&self, key: &Val) -> Option<&Val> {

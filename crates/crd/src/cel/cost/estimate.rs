@@ -110,6 +110,8 @@ impl<'a> Names<'a> {
                 (left.saturating_add(right).saturating_add(own), shape)
             }
             Expr::Call { of, name, with } => self.call(of.as_deref(), name, with),
+            Expr::Constant(constant) => self.estimate(&constant.expr),
+            Expr::Member(whole, _) => self.estimate(whole),
         }
     }
 
