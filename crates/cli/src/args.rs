@@ -228,7 +228,7 @@ Exit status:
 #[derive(Args, Debug)]
 #[command(after_help = EXPLAIN_HELP)]
 pub(crate) struct Explain {
-    /// The pod: NAME, NAMESPACE/NAME, `pod NAME`, or KIND/NAME of a workload.
+    /// The pod: NAME, NAMESPACE/NAME, `pod NAME`, or (of manifests) KIND/NAME of a workload.
     #[arg(value_name = "POD", num_args = 1..=2, required_unless_present = "filename")]
     words: Vec<String>,
 
@@ -289,7 +289,12 @@ pub(crate) struct Explain {
     pub(crate) output: Format,
 
     /// With --after-simulation: where several nodes are equally good, this number decides.
-    #[arg(long, default_value_t = 0, value_name = "NUMBER")]
+    #[arg(
+        long,
+        default_value_t = 0,
+        value_name = "NUMBER",
+        requires = "after_simulation"
+    )]
     pub(crate) seed: u64,
 }
 

@@ -86,6 +86,38 @@ fn report(error: &anyhow::Error) {
                 output::error(format_args!("and {} more", errors.len() - ERRORS_TOLD));
             }
         }
-        None => output::error(format_args!("{error:#}")),
+        None => output::error(told(error)),
+    }
+}
+
+/// An error with its causes, but for those that it already tells, and for pictures of their places.
+fn told(error: &anyhow::Error) -> String {
+    let mut told = String::new();
+    for cause in error.chain() {
+        let text = cause.to_string();
+        let text = text.lines().next().unwrap_or_default();
+        if told.is_empty() {
+            told.push_str(text);
+        } else if !told.contains(text) {
+            told.push_str(": ");
+            told.push_str(text);
+        }
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_cause_is_told_twice() {
+        let cause = anyhow::anyhow!("no such file");
+        let middle = cause.context("failed to read x: no such file");
+        let error = middle.context("cannot read x");
+        let expected = "cannot read x: failed to read x: no such file";
+        assert_eq!(told(&error), expected);
+        let picture = anyhow::anyhow!("expected a map\n 1 | vm\n   | ^").context("cannot read x");
+        assert_eq!(told(&picture), "cannot read x: expected a map");
     }
 }

@@ -231,6 +231,7 @@ impl Source for Console {
 impl Observer for Console {
     fn synced(&self) {
         self.has_synced.store(true, Ordering::Release);
+        tracing::info!("the cluster is known; scheduling begins");
     }
 
     fn attempt(&self, attempt: &Attempt<'_>) {

@@ -3,9 +3,11 @@
 
 use crate::answer::{self, Answer};
 use crate::api::Api;
-use crate::negotiate;
+use crate::negotiate::{self, Convert};
 use crate::request::Request;
 use crate::route;
+use crate::table::Include;
+use crate::transform::partial;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use stowplan_machinery::Status;
@@ -65,10 +67,18 @@ pub(crate) async fn answer(api: &Api, request: &Request) -> Result<Answer, Statu
         return Err(route::no_such_path());
     };
     let mut output = negotiate::output(request)?;
-    output.convert = negotiate::Convert::Nothing;
+    let convert = std::mem::take(&mut output.convert);
     let told = decisions.tell(info.namespace.clone(), info.name.clone(), whole);
     match told.await {
-        Told::Found(object) => Ok(answer::object(200, &object, output)),
+        Told::Found(object) => {
+            let object = match convert {
+                Convert::Table(version) if !whole => {
+                    table(object, version, Include::read(request)?)
+                }
+                _ => object,
+            };
+            Ok(answer::object(200, &object, output))
+        }
         Told::Unknown => Err(Status::not_found(
             &GroupResource::new(GROUP, PLURAL),
             &info.name,
@@ -78,6 +88,42 @@ pub(crate) async fn answer(api: &Api, request: &Request) -> Result<Answer, Statu
             1,
         )),
     }
+}
+
+/// A decision as `kubectl get` prints it.
+fn table(told: Value, version: &str, include: Include) -> Value {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let cells = [
+        &told["metadata"]["name"],
+        &told["outcome"],
+        &told["node"],
+        &told["time"],
+        &told["message"],
+    ]
+    .map(text);
+    let column = |name: &str, format: &str, description: &str, priority: u32| {
+        json!({"name": name, "type": "string", "format": format, "description": description,
+               "priority": priority})
+    };
+    let columns = [
+        column("Name", "name", "The pod.", 0),
+        column("Outcome", "", "What came of its last attempt.", 0),
+        column("Node", "", "Where it goes.", 0),
+        column("Time", "", "When it was tried.", 0),
+        column("Message", "", "Why it fits nowhere.", 1),
+    ];
+    let object = match include {
+        Include::Metadata => partial(&told, version),
+        Include::Object => told,
+        Include::Nothing => Value::Null,
+    };
+    json!({
+        "kind": "Table",
+        "apiVersion": format!("meta.k8s.io/{version}"),
+        "metadata": {},
+        "columnDefinitions": columns,
+        "rows": [{"cells": cells, "object": object}],
+    })
 }
 
 /// What discovery lists below the group.
@@ -124,7 +170,10 @@ mod tests {
             let told = match name.as_str() {
                 "gone" => Told::Unknown,
                 "busy" => Told::Busy,
-                _ => Told::Found(json!({"kind": "Decision", "told": [namespace, name, whole]})),
+                _ => Told::Found(json!({
+                    "kind": "Decision", "metadata": {"name": name}, "outcome": "Bound",
+                    "told": [namespace, name, whole],
+                })),
             };
             Box::pin(async move { told })
         }
@@ -182,6 +231,21 @@ mod tests {
         let url = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
         assert_eq!(testing::send(&api, "POST", url, &[], &binding).await.0, 201);
         assert_eq!(ask(&api, Some("jane"), "decisions/p").await.0, 200);
+    }
+
+    #[tokio::test]
+    async fn kubectl_gets_columns() {
+        let api = api().await;
+        let accept = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json";
+        let url = "/apis/stowplan.dev/v1/namespaces/n/decisions/p";
+        let (code, table) = testing::get(&api, url, accept).await;
+        assert_eq!((code, &table["kind"]), (200, &json!("Table")));
+        let cells = json!(["p", "Bound", "", "", ""]);
+        assert_eq!(table["rows"][0]["cells"], cells);
+        let columns = table["columnDefinitions"].as_array().map(Vec::len);
+        assert_eq!(columns, Some(5));
+        let (_, whole) = testing::get(&api, &format!("{url}/tournament"), accept).await;
+        assert_eq!(whole["kind"], "Decision");
     }
 
     #[tokio::test]

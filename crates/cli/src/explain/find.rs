@@ -80,7 +80,7 @@ fn take_out(world: &mut World, pod: Arc<Pod>) -> Found {
 }
 
 /// Kinds as people and kubectl write them.
-fn workload_kind(text: &str) -> Option<Kind> {
+pub(super) fn workload_kind(text: &str) -> Option<Kind> {
     match text.to_ascii_lowercase().as_str() {
         "deployment" | "deployments" | "deploy" => Some(Kind::Deployment),
         "replicaset" | "replicasets" | "rs" => Some(Kind::ReplicaSet),

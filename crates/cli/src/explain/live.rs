@@ -1,11 +1,12 @@
 //! A pod of a live cluster: whoever scheduled it is asked; where nobody can be, the tournament is
 //! played here.
 
+use super::find::workload_kind;
 use crate::address;
 use crate::args::Explain;
 use crate::world::{Source, World};
 use anyhow::{Context, Result, bail};
-use http::{Request, StatusCode};
+use http::{Request, StatusCode, Uri};
 use kube::Client;
 use std::time::Duration;
 use stowplan_api::load::Input;
@@ -46,22 +47,11 @@ pub(super) fn tournament(args: &Explain) -> Result<Report> {
 async fn ask(args: &Explain) -> Result<Report> {
     let config = connection(args).await?;
     let (namespace, name) = pod(args, &config.default_namespace)?;
-    let mut asked = config.clone();
-    if let Some(scheduler) = &args.scheduler {
-        asked.cluster_url = scheduler.clone();
-        asked.accept_invalid_certs = args.insecure_skip_tls_verify;
-        let own = &mut asked.auth_info;
-        let has_token = own.token.is_some()
-            || own.token_file.is_some()
-            || own.exec.is_some()
-            || own.auth_provider.is_some();
-        // A certificate whose CA it was not told breaks the connection; a token never does.
-        if has_token {
-            (own.client_certificate, own.client_certificate_data) = (None, None);
-            (own.client_key, own.client_key_data) = (None, None);
-        }
-    }
-    let client = Client::try_from(asked).context("cannot make a client")?;
+    let config = match &args.scheduler {
+        Some(scheduler) => at_scheduler(config, scheduler, args.insecure_skip_tls_verify),
+        None => config,
+    };
+    let client = Client::try_from(config).context("cannot make a client")?;
     if args.config.is_some() {
         return here(args, &client, &namespace, &name).await;
     }
@@ -74,6 +64,23 @@ async fn ask(args: &Explain) -> Result<Report> {
         }
         Answer::NobodyThere => here(args, &client, &namespace, &name).await,
     }
+}
+
+/// How to reach a scheduler of the cluster.
+fn at_scheduler(mut config: kube::Config, scheduler: &Uri, trusts_anybody: bool) -> kube::Config {
+    config.cluster_url = scheduler.clone();
+    config.accept_invalid_certs = trusts_anybody;
+    let own = &mut config.auth_info;
+    let has_token = own.token.is_some()
+        || own.token_file.is_some()
+        || own.exec.is_some()
+        || own.auth_provider.is_some();
+    // A certificate whose CA it was not told breaks the connection; a token never does.
+    if has_token {
+        (own.client_certificate, own.client_certificate_data) = (None, None);
+        (own.client_key, own.client_key_data) = (None, None);
+    }
+    config
 }
 
 /// How to reach the cluster.
@@ -91,6 +98,10 @@ fn pod(args: &Explain, default_namespace: &str) -> Result<(String, String)> {
     let namespace = args.namespace.as_deref();
     let (first, name) = match wanted.split_once('/') {
         Some(("pod" | "pods" | "po", name)) => (namespace, name),
+        Some((kind, _)) if workload_kind(kind).is_some() && namespace != Some(kind) => bail!(
+            "{wanted:?} names a workload: of a cluster, name one of its pods (with -n, if {kind:?} is \
+             their namespace)"
+        ),
         Some((first, name)) if namespace.is_none_or(|given| given == first) => (Some(first), name),
         Some((first, _)) => bail!("{wanted:?} names the namespace {first:?}, and -n another one"),
         None => (namespace, &*wanted),
@@ -179,4 +190,28 @@ async fn here(args: &Explain, client: &Client, namespace: &str, name: &str) -> R
         note: note.to_owned(),
     });
     Ok(report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scheduler_is_not_shown_a_certificate_where_a_token_will_do() {
+        let mut config = kube::Config::new(Uri::from_static("https://cluster:6443"));
+        config.auth_info.client_certificate = Some("crt".to_owned());
+        config.auth_info.client_key = Some("key".to_owned());
+        let scheduler = Uri::from_static("https://scheduler:10259");
+        let kept = at_scheduler(config.clone(), &scheduler, false);
+        assert_eq!(kept.cluster_url, scheduler);
+        assert!(!kept.accept_invalid_certs);
+        assert_eq!(kept.auth_info.client_certificate.as_deref(), Some("crt"));
+        config.auth_info.token_file = Some("token".to_owned());
+        let dropped = at_scheduler(config, &scheduler, true).auth_info;
+        assert_eq!(
+            (dropped.client_certificate, dropped.client_key),
+            (None, None)
+        );
+        assert_eq!(dropped.token_file.as_deref(), Some("token"));
+    }
 }

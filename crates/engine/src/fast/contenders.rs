@@ -1,11 +1,15 @@
 //! The best nodes of an attempt with what each plugin gave them, read off what is kept.
 
 use super::class::{Class, unpack_raw};
-use crate::framework::{Cx, Framework, Plan};
+use super::groups::{FITS, Groups};
+use crate::framework::{Cx, Framework, Plan, Reason};
 use stowplan_base::Sym;
 
 /// How many of the best nodes are told.
 pub const CONTENDERS_MAX: usize = 10;
+
+/// How many different reasons are told of.
+const REASONS_MAX: usize = 32;
 
 /// The best nodes of one attempt. Meant to be filled over and over.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -21,8 +25,11 @@ pub struct Contenders {
     /// What each plugin gave, node by node: as many as there are plugins for each; none where totals
     /// are not known.
     pub scores: Vec<i16>,
+    /// Why other nodes will not do, and how many they are; none where that is not kept.
+    pub rejected: Vec<(Reason, usize)>,
     /// Space to work in.
     positions: Vec<(u32, i32)>,
+    by_verdict: Vec<usize>,
 }
 
 impl Contenders {
@@ -33,6 +40,7 @@ impl Contenders {
         self.plugins.clear();
         self.nodes.clear();
         self.scores.clear();
+        self.rejected.clear();
     }
 
     /// These nodes were the best, by position; nothing else is known of them.
@@ -66,6 +74,7 @@ impl Contenders {
             ..
         } = class;
         self.tied = tied;
+        self.count_rejected(groups);
         let absolute = plan.absolute_scores.iter().copied();
         let absolute = || {
             absolute
@@ -96,6 +105,30 @@ impl Contenders {
                 let score = raw.map(|raw| framework.normalize(plugin, cycle, raw, *over));
                 score.unwrap_or(0) as i16
             }));
+        }
+    }
+    /// Counts the nodes that were rejected, by reason.
+    fn count_rejected(&mut self, groups: &Groups) {
+        let verdicts = groups.verdicts();
+        self.by_verdict.clear();
+        self.by_verdict.resize(verdicts.len(), 0);
+        for group in groups.list.iter().filter(|group| group.verdict != FITS) {
+            self.by_verdict[group.verdict as usize - 1] += group.members as usize;
+        }
+        for (verdict, &nodes) in verdicts.iter().zip(&self.by_verdict) {
+            if nodes == 0 {
+                continue;
+            }
+            for reason in verdict.rejected.status.reasons() {
+                let known = self.rejected.iter().position(|(known, _)| known == reason);
+                match known {
+                    Some(at) => self.rejected[at].1 += nodes,
+                    None if self.rejected.len() < REASONS_MAX => {
+                        self.rejected.push((reason.clone(), nodes));
+                    }
+                    None => {}
+                }
+            }
         }
     }
 }

@@ -119,7 +119,10 @@ impl Record {
     /// from its end: the last of the reasons, then the worst of the best nodes.
     pub(super) fn to_json(&self, cluster: &Snapshot) -> Value {
         let mut told = self.head(cluster);
-        let lists = [("reasons", self.reasons()), ("best", self.best(cluster))];
+        let lists = [
+            ("reasons", self.reasons(cluster)),
+            ("best", self.best(cluster)),
+        ];
         for (name, entries) in lists {
             told[name] = json!([]);
             let mut room = BYTES_MAX.saturating_sub(told.to_string().len());
@@ -165,12 +168,21 @@ impl Record {
         told
     }
 
-    /// Why the nodes will not do, each reason with the number of nodes.
-    fn reasons(&self) -> Vec<Value> {
-        match &self.outcome {
+    /// Why nodes will not do, each reason with the number of nodes.
+    fn reasons(&self, cluster: &Snapshot) -> Vec<Value> {
+        let found = match &self.outcome {
             Outcome::Unschedulable(message) | Outcome::Error(message) => reasons(message),
-            Outcome::Assumed(_) | Outcome::Bound(_) => Vec::new(),
-        }
+            Outcome::Assumed(_) | Outcome::Bound(_) => {
+                let rejected = self.contenders.rejected.iter();
+                rejected
+                    .map(|(reason, nodes)| (*nodes as u64, reason.render(cluster)))
+                    .collect()
+            }
+        };
+        let found = found.into_iter();
+        found
+            .map(|(count, reason)| json!({"count": count, "reason": reason}))
+            .collect()
     }
 
     /// The best nodes: what each plugin gave, in the order of `plugins`, and the weighted sum.
@@ -211,7 +223,7 @@ fn shortened(message: &str) -> &str {
 }
 
 /// The reasons of `0/5 nodes are available: 2 x, 3 y. preemption: …`, each with its count.
-fn reasons(message: &str) -> Vec<Value> {
+fn reasons(message: &str) -> Vec<(u64, String)> {
     let list = message.split_once(" nodes are available: ");
     let list = list.map_or("", |(_, rest)| rest);
     // What PostFilter says follows the list.
@@ -232,10 +244,7 @@ fn reasons(message: &str) -> Vec<Value> {
             (None, None) => {}
         }
     }
-    let found = found.into_iter();
     found
-        .map(|(count, reason)| json!({"count": count, "reason": reason}))
-        .collect()
 }
 
 /// A point in time, as the API writes it, with microseconds.
@@ -249,6 +258,7 @@ mod tests {
     use super::*;
     use stowplan_api::k8s;
     use stowplan_bridge::convert::{Door, api_object};
+    use stowplan_engine::framework::Reason;
     use stowplan_engine::model::Object;
 
     #[test]
@@ -289,6 +299,17 @@ mod tests {
             ..record.clone()
         };
         assert!(controls.to_json(&cluster).to_string().len() <= BYTES_MAX);
+        let mut bound = Record {
+            outcome: Outcome::Bound(cluster.names.intern("x")),
+            ..record.clone()
+        };
+        let full = Reason::Text("Too many pods");
+        bound.contenders.rejected.push((full, 3));
+        let told = bound.to_json(&cluster);
+        assert_eq!(
+            told["reasons"],
+            json!([{"count": 3, "reason": "Too many pods"}])
+        );
         let told = record.to_json(&cluster);
         assert!(told.to_string().len() <= BYTES_MAX);
         let kept = told["reasons"].as_array().unwrap();
@@ -304,11 +325,9 @@ mod tests {
     fn reasons_are_counted() {
         let message = "0/9 nodes are available: 2 Insufficient cpu, 7 node(s) had a, b. \
                        no new claims to deallocate, preemption: 0/9 nodes are available: 9 No victims.";
-        let expected = json!([
-            {"count": 2, "reason": "Insufficient cpu"},
-            {"count": 7, "reason": "node(s) had a, b"},
-        ]);
-        assert_eq!(Value::from(reasons(message)), expected);
+        let expected = [(2, "Insufficient cpu"), (7, "node(s) had a, b")];
+        let expected = expected.map(|(count, reason)| (count, reason.to_owned()));
+        assert_eq!(reasons(message), expected);
         assert!(reasons("no nodes available to schedule pods").is_empty());
     }
 }

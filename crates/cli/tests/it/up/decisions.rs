@@ -120,5 +120,22 @@ fn without_our_scheduler_the_tournament_is_played_here() {
     assert_eq!(told.status.code(), Some(0), "{told:?}");
     assert!(said.contains("this was played here"), "{said}");
     assert!(said.contains("best is one"), "{said}");
+
+    let config = folder.0.join("config.yaml");
+    let text = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n\
+                profiles: [{plugins: {multiPoint: {disabled: [{name: NodeResourcesFit}]}}}]\n";
+    std::fs::write(&config, text).expect("a file");
+    let config = config.to_str().expect("a path");
+    let told = explain(&kubeconfig, &["pod", "p", "--config", config, "-o", "json"]);
+    assert_eq!(told.status.code(), Some(0), "{told:?}");
+    let report: Value = serde_json::from_slice(&told.stdout).expect("JSON");
+    let note = report["moment"]["note"].as_str().unwrap_or_default();
+    assert!(note.contains("by --config"), "{note}");
+    let said = String::from_utf8_lossy(&told.stdout);
+    assert!(!said.contains("NodeResourcesFit"), "{said}");
+    let workload = explain(&kubeconfig, &["deployment/web"]);
+    assert_eq!(workload.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&workload.stderr);
+    assert!(said.contains("names a workload"), "{said}");
     assert_eq!(server.stop("-TERM").code(), Some(0));
 }

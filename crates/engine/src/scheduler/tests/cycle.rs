@@ -178,6 +178,7 @@ fn the_contenders_are_the_best_of_the_tournament() {
         rig.node(&format!("n{i}"), |world, node| {
             let cpu = (2 + i % 5).to_string();
             world.set_allocatable(node, &[("cpu", &cpu), ("memory", "8Gi")]);
+            node.unschedulable = i % 6 == 1;
             if i % 3 == 0 {
                 let key = world.sym("odd");
                 let taint = crate::model::Taint {
@@ -230,5 +231,11 @@ fn the_contenders_are_the_best_of_the_tournament() {
         totals.sort_unstable_by(|a, b| b.cmp(a));
         let best: Vec<_> = told.nodes.iter().map(|(_, total)| total.unwrap()).collect();
         assert_eq!(best, totals[..CONTENDERS_MAX]);
+        let rejected: Vec<_> = told
+            .rejected
+            .iter()
+            .map(|(reason, nodes)| (reason.render(&then), *nodes))
+            .collect();
+        assert_eq!(rejected, [("node(s) were unschedulable".to_owned(), 4)]);
     }
 }
