@@ -76,6 +76,7 @@ var kinds = []any{
 	networkingv1.IngressClass{}, networkingv1.IngressClassList{},
 	networkingv1.NetworkPolicy{}, networkingv1.NetworkPolicyList{},
 	autoscalingv1.Scale{},
+	autoscalingv1.HorizontalPodAutoscaler{}, autoscalingv1.HorizontalPodAutoscalerList{},
 	autoscalingv2.HorizontalPodAutoscaler{}, autoscalingv2.HorizontalPodAutoscalerList{},
 	resourcev1.DeviceClass{}, resourcev1.DeviceClassList{},
 	resourcev1.ResourceClaim{}, resourcev1.ResourceClaimList{},

@@ -7,6 +7,7 @@ mod autoscaler;
 mod batch;
 pub mod columns;
 pub mod common;
+mod conversion;
 mod core_group;
 mod device;
 mod disruption_budget;
@@ -32,6 +33,7 @@ mod tests;
 mod volume;
 mod workloads;
 
+pub use conversion::{Conversion, Forms};
 pub use fields::{Fields, Refusal};
 pub use kind::{Kind, Scope, Subresource};
 pub use strategy::{Context, Strategy};

@@ -235,13 +235,8 @@ fn legacy(resource: &Resource) -> Value {
 
 /// Tells when the version changes in which objects are kept. Upstream: `StorageVersionHash`.
 fn hash(resource: &Resource) -> String {
-    let name = format!(
-        "{}/{}/{}",
-        resource.group(),
-        resource.version(),
-        resource.kind()
-    );
-    let digest = ring::digest::digest(&ring::digest::SHA256, name.as_bytes());
+    let version = resource.storage_version();
+    let digest = ring::digest::digest(&ring::digest::SHA256, version.as_bytes());
     BASE64.encode(digest.as_ref().get(..8).unwrap_or_default())
 }
 

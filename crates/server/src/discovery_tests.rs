@@ -62,16 +62,43 @@ async fn the_aggregated_form_says_the_same() {
     for (path, expected) in facts()["aggregated"].as_object().expect("paths") {
         let (code, body) = testing::get(&api, path, accept).await;
         assert_eq!((code, &body["apiVersion"]), (200, &expected["apiVersion"]));
-        let items = |list: &Value| -> Vec<(Value, Vec<Value>)> {
+        let items = |list: &Value| -> Vec<Value> {
             let items = list["items"].as_array().into_iter().flatten();
             items
                 .map(|item| {
                     let versions = item["versions"].as_array().into_iter().flatten();
-                    let resources = versions.flat_map(|v| comparable(&v["resources"], "resource"));
-                    (item["metadata"].clone(), resources.collect())
+                    let version = |v: &Value| {
+                        let resources = comparable(&v["resources"], "resource");
+                        json!([v["version"], resources])
+                    };
+                    json!([item["metadata"], versions.map(version).collect::<Vec<_>>()])
                 })
                 .collect()
         };
         assert_eq!(items(&body), items(expected), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn hashes_tell_in_which_version_objects_are_kept() {
+    let api = testing::api().await;
+    for (path, plural, expected) in [
+        ("/api/v1", "events", "r2yiGXH7wu8="),
+        ("/apis/events.k8s.io/v1", "events", "r2yiGXH7wu8="),
+        (
+            "/apis/autoscaling/v1",
+            "horizontalpodautoscalers",
+            "qwQve8ut294=",
+        ),
+        (
+            "/apis/autoscaling/v2",
+            "horizontalpodautoscalers",
+            "qwQve8ut294=",
+        ),
+    ] {
+        let (_, body) = testing::get(&api, path, "application/json").await;
+        let mut resources = body["resources"].as_array().into_iter().flatten();
+        let found = resources.find(|r| r["name"] == plural).expect("is served");
+        assert_eq!(found["storageVersionHash"], expected, "{path}");
     }
 }

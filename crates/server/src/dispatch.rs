@@ -88,13 +88,25 @@ async fn perform(api: &Arc<Api>, request: &Request, target: Target) -> Result<An
             verbs::review::answer(api, request, &target)
         }
         "create" => verbs::create::create(api, request, target).await,
-        "get" => verbs::get::get(api, request, &target).await,
-        "list" | "watch" => list_or_watch(api, request, &target).await,
+        "get" => verbs::get::get(api, request, &shown(request, target)).await,
+        "list" | "watch" => list_or_watch(api, request, &shown(request, target)).await,
         "update" => verbs::update::update(api, request, &target).await,
         "patch" => verbs::patch::patch(api, request, &target).await,
         "delete" => verbs::delete::delete(api, request, &target).await,
         "deletecollection" => verbs::collection::delete(api, request, &target).await,
         _ => Err(route::no_such_method()),
+    }
+}
+
+/// Rows of tables, and metadata alone, are made of objects as they are kept, whatever the version.
+/// Upstream: `doTransformObject`.
+fn shown(request: &Request, target: Target) -> Target {
+    let output = negotiate::output(request);
+    let whole = output.is_ok_and(|output| output.convert == negotiate::Convert::Nothing)
+        || request.query.get("includeObject") == Some("Object");
+    match target.judge() {
+        Some(judge) if !whole => judge,
+        _ => target,
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 use std::sync::{Mutex, PoisonError, RwLock};
 use stowplan_kinds::columns::Column;
-use stowplan_kinds::{Kind, Strategy, Subresource, event, table};
+use stowplan_kinds::{Conversion, Kind, Strategy, Subresource, table};
 use stowplan_machinery::Edit;
 use stowplan_machinery::meta::{GroupKind, GroupResource};
 use stowplan_schema::{DEDUCED, DecodeError, Decoded, Type};
@@ -25,10 +25,12 @@ enum Definition {
 }
 
 /// A built-in kind, and what is made of its entry when it is first used.
-struct BuiltIn {
+pub(crate) struct BuiltIn {
     kind: &'static Kind,
     strategy: &'static dyn Strategy,
     ty: &'static Type,
+    /// How objects are kept, unless as they are.
+    conversion: Option<&'static Conversion>,
     empty: LazyLock<Value, Box<dyn FnOnce() -> Value + Send + Sync>>,
 }
 
@@ -51,12 +53,49 @@ static BUILT_IN: LazyLock<Vec<BuiltIn>> = LazyLock::new(|| {
                 _ => kind.strategy,
             },
             ty,
+            conversion: table::CONVERSIONS
+                .iter()
+                .find(|c| is_same(c.kind, kind))
+                .copied(),
             empty: LazyLock::new(Box::new(empty)),
         }
     };
     let all = table::KINDS.iter().chain(table::SPOKEN).copied();
     all.map(built_in).collect()
 });
+
+fn is_same(one: &Kind, other: &Kind) -> bool {
+    let name = |k: &Kind| (k.group, k.version, k.kind);
+    name(one) == name(other)
+}
+
+impl BuiltIn {
+    /// The kind as which objects are kept.
+    fn kept_as(&self) -> &'static Kind {
+        self.conversion.map_or(self.kind, |c| c.stored)
+    }
+
+    /// The type of its objects.
+    pub(crate) fn ty(&self) -> &'static Type {
+        self.ty
+    }
+
+    /// An object as it is kept.
+    pub(crate) fn stored<'a>(&self, object: &'a Value) -> Cow<'a, Value> {
+        match self.conversion {
+            Some(conversion) => Cow::Owned((conversion.forms.to_stored)(object)),
+            None => Cow::Borrowed(object),
+        }
+    }
+
+    /// An object that is kept, as clients see it.
+    pub(crate) fn shown<'a>(&self, stored: Cow<'a, Value>) -> Cow<'a, Value> {
+        match self.conversion {
+            Some(conversion) => Cow::Owned((conversion.forms.from_stored)(&stored)),
+            None => stored,
+        }
+    }
+}
 
 macro_rules! fields {
     ($($(#[$doc:meta])* $name:ident: $t:ty = $k:ident => $built_in:expr, $c:ident => $custom:expr;)*) => {$(
@@ -209,7 +248,43 @@ impl Resource {
 
     /// Whether objects are kept in another form than clients see.
     pub(crate) fn converts(&self) -> bool {
-        self.is_custom() || self.group() == "events.k8s.io"
+        self.is_custom() || self.conversion().is_some()
+    }
+
+    fn conversion(&self) -> Option<&'static Conversion> {
+        match &self.0 {
+            Definition::BuiltIn(built_in) => built_in.conversion,
+            Definition::Custom(_) => None,
+        }
+    }
+
+    /// The resource whose rules its objects are judged by, in its form, where that is not itself.
+    pub(crate) fn judge(&self) -> Option<Self> {
+        let judged = self.conversion().filter(|c| c.judged_as_stored)?;
+        let found = BUILT_IN.iter().find(|b| is_same(b.kind, judged.stored))?;
+        Some(Self(Definition::BuiltIn(found)))
+    }
+
+    /// The same kind in another group or version.
+    pub(crate) fn in_version(&self, api_version: &str) -> Option<&'static BuiltIn> {
+        let Definition::BuiltIn(own) = &self.0 else {
+            return None;
+        };
+        BUILT_IN
+            .iter()
+            .find(|b| is_same(b.kept_as(), own.kept_as()) && b.kind.api_version() == api_version)
+    }
+
+    /// The version in which objects are kept, as discovery names it.
+    pub(crate) fn storage_version(&self) -> String {
+        let (group, version) = match &self.0 {
+            Definition::BuiltIn(built_in) => {
+                let kept = built_in.kept_as();
+                (kept.group, kept.version)
+            }
+            Definition::Custom(_) => (self.group(), self.version()),
+        };
+        format!("{group}/{version}/{}", self.kind())
     }
 
     /// Whether its metadata alone is not what the object has: see `stowplan_kinds::metadata_alone`.
@@ -217,11 +292,11 @@ impl Resource {
         self.group() == "apps" && matches!(self.kind(), "DaemonSet" | "Deployment")
     }
 
-    /// The kind that refusals name. Events are kept in the form of the core group.
+    /// The kind that refusals name: the one that is kept.
     pub(crate) fn internal_kind(&self) -> GroupKind {
-        match self.group() == "events.k8s.io" {
-            true => GroupKind::new("", self.kind()),
-            false => self.group_kind(),
+        match self.conversion() {
+            Some(conversion) => conversion.stored.group_kind(),
+            None => self.group_kind(),
         }
     }
 
@@ -229,8 +304,10 @@ impl Resource {
     pub(crate) fn view(&self, object: Arc<Value>) -> Arc<Value> {
         match &self.0 {
             Definition::Custom(custom) => Arc::new(custom.view(Value::clone(&object))),
-            Definition::BuiltIn(_) if self.converts() => Arc::new(event::from_core(&object)),
-            Definition::BuiltIn(_) => object,
+            Definition::BuiltIn(built_in) => match built_in.conversion {
+                Some(_) => Arc::new(built_in.shown(Cow::Borrowed(&object)).into_owned()),
+                None => object,
+            },
         }
     }
 
@@ -238,8 +315,7 @@ impl Resource {
     pub(crate) fn stored<'a>(&self, object: &'a Value) -> Cow<'a, Value> {
         match &self.0 {
             Definition::Custom(custom) => Cow::Owned(custom.definition.to_stored(object.clone())),
-            Definition::BuiltIn(_) if self.converts() => Cow::Owned(event::to_core(object)),
-            Definition::BuiltIn(_) => Cow::Borrowed(object),
+            Definition::BuiltIn(built_in) => built_in.stored(object),
         }
     }
 

@@ -2,24 +2,19 @@
 
 use crate::resource::Resource;
 use serde_json::Value;
-use stowplan_kinds::event;
+use stowplan_machinery::View;
 use stowplan_merge::managed::{Unconvertible, Versions};
-use stowplan_schema::{Type, type_of};
+use stowplan_schema::Type;
 
 impl Versions for Resource {
-    /// Only events are written in several groups or versions.
+    /// By way of the form in which objects are kept.
     fn convert(&self, object: &Value, api_version: &str) -> Result<(Value, &Type), Unconvertible> {
-        let convert = match (self.kind(), api_version) {
-            ("Event", "v1") => event::to_core,
-            ("Event", "events.k8s.io/v1") => event::from_core,
-            _ => return Err(Unconvertible::Missing),
+        let from = self.in_version(object.text("apiVersion"));
+        let to = self.in_version(api_version);
+        let (Some(from), Some(to)) = (from, to) else {
+            return Err(Unconvertible::Missing);
         };
-        let name = match api_version {
-            "v1" => "io.k8s.api.core.v1.Event",
-            _ => "io.k8s.api.events.v1.Event",
-        };
-        let ty = type_of(name).ok_or(Unconvertible::Missing)?;
-        Ok((convert(object), ty))
+        Ok((to.shown(from.stored(object)).into_owned(), to.ty()))
     }
 }
 
@@ -51,5 +46,28 @@ mod tests {
             events.convert(&event, "v9"),
             Err(Unconvertible::Missing)
         ));
+    }
+
+    #[test]
+    fn autoscalers_are_owned_in_two_versions() {
+        let resources = Resources::default();
+        for version in ["v1", "v2"] {
+            let found = resources.find("autoscaling", version, "horizontalpodautoscalers");
+            let found = found.expect("a built-in resource");
+            let old = json!({"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler",
+                "spec": {"targetCPUUtilizationPercentage": 7}});
+            let (new, ty) = found.convert(&old, "autoscaling/v2").expect("the newer");
+            let target = &new["spec"]["metrics"][0]["resource"]["target"];
+            assert_eq!(target["averageUtilization"], 7);
+            assert_eq!(ty.name, "io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler");
+            let (back, ty) = found.convert(&new, "autoscaling/v1").expect("the older");
+            assert_eq!(back["spec"]["targetCPUUtilizationPercentage"], 7);
+            assert_eq!(ty.name, "io.k8s.api.autoscaling.v1.HorizontalPodAutoscaler");
+        }
+        let scheduled = resources
+            .find("batch", "v1", "cronjobs")
+            .expect("a built-in resource");
+        let object = json!({"apiVersion": "batch/v1", "kind": "CronJob"});
+        assert!(scheduled.convert(&object, "batch/v1beta1").is_err());
     }
 }

@@ -3,19 +3,23 @@
 use serde_json::{Value, json};
 use stowplan_machinery::{Edit, View};
 
-const CPU_UTILIZATION: i64 = 80;
+pub(super) const CPU_UTILIZATION: i64 = 80;
 
 pub(super) fn set(spec: &mut Value) {
     spec.default_to("minReplicas", 1);
     if spec.list("metrics").is_empty() {
-        let target = json!({"type": "Utilization", "averageUtilization": CPU_UTILIZATION});
-        let metric = json!({"type": "Resource", "resource": {"name": "cpu", "target": target}});
-        spec.set("metrics", json!([metric]));
+        spec.set("metrics", json!([cpu(CPU_UTILIZATION.into())]));
     }
     if let Some(behavior) = spec.child_mut("behavior") {
         fill(behavior, "scaleUp", up());
         fill(behavior, "scaleDown", down());
     }
+}
+
+/// So much of the CPU that was asked for.
+pub(super) fn cpu(percent: Value) -> Value {
+    let target = json!({"type": "Utilization", "averageUtilization": percent});
+    json!({"type": "Resource", "resource": {"name": "cpu", "target": target}})
 }
 
 fn fill(behavior: &mut Value, direction: &str, rules: Value) {

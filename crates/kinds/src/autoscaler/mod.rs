@@ -1,10 +1,11 @@
-//! HorizontalPodAutoscaler (`autoscaling/v2`).
+//! HorizontalPodAutoscaler, kept as `autoscaling/v2`.
 //!
 //! Upstream: `pkg/apis/autoscaling/v2/defaults.go`, `pkg/apis/autoscaling/validation/validation.go`,
 //! `pkg/registry/autoscaling/horizontalpodautoscaler/strategy.go`.
 
 mod defaults;
 mod metrics;
+pub(crate) mod v1;
 mod validate;
 
 use crate::common::faults::Faults;
@@ -19,6 +20,7 @@ pub(crate) struct HorizontalPodAutoscaler;
 
 impl Strategy for HorizontalPodAutoscaler {
     fn set_defaults(&self, object: &mut Value) {
+        v1::drop_annotations(object);
         defaults::set(object.at_mut("spec"));
     }
 
@@ -47,6 +49,13 @@ impl Strategy for HorizontalPodAutoscaler {
         let mut errors = kube_metadata::validate_update(new, old);
         errors.extend(validate::spec(new.at("spec"), Some(old.at("spec"))));
         errors
+    }
+
+    /// `autoscaling/v1` has fewer defaults.
+    fn read_back(&self, object: &mut Value) -> bool {
+        let before = object.at("spec").clone();
+        self.set_defaults(object);
+        *object.at("spec") != before
     }
 
     fn status(&self) -> Option<&'static dyn Strategy> {

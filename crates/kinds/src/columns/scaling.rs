@@ -2,6 +2,7 @@
 
 use super::text::count;
 use super::{Columns, age};
+use crate::autoscaler::v1;
 use serde_json::{Value, json};
 use stowplan_machinery::{View, meta};
 
@@ -35,6 +36,12 @@ pub(crate) static HORIZONTAL_POD_AUTOSCALERS: Columns =
     });
 
 /// At most two targets, each with its current value.
+/// The older version is shown as the newer one is.
+pub(crate) static HORIZONTAL_POD_AUTOSCALERS_V1: Columns =
+    Columns::new("horizontalpodautoscalers", |object, now_s| {
+        (HORIZONTAL_POD_AUTOSCALERS.row)(&v1::to_v2(object), now_s)
+    });
+
 fn metrics(specs: &[Value], statuses: &[Value]) -> String {
     if specs.is_empty() {
         return "<none>".to_owned();

@@ -2,6 +2,8 @@
 
 use super::ALL_VERBS;
 use crate::columns;
+use crate::conversion::{Conversion, Forms};
+use crate::event;
 use crate::kind::{Kind, Scope};
 
 pub(super) static EVENT: Kind = Kind {
@@ -19,4 +21,14 @@ pub(super) static EVENT: Kind = Kind {
     strategy: &crate::event::EventV1,
     fields: &crate::event::FIELDS_V1,
     columns: &columns::EVENTS_V1,
+};
+
+pub(super) static CORE: Conversion = Conversion {
+    kind: &EVENT,
+    stored: &super::core::EVENT,
+    forms: Forms {
+        to_stored: event::to_core,
+        from_stored: event::from_core,
+    },
+    judged_as_stored: false,
 };

@@ -19,7 +19,7 @@ mod scheduling;
 mod spoken;
 mod storage;
 
-use crate::Kind;
+use crate::{Conversion, Kind};
 
 const ALL_VERBS: &[&str] = &[
     "create",
@@ -32,7 +32,7 @@ const ALL_VERBS: &[&str] = &[
     "watch",
 ];
 
-/// Every kind, group by group.
+/// Every kind, group by group; of several versions the one that is kept comes first.
 pub static KINDS: &[&Kind] = &[
     &core::BINDING,
     &core::CONFIG_MAP,
@@ -83,6 +83,7 @@ pub static KINDS: &[&Kind] = &[
     &networking::INGRESS,
     &networking::NETWORK_POLICY,
     &autoscaling::HORIZONTAL_POD_AUTOSCALER,
+    &autoscaling::HORIZONTAL_POD_AUTOSCALER_V1,
     &resource::DEVICE_CLASS,
     &resource::RESOURCE_CLAIM,
     &resource::RESOURCE_CLAIM_TEMPLATE,
@@ -92,6 +93,9 @@ pub static KINDS: &[&Kind] = &[
 
 /// Kinds that are only spoken by subresources of others.
 pub static SPOKEN: &[&Kind] = &[&spoken::EVICTION, &spoken::SCALE, &spoken::TOKEN_REQUEST];
+
+/// Kinds whose objects are kept as those of another kind.
+pub static CONVERSIONS: &[&Conversion] = &[&events::CORE, &autoscaling::V1];
 
 /// The kind that serves a resource.
 pub fn by_resource(group: &str, version: &str, plural: &str) -> Option<&'static Kind> {

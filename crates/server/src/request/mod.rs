@@ -148,6 +148,14 @@ impl Target {
         }
     }
 
+    /// The same, where objects are judged in the form in which they are kept.
+    pub(crate) fn judge(&self) -> Option<Self> {
+        Some(Self {
+            resource: self.resource.judge()?,
+            ..self.clone()
+        })
+    }
+
     /// A stored object as this request sees it.
     pub(crate) fn object(&self, entry: &Entry) -> Arc<Value> {
         self.resource.view(storage::object(entry))

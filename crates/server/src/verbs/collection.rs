@@ -34,7 +34,7 @@ pub(crate) async fn delete(
         let one = Target {
             namespace: meta::namespace(object).to_owned(),
             name: meta::name(object).to_owned(),
-            ..target.clone()
+            ..target.judge().unwrap_or_else(|| target.clone())
         };
         let deletion = Deletion {
             target: &one,

@@ -29,12 +29,16 @@ pub(crate) async fn delete(
     let output = negotiate::output(request)?;
     let options = options(request)?;
     let cascades = options.orphan_dependents == Some(false);
+    let judge = target.judge();
     let deletion = Deletion {
         api,
         request,
-        target,
+        target: judge.as_ref().unwrap_or(target),
     };
-    let (answer, gone) = deletion.run(options).await?;
+    let (mut answer, gone) = deletion.run(options).await?;
+    if judge.is_some() && answer.text("kind") == target.resource.kind() {
+        answer = Value::clone(&target.resource.view(Arc::new(answer)));
+    }
     let code = if !gone && cascades { 202 } else { 200 };
     transform::object(api, request, target, code, &answer, output)
 }

@@ -4,6 +4,7 @@ pub(crate) mod collection;
 pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod get;
+mod judged;
 pub(crate) mod list;
 pub(crate) mod patch;
 pub(crate) mod review;

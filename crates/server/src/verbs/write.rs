@@ -75,6 +75,19 @@ impl Write<'_> {
         self.admit(&mut object, &Value::Null)?;
         self.check_grant(&object, None)?;
         self.dedup_owners(&mut object, true);
+        match self.target.judge() {
+            None => self.create_asked(object).await,
+            Some(judge) => {
+                let write = self.judged_by(&judge);
+                let mut stored = write.create_asked(self.stored(&object)).await?;
+                stored.object = self.shown(stored.object);
+                Ok(stored)
+            }
+        }
+    }
+
+    /// Creates what is asked for, under one name or another.
+    async fn create_asked(&self, object: Value) -> Result<Stored, Status> {
         let metadata = object.at("metadata");
         let generated = metadata.text("name").is_empty() && metadata.has("generateName");
         // Copies are dear: one is needed to try another name.
@@ -330,6 +343,18 @@ impl Write<'_> {
         self.admit(&mut object, &Value::Null)?;
         self.check_grant(&object, None)?;
         self.dedup_owners(&mut object, true);
+        match self.target.judge() {
+            None => self.create_made(object).await,
+            Some(judge) => {
+                let write = self.judged_by(&judge);
+                let made = write.create_made(self.stored(&object)).await?;
+                Ok(self.shown(made))
+            }
+        }
+    }
+
+    /// Creates what a change has made of nothing.
+    async fn create_made(&self, mut object: Value) -> Result<Value, Refusal> {
         storage::revision_of(&object).map_err(Status::plain_error)?;
         let _addresses = self.addresses().await;
         self.begin(&mut object);
@@ -349,13 +374,31 @@ impl Write<'_> {
         entry: &Entry,
         existing: &Value,
     ) -> Result<Value, Refusal> {
-        let mut object = match Scale::of(self.target) {
+        let object = match Scale::of(self.target) {
             None => self.asked_for(make, existing)?,
             Some(scale) => {
                 let asked = self.asked_for(make, &scale.show(existing)?)?;
                 scale.merge(existing, &asked)?
             }
         };
+        match self.target.judge() {
+            None => self.change_to(object, entry, existing).await,
+            Some(judge) => {
+                let (object, existing) = (self.stored(&object), storage::object(entry));
+                let write = self.judged_by(&judge);
+                let changed = write.change_to(object, entry, &existing).await?;
+                Ok(self.shown(changed))
+            }
+        }
+    }
+
+    /// Checks and stores what takes the place of the existing object.
+    async fn change_to(
+        &self,
+        mut object: Value,
+        entry: &Entry,
+        existing: &Value,
+    ) -> Result<Value, Refusal> {
         self.check_revision(&mut object, entry.mod_revision)?;
         let _addresses = self.addresses().await;
         self.allocate(&mut object, Some(existing))?;

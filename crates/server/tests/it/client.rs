@@ -108,6 +108,14 @@ impl Client {
     }
 }
 
+/// All events of a watch that has ended.
+pub(crate) async fn events(body: Body) -> Vec<Value> {
+    let bytes = body.collect().await.expect("it ends").to_bytes();
+    let text = String::from_utf8(bytes.to_vec()).expect("text");
+    let parse = |line: &str| serde_json::from_str(line).expect("JSON");
+    text.lines().map(parse).collect()
+}
+
 /// A pod that asks for nothing.
 pub(crate) fn pod(name: &str) -> Value {
     json!({

@@ -3,4 +3,5 @@
 mod client;
 mod contention;
 mod uploads;
+mod versions;
 mod watches;

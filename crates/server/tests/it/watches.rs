@@ -1,18 +1,10 @@
 //! Watches that nobody reads, and watches when the server stops.
 
-use crate::client::{Client, pod};
-use http_body_util::BodyExt;
-use serde_json::{Value, json};
+use crate::client::{Client, events, pod};
+use serde_json::json;
 use stowplan_store::{Options, Retention, Store};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
-
-async fn events(body: axum::body::Body) -> Vec<Value> {
-    let bytes = body.collect().await.expect("it ends").to_bytes();
-    let text = String::from_utf8(bytes.to_vec()).expect("text");
-    let parse = |line: &str| serde_json::from_str(line).expect("JSON");
-    text.lines().map(parse).collect()
-}
 
 #[tokio::test]
 async fn a_watch_that_is_not_read_holds_no_writer_up_and_is_told_what_it_missed() {
