@@ -51,7 +51,6 @@ impl Converted {
 impl Strategy for Converted {
     fn set_defaults(&self, object: &mut Value) {
         (self.defaults)(object);
-        *object = (self.forms.from_stored)(&self.stored(object));
     }
 
     fn validate(&self, object: &Value, cx: &Context<'_>) -> ErrorList {

@@ -74,6 +74,11 @@ fn group_version_kind(api_version: &str, kind: &str) -> String {
 pub trait Versions {
     /// The object in another version, with its type there.
     fn convert(&self, object: &Value, api_version: &str) -> Result<(Value, &Type), Unconvertible>;
+
+    /// Whether fields that a request does not decide are not decided in the other versions either.
+    fn reset_together(&self) -> bool {
+        true
+    }
 }
 
 /// Why there is no object in another version.

@@ -87,6 +87,10 @@ fn settle<'a, 'n>(
             };
             let changes = typed::compare(live.ty, &live.value, &new.value)
                 .map_err(|why| format!("failed to compare objects: {why}"))?;
+            let changes = match request.versions.reset_together() {
+                true => changes.without(&Set::of_paths(request.reset_fields)),
+                false => changes,
+            };
             conflicts.extend(take(&mut owner, &changes, force));
         }
         kept.push(owner);

@@ -96,4 +96,9 @@ impl Versions for Custom {
             )),
         }
     }
+
+    /// Upstream: `GetResetFields` of custom resources, which names one version.
+    fn reset_together(&self) -> bool {
+        false
+    }
 }

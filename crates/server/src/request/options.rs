@@ -25,6 +25,8 @@ pub(crate) struct WriteOptions {
     /// As given, or else made from the User-Agent.
     pub(crate) field_manager: String,
     pub(crate) field_validation: FieldValidation,
+    /// Whether this is an apply.
+    pub(crate) applies: bool,
     /// Only for apply.
     pub(crate) force: bool,
 }
@@ -71,6 +73,7 @@ impl WriteOptions {
             ));
         }
         let mut options = Self::parse(request, &mut errors);
+        options.applies = apply;
         options.force = query.flag("force").unwrap_or_default();
         match errors.is_empty() {
             true => Ok(options),
@@ -103,6 +106,7 @@ impl WriteOptions {
                 manager => manager.to_owned(),
             },
             field_validation,
+            applies: false,
             force: false,
         }
     }

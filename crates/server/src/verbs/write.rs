@@ -384,9 +384,10 @@ impl Write<'_> {
         match self.target.judge() {
             None => self.change_to(object, entry, existing).await,
             Some(judge) => {
-                let (object, existing) = (self.stored(&object), storage::object(entry));
+                let kept = storage::object(entry);
+                let object = self.replacement(&object, existing, &kept);
                 let write = self.judged_by(&judge);
-                let changed = write.change_to(object, entry, &existing).await?;
+                let changed = write.change_to(object, entry, &kept).await?;
                 Ok(self.shown(changed))
             }
         }
@@ -606,7 +607,19 @@ impl Write<'_> {
     /// managedFields of a write that is not an apply.
     pub(crate) fn own_fields(&self, object: &mut Value, existing: &Value) {
         let live = (!existing.is_null()).then_some(existing);
-        self.with_ownership(|request| managed::update(live, object, request));
+        let own = |object: &mut Value| {
+            self.with_ownership(|request| managed::update(live, object, request));
+        };
+        match self.target.judge() {
+            None => own(object),
+            Some(_) => {
+                // As it would be shown: a conversion adds and takes away.
+                let mut shown = self.shown(self.stored(object));
+                own(&mut shown);
+                let (owned, metadata) = (shown.at("metadata"), object.at_mut("metadata"));
+                copy(metadata, owned, "managedFields");
+            }
+        }
     }
 
     /// Runs something that has to know who writes.
@@ -751,7 +764,8 @@ fn drop_self_link(object: &mut Value) {
     object.at_mut("metadata").unset("selfLink");
 }
 
-fn copy(to: &mut Value, from: &Value, field: &str) {
+/// Makes a field what it is elsewhere, or takes it away.
+pub(super) fn copy(to: &mut Value, from: &Value, field: &str) {
     match from.at(field) {
         Value::Null => drop(to.unset(field)),
         value => to.set(field, value.clone()),

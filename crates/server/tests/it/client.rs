@@ -100,6 +100,12 @@ impl Client {
         assert_eq!(answer.code, 201, "{path}: {}", answer.body);
     }
 
+    /// A server-side apply.
+    pub(crate) async fn apply(&self, path: &str, body: Value) -> Answer {
+        let kind = "application/apply-patch+yaml";
+        self.send("PATCH", path, kind, &body).await
+    }
+
     /// A merge patch that must succeed.
     pub(crate) async fn patch(&self, path: &str, body: Value) {
         let kind = "application/merge-patch+json";

@@ -102,13 +102,15 @@ async fn a_status_is_not_lost_in_the_older_version() {
         after["status"], status,
         "a write of the object leaves it alone"
     );
+    let none = json!({"status": {"currentMetrics": null}});
+    client.patch(&format!("{V2}/a/status"), none).await;
     let less = json!({"status": {"currentReplicas": 1, "currentCPUUtilizationPercentage": 9}});
     client.patch(&format!("{V1}/a/status"), less).await;
     let after = client.get(&format!("{V2}/a")).await;
     assert_eq!(after["status"]["currentReplicas"], 1);
     assert_eq!(after["status"]["conditions"], status["conditions"]);
-    let kept = after["status"]["currentMetrics"].as_array().map(Vec::len);
-    assert_eq!(kept, Some(1), "the annotation says more than the field");
+    let current = &after["status"]["currentMetrics"][0]["resource"]["current"];
+    assert_eq!(current, &json!({"averageUtilization": 9}));
 }
 
 #[tokio::test]
@@ -124,4 +126,49 @@ async fn a_watch_tells_of_objects_in_its_version() {
     let object = &seen[0]["object"];
     assert_eq!(object["apiVersion"], "autoscaling/v1");
     assert_eq!(object["spec"]["targetCPUUtilizationPercentage"], 5);
+}
+
+#[tokio::test]
+async fn an_apply_that_changes_nothing_leaves_the_order_alone() {
+    let client = Client::new().await;
+    let spec = json!({"maxReplicas": 3, "scaleTargetRef": target(), "metrics": [cpu(5), memory()]});
+    client
+        .create(V2, json!({"metadata": {"name": "a"}, "spec": spec}))
+        .await;
+    let path = format!("{V1}/a?fieldManager=me");
+    let wanted = json!({"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "a"}, "spec": {"maxReplicas": 3}});
+    let applied = client.apply(&path, wanted).await;
+    assert_eq!(applied.code, 200, "{}", applied.body);
+    let owner = &applied.body["metadata"]["managedFields"][0];
+    assert_eq!(
+        (&owner["manager"], &owner["apiVersion"]),
+        (&json!("me"), &json!("autoscaling/v1"))
+    );
+    let after = client.get(&format!("{V2}/a")).await;
+    assert_eq!(after["spec"]["metrics"], json!([cpu(5), memory()]));
+}
+
+#[tokio::test]
+async fn a_status_takes_nothing_of_the_spec_from_its_owners() {
+    let client = Client::new().await;
+    let behavior = json!({"scaleUp": {"selectPolicy": "Min"}});
+    let spec = json!({"maxReplicas": 3, "scaleTargetRef": target(), "behavior": behavior});
+    client
+        .create(V2, json!({"metadata": {"name": "a"}, "spec": spec}))
+        .await;
+    let owned = |object: &Value| {
+        let entries = object["metadata"]["managedFields"].as_array();
+        let mut entries = entries.into_iter().flatten();
+        let own = entries.find(|entry| entry["subresource"].is_null());
+        own.map(|entry| entry["fieldsV1"]["f:spec"].clone())
+    };
+    let before = client.get(&format!("{V2}/a")).await;
+    let other = json!({"autoscaling.alpha.kubernetes.io/behavior": "{\"ScaleDown\":{}}"});
+    let status = json!({"metadata": {"annotations": other}, "status": {"currentReplicas": 1}});
+    client.patch(&format!("{V1}/a/status"), status).await;
+    let after = client.get(&format!("{V2}/a")).await;
+    assert_eq!(after["spec"], before["spec"]);
+    assert!(owned(&before).is_some());
+    assert_eq!(owned(&after), owned(&before));
 }

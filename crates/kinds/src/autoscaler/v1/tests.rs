@@ -141,7 +141,7 @@ fn old(annotations: Value, spec: Value) -> Value {
     let mut object = json!({"apiVersion": "autoscaling/v1", "kind": KIND,
         "metadata": {"name": "a", "namespace": "n", "annotations": annotations}, "spec": spec});
     HORIZONTAL_POD_AUTOSCALER.set_defaults(&mut object);
-    object
+    from_v2(&to_v2(&object))
 }
 
 #[test]
