@@ -237,6 +237,52 @@ func TestDeploymentsAndTheirScale(t *testing.T) {
 	must(t, deployments.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}))
 }
 
+// TestAutoscalersInTwoVersions writes in one version and reads in the other.
+func TestAutoscalersInTwoVersions(t *testing.T) {
+	client := clientset(t, protobufConfig(t))
+	ctx := testContext(t)
+	space := namespace(t, client)
+	old := client.AutoscalingV1().HorizontalPodAutoscalers(space)
+	percent := int32(60)
+	made, err := old.Create(ctx, &autoscalingv1.HorizontalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Name: "web"},
+		Spec: autoscalingv1.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv1.CrossVersionObjectReference{
+				APIVersion: "apps/v1", Kind: "Deployment", Name: "web",
+			},
+			MaxReplicas:                    3,
+			TargetCPUUtilizationPercentage: &percent,
+		},
+	}, metav1.CreateOptions{})
+	must(t, err)
+	if *made.Spec.MinReplicas != 1 || *made.Spec.TargetCPUUtilizationPercentage != 60 {
+		t.Fatalf("%v", made.Spec)
+	}
+	autoscalers := client.AutoscalingV2().HorizontalPodAutoscalers(space)
+	got, err := autoscalers.Get(ctx, "web", metav1.GetOptions{})
+	must(t, err)
+	metric := got.Spec.Metrics[0].Resource
+	if metric.Name != corev1.ResourceCPU || *metric.Target.AverageUtilization != 60 {
+		t.Fatalf("%v", got.Spec)
+	}
+	got.Spec.MaxReplicas = 4
+	_, err = autoscalers.Update(ctx, got, metav1.UpdateOptions{})
+	must(t, err)
+	_, err = old.Update(ctx, made, metav1.UpdateOptions{})
+	if !errors.IsConflict(err) {
+		t.Fatalf("%v", err)
+	}
+	made, err = old.Get(ctx, "web", metav1.GetOptions{})
+	must(t, err)
+	made.Status.CurrentReplicas = 2
+	made, err = old.UpdateStatus(ctx, made, metav1.UpdateOptions{})
+	must(t, err)
+	if made.Spec.MaxReplicas != 4 || made.Status.CurrentReplicas != 2 {
+		t.Fatalf("%v", made)
+	}
+	must(t, old.Delete(ctx, "web", metav1.DeleteOptions{}))
+}
+
 func TestRefusalsAreTyped(t *testing.T) {
 	client := clientset(t, protobufConfig(t))
 	ctx := testContext(t)
