@@ -1,5 +1,6 @@
 //! What can be done to objects.
 
+mod admit;
 pub(crate) mod collection;
 pub(crate) mod create;
 pub(crate) mod delete;

@@ -12,13 +12,12 @@ use bytes::Bytes;
 use http::Method;
 use serde_json::{Map, Value};
 use std::sync::Arc;
-use stowplan_admission::{Attributes, Operation, QuotaWrite};
 use stowplan_kinds::common::metadata;
 use stowplan_kinds::service::allocate::{self, Allocation, InUse, Ranges};
 use stowplan_kinds::{Context, Strategy};
 use stowplan_machinery::field::{Error, ErrorList, Path};
 use stowplan_machinery::lookup::Lookup;
-use stowplan_machinery::meta::{self, GroupKind};
+use stowplan_machinery::meta::GroupKind;
 use stowplan_machinery::{Edit, Status, View, names};
 use stowplan_merge::managed;
 use stowplan_store::{CommitError, Entry, Expect, Revision, Txn};
@@ -63,7 +62,7 @@ pub(crate) struct Written {
 pub(crate) type Make<'m> = &'m (dyn Fn(&Value) -> Result<Value, Status> + Send + Sync);
 
 impl Write<'_> {
-    fn now(&self) -> String {
+    pub(super) fn now(&self) -> String {
         clock::seconds(self.api.env().now())
     }
 
@@ -639,107 +638,6 @@ impl Write<'_> {
             },
             now: &self.now(),
         })
-    }
-
-    /// Mutating admission.
-    pub(crate) fn admit(&self, object: &mut Value, existing: &Value) -> Result<(), Status> {
-        self.check_definition_stays(existing)?;
-        self.admission(object, existing, |request, cluster| {
-            stowplan_admission::admit(request, cluster)
-        })
-    }
-
-    /// Nothing new comes to be while its definition goes. Upstream: `forbidCreateAdmission`, which
-    /// updates do not pass.
-    fn check_definition_stays(&self, existing: &Value) -> Result<(), Status> {
-        let custom = self.target.resource.custom();
-        let goes = custom.is_some_and(|custom| custom.definition.terminating);
-        match goes && existing.is_null() && self.request.info.verb != "update" {
-            true => Err(Status::forbidden(
-                &self.target.group_resource(),
-                &self.target.name,
-                "create not allowed while custom resource definition is terminating",
-            )),
-            false => Ok(()),
-        }
-    }
-
-    /// Validating admission. What is charged to quotas has to be stored together with the object.
-    pub(crate) fn validate_admission(
-        &self,
-        object: &mut Value,
-        existing: &Value,
-    ) -> Result<Txn, Status> {
-        let outcome = self.admission(object, existing, |request, cluster| {
-            stowplan_admission::validate(request, cluster)
-        })?;
-        for warning in outcome.warnings {
-            self.request.warn(warning);
-        }
-        let mut txn = Txn::new();
-        for QuotaWrite { quota } in outcome.quota_writes {
-            txn = self.charge(quota, txn)?;
-        }
-        Ok(txn)
-    }
-
-    /// Adds the write of a quota that the request is charged to. The server itself does this, not
-    /// the client.
-    fn charge(&self, mut quota: Value, txn: Txn) -> Result<Txn, Status> {
-        let missing = || Status::internal("resource quotas are not served");
-        let quotas = self.api.resources().by_group("", "resourcequotas");
-        let target = Target {
-            resource: quotas.ok_or_else(missing)?,
-            subresource: "status".to_owned(),
-            namespace: meta::namespace(&quota).to_owned(),
-            name: meta::name(&quota).to_owned(),
-        };
-        let options = self.options.by_server();
-        let write = Write {
-            target: &target,
-            options: &options,
-            strategy: target.strategy(),
-            ..*self
-        };
-        let revision = storage::revision_of(&quota).map_err(Status::plain_error)?;
-        let key = target.key();
-        if let Some(entry) = self.api.store().get(key.as_bytes()) {
-            write.own_fields(&mut quota, &storage::object(&entry));
-        }
-        Ok(txn.put(key, storage::encode(&quota), Expect::Revision(revision)))
-    }
-
-    fn admission<T>(
-        &self,
-        object: &mut Value,
-        existing: &Value,
-        judge: impl FnOnce(&mut Attributes<'_>, &Cluster<'_>) -> Result<T, Status>,
-    ) -> Result<T, Status> {
-        let cluster = Cluster(self.api);
-        let creates = existing.is_null();
-        // A generated name is there by the time of validation.
-        let generated = meta::name(object).to_owned();
-        let mut request = Attributes {
-            operation: match creates {
-                true => Operation::Create,
-                false => Operation::Update,
-            },
-            kind: &self.target.spoken().group_kind(),
-            resource: &self.target.group_resource(),
-            subresource: &self.target.subresource,
-            namespace: &self.target.namespace,
-            name: match self.target.name.is_empty() {
-                true => &generated,
-                false => &self.target.name,
-            },
-            object: Some(object),
-            old_object: (!creates).then_some(existing),
-            user: &self.request.user.name,
-            dry_run: self.options.dry_run,
-            now: &self.now(),
-            suffix: &|| self.api.env().suffix(),
-        };
-        judge(&mut request, &cluster)
     }
 }
 
