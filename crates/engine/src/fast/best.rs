@@ -104,13 +104,17 @@ impl<'a> Totals<'a> {
         &self.rows[first..(first + FAN).min(self.rows.len())]
     }
 
-    /// The best of a part of the lowest level.
+    /// The best of a part of the lowest level. Without a branch for every node: which is better
+    /// cannot be foretold.
     fn best_of(self, part: usize) -> Best {
-        let mut best = STALE;
-        for row in self.rows_of(part) {
-            best.add(row.total(self.bonus), 1);
+        let mut totals = [i32::MIN; FAN];
+        let rows = self.rows_of(part);
+        for (total, row) in totals.iter_mut().zip(rows) {
+            *total = row.total(self.bonus);
         }
-        best
+        let total = totals.iter().fold(i32::MIN, |best, total| best.max(*total));
+        let ties = totals.iter().map(|other| u32::from(*other == total)).sum();
+        Best { total, ties }
     }
 }
 

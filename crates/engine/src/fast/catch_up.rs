@@ -3,15 +3,15 @@
 use super::class::{Class, Profile, Scope, Scratch};
 use super::marks::Mark;
 use crate::Delta;
-use crate::framework::{Cx, Kept};
+use crate::framework::{Cx, DomainRules, Kept, Noted, Place};
 
 /// Which kin matter, as far as that was asked.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Minded {
     /// Two bits each.
     bits: Vec<u64>,
-    /// Those that do.
-    list: Vec<u32>,
+    /// Those that do, by number, and to whom.
+    list: Vec<(u32, DomainRules)>,
     /// All kin below this number were asked about.
     asked: u32,
 }
@@ -19,25 +19,36 @@ pub(super) struct Minded {
 impl Minded {
     /// About how many bytes it takes up.
     pub(super) fn size(&self) -> usize {
-        self.bits.capacity() * size_of::<u64>() + self.list.capacity() * size_of::<u32>()
+        self.bits.capacity() * size_of::<u64>()
+            + self.list.capacity() * size_of::<(u32, DomainRules)>()
     }
 
+    /// To whom kin matters.
     #[inline]
-    fn get(&mut self, kin: u32, minds: impl FnOnce() -> bool) -> bool {
+    fn get(&mut self, kin: u32, minds: impl FnOnce() -> DomainRules) -> DomainRules {
         let (word, shift) = (kin as usize / 32, kin % 32 * 2);
         if self.bits.len() <= word {
             self.bits.resize(word + 1, 0);
         }
         match self.bits[word] >> shift & 3 {
             0 => {
-                let minds = minds();
-                self.bits[word] |= if minds { 3 } else { 1 } << shift;
-                if minds {
-                    self.list.push(kin);
+                let rules = minds();
+                self.bits[word] |= if rules != 0 { 3 } else { 1 } << shift;
+                if rules != 0 {
+                    self.list.insert(self.place(kin), (kin, rules));
                 }
-                minds
+                rules
             }
-            known => known == 3,
+            3 => self.list[self.place(kin)].1,
+            _ => 0,
+        }
+    }
+
+    /// Where in the list kin stands, or would stand.
+    fn place(&self, kin: u32) -> usize {
+        match self.list.last() {
+            Some((last, _)) if *last < kin => self.list.len(),
+            _ => self.list.partition_point(|(other, _)| *other < kin),
         }
     }
 }
@@ -105,13 +116,21 @@ impl Class {
         }
     }
 
-    /// Whether pods of this kin matter to what the plugins keep.
-    fn minds(&mut self, Profile { framework, plan }: Profile<'_>, cx: Cx<'_>, kin: u32) -> bool {
+    /// To whom pods of this kin matter, of those who keep something.
+    fn minds(
+        &mut self,
+        Profile { framework, plan }: Profile<'_>,
+        cx: Cx<'_>,
+        kin: u32,
+    ) -> DomainRules {
         let (cycle, own) = (&self.cycle, &self.example);
         let (labels, looks_for) = (self.labels, self.looks_for);
         self.minded.get(kin, || {
             let kin = cx.cluster.kin().get(kin);
-            kin.may_matter(labels, looks_for) && framework.minds(plan, cx, cycle, own, &kin.example)
+            match kin.may_matter(labels, looks_for) {
+                true => framework.minds(plan, cx, cycle, own, &kin.example),
+                false => 0,
+            }
         })
     }
 
@@ -125,12 +144,14 @@ impl Class {
         scratch: &mut Scratch,
     ) {
         scratch.places.clear();
-        for (place, delta) in (0..).zip(deltas) {
+        for (at, delta) in (0..).zip(deltas) {
+            let rules = match delta {
+                Delta::Pod { kin, .. } => self.minds(profile, cx, *kin),
+                _ => DomainRules::MAX,
+            };
             match delta {
-                Delta::Pod { at, kin, .. } if !self.minds(profile, cx, *kin) => {
-                    scratch.marks.set(*at, Mark::Pods);
-                }
-                _ => scratch.places.push(place),
+                Delta::Pod { at, .. } if rules == 0 => scratch.marks.set(*at, Mark::Pods),
+                _ => scratch.places.push(Place { at, rules }),
             }
         }
     }
@@ -143,7 +164,7 @@ impl Class {
         cx: Cx<'_>,
         from: u64,
         count: usize,
-        places: &mut Vec<u32>,
+        places: &mut Vec<Place>,
     ) {
         let kin = cx.cluster.kin().len() as u32;
         for new in std::mem::replace(&mut self.minded.asked, kin)..kin {
@@ -151,16 +172,28 @@ impl Class {
         }
         places.clear();
         let log = cx.cluster.log();
-        let mut note = |number: u64| {
-            if number < from + count as u64 {
-                places.push((number - from) as u32);
-            }
+        let end = from + count as u64;
+        let place = |number: u64, rules| Place {
+            at: (number - from) as u32,
+            rules,
         };
-        for kin in &self.minded.list {
-            log.of_kin(*kin, from, &mut note);
+        for (kin, rules) in &self.minded.list {
+            let first = places.len();
+            log.of_kin(*kin, from, |number| {
+                if number < end {
+                    places.push(place(number, *rules));
+                }
+            });
+            // Kin by kin in the order of time, or somebody would go before they came.
+            places[first..].reverse();
         }
-        log.others_since(from).for_each(note);
-        places.sort_unstable();
+        let others = log.others_since(from).take_while(|number| *number < end);
+        let pods = places.len();
+        places.extend(others.map(|number| place(number, DomainRules::MAX)));
+        // In which order pods of different kin come and go does not matter, unless nodes do too.
+        if places.len() > pods {
+            places.sort_unstable();
+        }
     }
 
     /// Lets the plugins follow the changes at the noted places, moves rows as nodes moved, and marks
@@ -174,7 +207,7 @@ impl Class {
     ) -> Kept {
         let mut kept = Kept::Same;
         for place in &scratch.places {
-            match &deltas[*place as usize] {
+            match &deltas[place.at as usize] {
                 Delta::Pod { at, .. } => scratch.marks.set(*at, Mark::All),
                 Delta::NodeUpdated { at, .. } => {
                     scratch.marks.set(*at, Mark::All);
@@ -206,6 +239,11 @@ impl Class {
             return kept;
         }
         let (cycle, pod) = (&mut self.cycle, &self.example);
-        kept.max(framework.observe(plan, cx, cycle, pod, deltas, &scratch.places))
+        let noted = Noted {
+            deltas,
+            places: &scratch.places,
+            rules: DomainRules::MAX,
+        };
+        kept.max(framework.observe(plan, cx, cycle, pod, noted))
     }
 }

@@ -11,8 +11,8 @@ use super::marks::Marks;
 use super::tries::Tries;
 use crate::NodeInfo;
 use crate::framework::{
-    Code, Cx, CycleState, Framework, MAX_NODE_SCORE, Plan, PluginStatus, Range, TrialSpace, Trials,
-    has_nominated,
+    Code, Cx, CycleState, Framework, MAX_NODE_SCORE, Place, Plan, PluginStatus, Range, TrialSpace,
+    Trials, has_nominated,
 };
 use crate::model::Pod;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub(super) struct Scratch {
     /// Nodes that changed.
     pub(super) marks: Marks,
     /// Which of a run of changes matter.
-    pub(super) places: Vec<u32>,
+    pub(super) places: Vec<Place>,
     /// Raw scores of one plugin, group by group.
     pub(super) raws: Vec<Option<i64>>,
     /// What groups add to scores.

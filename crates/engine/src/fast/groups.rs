@@ -66,6 +66,8 @@ pub(super) struct Verdict {
 pub(super) struct Group {
     /// The tag, then what the rules see.
     pub(super) key: Box<[u64]>,
+    /// The tag, again: it is read more often than the rest.
+    tag: u64,
     /// How many nodes there are.
     pub(super) members: u32,
     /// The verdict on all of them, as last evaluated.
@@ -78,11 +80,11 @@ pub(super) struct Group {
 
 impl Group {
     pub(super) fn tag(&self) -> Tag {
-        Tag::unpack(self.key[0])
+        Tag::unpack(self.tag)
     }
 
     pub(super) fn is_odd(&self) -> bool {
-        self.key[0] & ODD != 0
+        self.tag & ODD != 0
     }
 
     pub(super) fn is_feasible(&self) -> bool {
@@ -145,6 +147,7 @@ impl Groups {
             None => {
                 self.list.push(Group {
                     key: key.into(),
+                    tag: 0,
                     members: 0,
                     verdict: FITS,
                     hash,
@@ -155,6 +158,7 @@ impl Groups {
             }
         };
         let group = &mut self.list[id as usize];
+        group.tag = key[0];
         group.verdict = FITS;
         group.hash = hash;
         group.next = self.by_hash.insert(hash, id);

@@ -5,6 +5,7 @@ use super::best::Row;
 use super::class::{Class, Profile, Scratch};
 use super::columns::Columns;
 use super::groups::{FITS, GroupId, Tag, VerdictId};
+use super::touch_up::Need;
 use crate::NodeInfo;
 use crate::framework::{Cx, NodePart, PluginStatus, Reads, Rule, UNKNOWN, has_nominated};
 use stowplan_base::Sym;
@@ -14,6 +15,8 @@ use stowplan_base::Sym;
 pub(super) struct Looks {
     /// Of which nodes something is found out.
     pub(super) positions: Vec<u32>,
+    /// What has to be found out about nodes with other pods, group by group.
+    pub(super) needs: Vec<Need>,
     /// The first verdict of the filters that look at one node.
     pub(super) verdicts: Vec<VerdictId>,
     /// The scores that need no comparison; `None` if one is out of range.

@@ -7,7 +7,7 @@ pub(super) struct Marks {
     dirty: Vec<u32>,
     /// One byte per node: what changed of it.
     marks: Vec<Mark>,
-    /// They are in order already.
+    /// They are in order already, the first last.
     sorted: bool,
 }
 
@@ -46,16 +46,27 @@ impl Marks {
         if self.marks.len() < nodes {
             self.marks.resize(nodes, Mark::Nothing);
         }
+        // Whether a node changed cannot be foretold: all are written down, and those stay that did.
+        self.dirty.resize(nodes, 0);
+        let mut count = 0;
         let marks = latest.iter().zip(&mut self.marks[..nodes]).enumerate();
         for (at, (number, mark)) in marks.rev() {
-            if *number >= from {
-                *mark = Mark::Pods.max(*mark);
-            }
-            if *mark != Mark::Nothing {
-                self.dirty.push(at as u32);
-            }
+            let pods = if *number >= from {
+                Mark::Pods
+            } else {
+                Mark::Nothing
+            };
+            *mark = pods.max(*mark);
+            self.dirty[count] = at as u32;
+            count += usize::from(*mark != Mark::Nothing);
         }
+        self.dirty.truncate(count);
         self.sorted = true;
+    }
+
+    /// How many nodes are marked.
+    pub(super) fn len(&self) -> usize {
+        self.dirty.len()
     }
 
     /// Puts many marks in order: nodes lie in memory in the order of their positions.

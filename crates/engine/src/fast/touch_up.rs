@@ -2,7 +2,7 @@
 
 use super::ask::Questions;
 use super::class::{Class, Profile, Scratch, Sheet};
-use super::groups::{FITS, Tag, VerdictId};
+use super::groups::{FITS, Group, Tag, VerdictId};
 use super::looks::Looks;
 use super::marks::Mark;
 use crate::framework::{Cx, Plan, has_nominated};
@@ -22,30 +22,54 @@ impl Class {
             sheet,
             ..
         } = scratch;
-        let Profile { framework, plan } = profile;
-        let compares = plan.pods_compare || framework.packing().is_some();
-        looks.positions.clear();
+        self.find_needs(profile, marks.len(), &mut looks.needs);
+        let known = !looks.needs.is_empty();
+        // What a node needs cannot be foretold: all are written down, and those stay that ask for it.
+        looks.positions.resize(marks.len(), 0);
+        let mut count = 0;
         marks.sort();
         while let Some((at, mark)) = marks.take() {
-            if at as usize >= self.rows.len() {
+            let Some(row) = self.rows.get(at as usize) else {
                 continue;
-            }
-            match self.need_of(plan, cx, at as usize, mark, compares) {
-                Need::Nothing => {}
-                Need::Pods => looks.positions.push(at),
-                Need::Everything => self.look(profile, cx, at as usize, None, sheet),
+            };
+            let group = row.group as usize;
+            let need = match mark {
+                Mark::All => Need::Everything,
+                _ if self.is_promised(cx, at) => Need::Everything,
+                _ if known => looks.needs[group],
+                _ => self.need_of(profile, &self.groups.list[group]),
+            };
+            looks.positions[count] = at;
+            count += usize::from(need == Need::Pods);
+            if need == Need::Everything {
+                self.look(profile, cx, at as usize, None, sheet);
             }
         }
+        looks.positions.truncate(count);
         self.touch_up(profile, cx, sheet, looks);
     }
 
-    /// What has to be found out about a marked node; `compares` says that nodes are compared by the
-    /// pods on them.
-    fn need_of(&self, plan: &Plan, cx: Cx<'_>, at: usize, mark: Mark, compares: bool) -> Need {
-        let group = &self.groups.list[self.rows[at].group as usize];
-        if mark == Mark::All || has_nominated(cx, &self.example, &cx.cluster.nodes()[at]) {
-            return Need::Everything;
+    /// Whether a pod is nominated to a node that may stand in the way.
+    #[inline]
+    fn is_promised(&self, cx: Cx<'_>, at: u32) -> bool {
+        let node = || &cx.cluster.nodes()[at as usize];
+        !cx.nominator.is_empty() && has_nominated(cx, &self.example, node())
+    }
+
+    /// What the nodes of each group need if other pods are on them, should so many have to be looked
+    /// at that it pays; else none.
+    fn find_needs(&self, profile: Profile<'_>, marked: usize, needs: &mut Vec<Need>) {
+        needs.clear();
+        let groups = &self.groups.list;
+        if marked > groups.len() {
+            needs.extend(groups.iter().map(|group| self.need_of(profile, group)));
         }
+    }
+
+    /// What has to be found out about a node of this group if other pods are on it.
+    fn need_of(&self, Profile { framework, plan }: Profile<'_>, group: &Group) -> Need {
+        // Whether nodes are compared by the pods on them.
+        let compares = plan.pods_compare || framework.packing().is_some();
         match group.tag() {
             Tag::Open if !group.is_odd() && !compares => Need::Pods,
             Tag::Rejected(verdict) => {
@@ -81,10 +105,12 @@ impl Class {
         };
         self.ask_one_by_one(questions, looks);
         let answers = looks.verdicts.iter().zip(&looks.sums);
+        let anew = self.tree.is_stale();
         for (at, answer) in looks.positions.iter().zip(answers) {
             let at = *at as usize;
             let group = self.rows[at].group;
             match (self.groups.list[group as usize].tag(), answer) {
+                (Tag::Open, (&FITS, Some(score))) if anew => self.rows[at].score = *score,
                 (Tag::Open, (&FITS, Some(score))) => self.replace_row(at, *score, group),
                 (Tag::Rejected(before), (&now, _)) if self.still(plan, before, now) => {}
                 _ => self.look(profile, cx, at, None, sheet),
@@ -102,7 +128,8 @@ impl Class {
 }
 
 /// What has to be found out about a node.
-enum Need {
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Need {
     Nothing,
     /// What rules say that look at the pods on it: most often the same verdict.
     Pods,

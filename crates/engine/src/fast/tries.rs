@@ -150,3 +150,64 @@ impl KeptDryRuns for TriesFor<'_> {
         tries.runs.report(preemptor, space, self.detail)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::fast::Classes;
+    use crate::framework::{Nomination, Plugins, Point, expand};
+    use crate::plugins::registry::{PluginArgs, Registry};
+    use crate::schedule::Attempt;
+    use crate::testing::World;
+    use stowplan_base::sym;
+
+    /// A full node in this zone, and a claim `data-ZONE` to a volume there.
+    fn add_zone(world: &mut World, zone: &str) {
+        let name = format!("n-{zone}");
+        let mut node = world.node(&name, &[("topology.kubernetes.io/zone", zone)]);
+        world.set_allocatable(&mut node, &[("cpu", "1"), ("pods", "10")]);
+        world.add_node(node);
+        let mut victim = world.pod(&format!("ns/victim-{zone}"), &[]);
+        world.set_requests(&mut victim, &[("cpu", "1")]);
+        world.add_pod(victim, &name);
+        let pv = format!("pv-{zone}");
+        let mut volume = world.volume(&pv, "");
+        volume.topology = [(sym::ZONE, [world.sym(zone)].into())].into();
+        world.add_volume(volume);
+        let claim = world.bound_claim(&format!("ns/data-{zone}"), &pv);
+        world.add_claim(claim);
+    }
+
+    /// Of all rules about volumes only VolumeZone is asked, without its PreFilter: nobody has to
+    /// follow trials, but pods with other volumes are other pods.
+    #[test]
+    fn pods_of_a_class_have_their_own_dry_runs_if_a_filter_tells_them_apart() {
+        let mut world = World::default();
+        let mut plugins = Plugins::default_plugins();
+        for name in ["VolumeRestrictions", "NodeVolumeLimits", "VolumeBinding"] {
+            for point in [Point::PreFilter, Point::Filter] {
+                plugins.at_mut(point).disabled.push(name.to_owned());
+            }
+        }
+        let prepared = &mut plugins.at_mut(Point::PreFilter).disabled;
+        prepared.push("VolumeZone".to_owned());
+        let args = PluginArgs::default();
+        let framework = expand("p", &plugins, &args, &Registry::in_tree()).unwrap();
+        let mut classes = Classes::default();
+        for zone in ["a", "b"] {
+            add_zone(&mut world, zone);
+        }
+        for zone in ["a", "b", "a"] {
+            let claim = format!("data-{zone}");
+            let mut pod = world.pod_with_claims(&format!("ns/{zone}"), &[&claim]);
+            world.set_requests(&mut pod, &[("cpu", "1")]);
+            pod.priority = 10;
+            let attempt = classes.schedule_pod(&framework, world.cx(), &pod);
+            let Attempt::Unschedulable { nomination, .. } = attempt else {
+                panic!("every node is full");
+            };
+            let node = world.sym(&format!("n-{zone}"));
+            assert_eq!(nomination, Nomination::Set(Some(node)), "zone {zone}");
+        }
+        assert_eq!(classes.len(), 1, "the pods are alike but for their claims");
+    }
+}

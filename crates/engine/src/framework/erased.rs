@@ -1,14 +1,15 @@
 //! Plugins of any type in one list.
 
 use super::cycle::State;
+use super::noted::Noted;
 use super::runtime::MAX_NODE_SCORE;
 use super::{
     Ask, ClusterEvent, Cx, Effect, Fit, Hint, Kept, Permit, Plugin, Point, PostFilterCx,
     PostFilterResult, PreFilter, PreScore, Range, Reads, Registration, Sight, Slot, Status, Trial,
 };
+use crate::NodeInfo;
 use crate::model::{Kind, Object, Pod};
 use crate::packing::Packing;
-use crate::{Delta, NodeInfo};
 use std::cmp::Ordering;
 use std::sync::Arc;
 use stowplan_base::{Sym, Time};
@@ -88,28 +89,21 @@ pub trait AnyPlugin {
     fn score_looks_for(&self, state: &dyn State) -> u64;
     fn minds_filter(&self, cx: Cx<'_>, state: &dyn State, pod: &Pod, other: &Pod) -> bool;
     fn minds_score(&self, cx: Cx<'_>, state: &dyn State, pod: &Pod, other: &Pod) -> bool;
-    /// Every fact of the changes at these places, statically dispatched inside.
+    /// Every fact of these changes, statically dispatched inside.
     fn observe_filter(
         &self,
         cx: Cx<'_>,
         state: &mut dyn State,
         pod: &Pod,
-        deltas: &[Delta],
-        places: &[u32],
+        noted: Noted<'_>,
     ) -> Kept;
     fn see_filter(&self, state: &dyn State, node: &NodeInfo, seen: &mut Vec<u64>);
     fn filter_reads(&self, state: &dyn State, pod: &Pod) -> Option<Reads>;
     fn admit(&self, state: &dyn State, seen: &[u64]) -> Fit;
     fn keep_score(&self, cx: Cx<'_>, pod: &Pod) -> PreScore<Erased>;
     fn score_rests(&self, state: &dyn State) -> bool;
-    fn observe_score(
-        &self,
-        cx: Cx<'_>,
-        state: &mut dyn State,
-        pod: &Pod,
-        deltas: &[Delta],
-        places: &[u32],
-    ) -> Kept;
+    fn observe_score(&self, cx: Cx<'_>, state: &mut dyn State, pod: &Pod, noted: Noted<'_>)
+    -> Kept;
     fn see_score(&self, state: &dyn State, pod: &Pod, node: &NodeInfo, seen: &mut Vec<u64>);
     fn score_reads(&self, state: &dyn State, pod: &Pod) -> Option<Reads>;
     fn weigh(&self, state: &mut dyn State, feasible: &mut dyn Iterator<Item = (&[u64], usize)>);
@@ -292,9 +286,10 @@ impl<P: Plugin> AnyPlugin for P {
         verdicts: &mut [u32],
         reject: &mut dyn FnMut(Status) -> u32,
     ) {
-        let (state, nodes) = (typed(state), cx.cluster.nodes());
+        let (state, nodes, gauges) = (typed(state), cx.cluster.nodes(), cx.cluster.gauges());
         for (at, verdict) in positions.iter().zip(verdicts) {
             if *verdict == 0
+                && !Plugin::fits_gauge(self, state, &gauges[*at as usize])
                 && let Err(status) = Plugin::filter(self, cx, state, pod, &nodes[*at as usize])
             {
                 *verdict = reject(status);
@@ -311,11 +306,13 @@ impl<P: Plugin> AnyPlugin for P {
         (positions, verdicts): (&[u32], &[u32]),
         sums: &mut [Option<i32>],
     ) {
-        let (state, nodes) = (typed(state), cx.cluster.nodes());
+        let (state, nodes, gauges) = (typed(state), cx.cluster.nodes(), cx.cluster.gauges());
         for ((at, verdict), sum) in positions.iter().zip(verdicts).zip(sums) {
             if *verdict == 0 {
-                let node = &nodes[*at as usize];
-                let score = Plugin::score(self, cx, state, pod, node).unwrap_or(0);
+                let at = *at as usize;
+                let score = Plugin::score_gauge(self, state, &gauges[at])
+                    .or_else(|| Plugin::score(self, cx, state, pod, &nodes[at]))
+                    .unwrap_or(0);
                 let in_range = (0..=MAX_NODE_SCORE).contains(&score);
                 *sum = sum
                     .filter(|_| in_range)
@@ -353,13 +350,12 @@ impl<P: Plugin> AnyPlugin for P {
         cx: Cx<'_>,
         state: &mut dyn State,
         pod: &Pod,
-        deltas: &[Delta],
-        places: &[u32],
+        noted: Noted<'_>,
     ) -> Kept {
         let state = typed_mut(state);
         let mut kept = Kept::Same;
-        for place in places {
-            deltas[*place as usize].facts(|fact, holds| {
+        for delta in noted.deltas() {
+            delta.facts(|fact, holds| {
                 kept = kept.max(Plugin::observe_filter(self, cx, state, pod, fact, holds));
             });
         }
@@ -407,13 +403,12 @@ impl<P: Plugin> AnyPlugin for P {
         cx: Cx<'_>,
         state: &mut dyn State,
         pod: &Pod,
-        deltas: &[Delta],
-        places: &[u32],
+        noted: Noted<'_>,
     ) -> Kept {
         let state = typed_mut(state);
         let mut kept = Kept::Same;
-        for place in places {
-            deltas[*place as usize].facts(|fact, holds| {
+        for delta in noted.deltas() {
+            delta.facts(|fact, holds| {
                 kept = kept.max(Plugin::observe_score(self, cx, state, pod, fact, holds));
             });
         }

@@ -9,6 +9,7 @@ mod diagnosis;
 mod erased;
 mod event;
 mod keep;
+mod noted;
 mod plugin;
 mod profile;
 mod reads;
@@ -22,6 +23,7 @@ pub(crate) use diagnosis::{Histogram, message};
 pub use erased::AnyPlugin;
 pub use event::{Action, ClusterEvent, EventResource, Registration};
 pub use keep::{Kept, Sight};
+pub(crate) use noted::{DomainRules, Noted, Place, bit_of};
 pub use plugin::{
     Cx, Effect, Hint, Nomination, Permit, Plugin, Point, PostFilterCx, PostFilterResult, PreFilter,
     PreScore, Range, Trial,

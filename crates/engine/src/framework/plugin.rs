@@ -8,7 +8,7 @@ use crate::model::{Kind, Object, Pod};
 use crate::packing::Packing;
 use crate::plugins::default_preemption::{KeptDryRuns, Preempting, PreemptionReport};
 use crate::queue::Nominator;
-use crate::{Fact, NodeInfo, Snapshot};
+use crate::{Fact, Gauge, NodeInfo, Snapshot};
 use std::cmp::Ordering;
 use std::sync::Arc;
 use stowplan_base::{Duration, Sym, Time};
@@ -235,6 +235,12 @@ pub trait Plugin: 'static {
         Ok(())
     }
 
+    /// Whether [`filter`](Self::filter) would accept the node, as far as its cpu and memory say so;
+    /// where they do not, `filter` is asked.
+    fn fits_gauge(&self, _state: &Self::Filter, _gauge: &Gauge) -> bool {
+        false
+    }
+
     /// About which nodes of the cluster [`filter`](Self::filter) has to be asked, of a rule that
     /// looks at anything ([`Sight::Cluster`]).
     fn asks(&self, _cx: Cx<'_>, _state: &Self::Filter, _pod: &Pod) -> Ask {
@@ -294,6 +300,12 @@ pub trait Plugin: 'static {
         _node: &NodeInfo,
     ) -> Option<i64> {
         Some(0)
+    }
+
+    /// The same where the node's cpu and memory say it; where they do not, [`score`](Self::score) is
+    /// asked.
+    fn score_gauge(&self, _state: &Self::Score, _gauge: &Gauge) -> Option<i64> {
+        None
     }
 
     /// Brings a raw score into 0..=100. Upstream's NormalizeScore.

@@ -79,8 +79,9 @@ pub struct NodeUpdate {
 pub enum Fact<'a> {
     /// There is such a node.
     Node(&'a Node),
-    /// There is such a pod on that node.
-    Pod(&'a Pod, &'a Node),
+    /// There is such a pod on that node, and this is the number of its kin, if that is known: what
+    /// is said of one of them for its labels and terms goes for all.
+    Pod(&'a Pod, &'a Node, Option<u32>),
 }
 
 impl Delta {
@@ -89,8 +90,12 @@ impl Delta {
     pub fn facts<'a>(&'a self, mut see: impl FnMut(Fact<'a>, bool)) {
         match self {
             Self::Pod {
-                added, node, pod, ..
-            } => see(Fact::Pod(pod, node), *added),
+                added,
+                node,
+                pod,
+                kin,
+                ..
+            } => see(Fact::Pod(pod, node, Some(*kin)), *added),
             Self::NodeAdded { node, pods } => come(node, pods, &mut see),
             Self::NodeRemoved { node, pods, .. } => go(node, pods, &mut see),
             Self::NodeUpdated { seen, .. } => {
@@ -107,13 +112,13 @@ impl Delta {
 fn come<'a>(node: &'a Node, pods: &'a [Arc<Pod>], see: &mut impl FnMut(Fact<'a>, bool)) {
     see(Fact::Node(node), true);
     for pod in pods {
-        see(Fact::Pod(pod, node), true);
+        see(Fact::Pod(pod, node, None), true);
     }
 }
 
 fn go<'a>(node: &'a Node, pods: &'a [Arc<Pod>], see: &mut impl FnMut(Fact<'a>, bool)) {
     for pod in pods {
-        see(Fact::Pod(pod, node), false);
+        see(Fact::Pod(pod, node, None), false);
     }
     see(Fact::Node(node), false);
 }

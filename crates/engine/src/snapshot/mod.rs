@@ -3,6 +3,7 @@
 mod bearers;
 mod change_log;
 mod device_classes;
+mod gauge;
 mod kin;
 mod node_info;
 mod objects;
@@ -14,6 +15,7 @@ mod services;
 mod storage;
 
 pub use change_log::{ChangeLog, Delta, Fact, NodeUpdate};
+pub use gauge::{Gauge, PairRequest};
 pub use node_info::NodeInfo;
 pub use objects::Objects;
 pub use read_keys::ReadKeys;
@@ -54,6 +56,8 @@ pub struct Snapshot {
     /// The columns of all resources.
     pub resource_names: ResourceNames,
     nodes: Vec<NodeInfo>,
+    /// Cpu and memory of all nodes, by position.
+    gauges: Vec<Gauge>,
     node_index: Lookup<Sym, usize>,
     bearers: Bearers,
     /// Pods on nodes that do not exist (yet): they count once their node appears.
@@ -113,6 +117,16 @@ impl Snapshot {
     /// All nodes. Their order is that of arrival until a node is removed.
     pub fn nodes(&self) -> &[NodeInfo] {
         &self.nodes
+    }
+
+    /// Cpu and memory of all [`nodes`](Self::nodes).
+    pub(crate) fn gauges(&self) -> &[Gauge] {
+        &self.gauges
+    }
+
+    /// Reads the gauge of a node again.
+    fn read_gauge(&mut self, at: usize) {
+        self.gauges[at] = Gauge::of(&self.nodes[at]);
     }
 
     /// The node of this name.
@@ -387,6 +401,7 @@ impl Snapshot {
         if let Some(at) = self.node_position(node.name) {
             // Old images go first: one that no other node holds takes its new size.
             let old = self.nodes[at].set_node(node.clone());
+            self.read_gauge(at);
             self.remove_images(&old);
             self.add_images(&node);
             if old.labels != node.labels {
@@ -407,6 +422,7 @@ impl Snapshot {
             node,
             pods: info.pods.as_slice().into(),
         };
+        self.gauges.push(Gauge::of(&info));
         self.nodes.push(info);
         self.log.push(added, self.nodes.len());
         self.note_new_node(self.nodes.len() - 1);
@@ -416,6 +432,7 @@ impl Snapshot {
     fn remove_node(&mut self, name: Sym) -> Option<Arc<Node>> {
         let at = self.node_index.remove(&name)?;
         let info = self.nodes.swap_remove(at);
+        self.gauges.swap_remove(at);
         if let Some(moved) = self.nodes.get(at) {
             self.node_index.insert(moved.node.name, at);
         }

@@ -94,6 +94,7 @@ impl Snapshot {
             Some(at) => {
                 self.note_pod(at, &pod, kin, true);
                 self.nodes[at].add_pod(pod.clone());
+                self.read_gauge(at);
                 self.note_pod_volumes(at, &pod, true);
             }
             None => self.orphans.entry(node).or_default().push(pod),
@@ -127,6 +128,7 @@ impl Snapshot {
             Some(at) => {
                 self.note_pod(at, &pod, kin, false);
                 self.nodes[at].remove_this_pod(&pod);
+                self.read_gauge(at);
                 self.note_pod_volumes(at, &pod, false);
             }
             None => {

@@ -1,12 +1,12 @@
 //! Kept state: opened once for pods that are alike, then brought up to date.
 
 use super::Framework;
+use crate::NodeInfo;
 use crate::framework::{
-    AnyPlugin, Ask, Cx, CycleState, Fit, Kept, Point, PreFilter, PreScore, Range, Reads, Sight,
-    Slot, Status,
+    AnyPlugin, Ask, Cx, CycleState, DomainRules, Fit, Kept, Noted, Point, PreFilter, PreScore,
+    Range, Reads, Sight, Slot, Status, bit_of,
 };
 use crate::model::{Kind, Pod};
-use crate::{Delta, NodeInfo};
 use std::collections::BTreeSet;
 use stowplan_base::Sym;
 
@@ -19,6 +19,9 @@ pub(crate) struct Plan {
     pub(crate) pod_filters: Vec<Rule>,
     /// Filters that look at domains.
     pub(crate) domain_filters: Vec<Rule>,
+    /// PreFilter plugins that look at domains and do not filter: nobody asks them, but whether they
+    /// have something to check is kept all the same.
+    pub(crate) idle_filters: Vec<Rule>,
     /// PreFilter and Filter plugins that look at anything.
     pub(crate) cluster_filters: Vec<Rule>,
     /// Those of them that have no PreFilter.
@@ -33,6 +36,13 @@ pub(crate) struct Plan {
     pub(crate) pods_compare: bool,
     /// Some rule cannot be kept at all.
     pub(crate) is_plain: bool,
+}
+
+impl Plan {
+    /// Those that look at domains and keep what PreFilter leaves.
+    fn kept_filters(&self) -> impl Iterator<Item = &Rule> {
+        self.domain_filters.iter().chain(&self.idle_filters)
+    }
 }
 
 /// A filter plugin and its place in the order of filters.
@@ -74,8 +84,10 @@ impl Framework {
         let order = PRE_FILTER_ONLY;
         for (plugin, any) in self.at(Point::PreFilter) {
             let filters = self.enabled[Point::Filter as usize].contains(&plugin);
-            if !filters && any.filter_sight() == Sight::Cluster {
-                plan.cluster_filters.push(Rule { plugin, order });
+            match any.filter_sight() {
+                Sight::Cluster if !filters => plan.cluster_filters.push(Rule { plugin, order }),
+                Sight::Domains if !filters => plan.idle_filters.push(Rule { plugin, order }),
+                _ => {}
             }
         }
         if self.has_scores() {
@@ -170,7 +182,7 @@ impl Framework {
     /// The marks of labels of which a pod must bear one to matter to kept state, save for pods that
     /// matter because of terms of their own.
     pub(crate) fn looks_for(&self, plan: &Plan, cycle: &CycleState) -> u64 {
-        let filters = plan.domain_filters.iter().map(|rule| {
+        let filters = plan.kept_filters().map(|rule| {
             let state = cycle.filter[rule.plugin].state();
             state.map_or(0, |s| self.plugins[rule.plugin].filter_looks_for(&**s))
         });
@@ -181,7 +193,7 @@ impl Framework {
         filters.chain(scores).fold(0, |all, marks| all | marks)
     }
 
-    /// Whether pods like `other` matter to kept state when they come or go.
+    /// To whose kept state pods like `other` matter when they come or go.
     pub(crate) fn minds(
         &self,
         plan: &Plan,
@@ -189,7 +201,7 @@ impl Framework {
         cycle: &CycleState,
         pod: &Pod,
         other: &Pod,
-    ) -> bool {
+    ) -> DomainRules {
         let filter = |rule: &Rule| {
             cycle.filter[rule.plugin].state().is_some_and(|state| {
                 self.plugins[rule.plugin].minds_filter(cx, &**state, pod, other)
@@ -200,34 +212,37 @@ impl Framework {
                 .state()
                 .is_some_and(|state| self.plugins[*plugin].minds_score(cx, &**state, pod, other))
         };
-        plan.domain_filters.iter().any(filter) || plan.domain_scores.iter().any(score)
+        let filters = plan.kept_filters().map(filter);
+        let rules = filters.chain(plan.domain_scores.iter().map(score));
+        let minding = rules.enumerate().filter(|(_, minds)| *minds);
+        minding.fold(0, |rules, (n, _)| rules | bit_of(n))
     }
 
-    /// Brings kept state up to date after the changes at these places.
+    /// Brings kept state up to date after these changes.
     pub(crate) fn observe(
         &self,
         plan: &Plan,
         cx: Cx<'_>,
         cycle: &mut CycleState,
         pod: &Pod,
-        deltas: &[Delta],
-        places: &[u32],
+        noted: Noted<'_>,
     ) -> Kept {
         let mut kept = Kept::Same;
-        for rule in &plan.domain_filters {
+        for (n, rule) in plan.kept_filters().enumerate() {
             let (plugin, slot) = (&*self.plugins[rule.plugin], &mut cycle.filter[rule.plugin]);
             if let Some(state) = slot.kept() {
-                kept = kept.max(plugin.observe_filter(cx, &mut **state, pod, deltas, places));
+                kept = kept.max(plugin.observe_filter(cx, &mut **state, pod, noted.to(n)));
                 let rests = plugin.filter_rests(&**state);
                 if slot.rest(rests) {
                     kept = kept.max(Kept::Regroup);
                 }
             }
         }
-        for &i in &plan.domain_scores {
+        let filters = plan.kept_filters().count();
+        for (n, &i) in (filters..).zip(&plan.domain_scores) {
             let (plugin, slot) = (&*self.plugins[i], &mut cycle.score[i]);
             if let Some(state) = slot.kept() {
-                kept = kept.max(plugin.observe_score(cx, &mut **state, pod, deltas, places));
+                kept = kept.max(plugin.observe_score(cx, &mut **state, pod, noted.to(n)));
                 let rests = plugin.score_rests(&**state);
                 if slot.rest(rests) {
                     kept = kept.max(Kept::Regroup);

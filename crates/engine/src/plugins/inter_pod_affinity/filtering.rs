@@ -179,7 +179,7 @@ impl RequiredTerms {
     ) -> Kept {
         match fact {
             Fact::Node(_) => Kept::Changed,
-            Fact::Pod(other, node) => {
+            Fact::Pod(other, node, _) => {
                 let kept = self.update_with_pod(cluster, pod, other, node, holds);
                 if kept == Kept::Changed && self.topologies.shares_a_fine_domain(cluster, node) {
                     return Kept::Regroup;

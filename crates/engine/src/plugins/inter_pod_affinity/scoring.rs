@@ -6,7 +6,7 @@ use crate::framework::{Kept, MAX_NODE_SCORE, Range, Reads};
 use crate::model::{AffinityTerm, Labels, Node, Pod, WeightedAffinityTerm};
 use crate::{Fact, Snapshot};
 use std::sync::Arc;
-use stowplan_base::{Names, Sym};
+use stowplan_base::{Lookup, Names, Sym};
 
 /// What each domain is worth to the pod. What PreScore leaves for Score.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +16,9 @@ pub struct PreferredTerms {
     hard_weight: i32,
     worth: TopologyCounts,
     topologies: Topologies,
+    /// By the number of kin: the topology in which each of them counts, and what it weighs there.
+    /// Only of those that were asked about and for whom that is all.
+    known_kin: Lookup<u32, (Sym, i64)>,
 }
 
 impl PreferredTerms {
@@ -153,6 +156,23 @@ impl PreferredTerms {
         }
     }
 
+    /// Remembers what pods like `other` are worth, should that be short.
+    fn meet(&mut self, cluster: &Snapshot, pod: &Pod, other: &Pod, kin: u32) {
+        let names = &cluster.names;
+        let namespace_labels = cluster.namespace_labels(pod.namespace);
+        let own = self.own.iter();
+        let own = own
+            .filter(|(term, _)| term.matches(other, names))
+            .map(|(term, weight)| (term.topology_key, *weight));
+        let existing = terms_of_existing(other, self.hard_weight)
+            .filter(|(term, _)| term.matches(pod, namespace_labels, names))
+            .map(|(term, weight)| (term.topology_key, weight));
+        let mut all = own.chain(existing);
+        if let (Some(only), None) = (all.next(), all.next()) {
+            self.known_kin.insert(kin, only);
+        }
+    }
+
     /// Keeps the weights as [`weigh`](Self::weigh) would make them.
     pub(super) fn observe(
         &mut self,
@@ -161,21 +181,26 @@ impl PreferredTerms {
         fact: Fact<'_>,
         holds: bool,
     ) -> Kept {
-        let (other, node) = match fact {
+        let (other, node, kin) = match fact {
             Fact::Node(_) => return Kept::Changed,
-            Fact::Pod(other, node) => (other, node),
+            Fact::Pod(other, node, kin) => (other, node, kin),
         };
-        let names = &cluster.names;
-        let mut kept = Kept::Same;
-        if !self.own.is_empty() {
-            kept = self.add_own(other, &node.labels, holds, names);
-        }
-        if other.has_pod_affinity() {
-            let namespace_labels = cluster.namespace_labels(pod.namespace);
-            let labels = &node.labels;
-            let more = self.add_existing(other, pod, namespace_labels, labels, holds, names);
-            kept = kept.max(more);
-        }
+        let kept = match kin.and_then(|kin| self.known_kin.get(&kin).copied()) {
+            Some((key, weight)) => {
+                let change = self.worth.add(&node.labels, key, weight, holds);
+                self.kept_after(change, key)
+            }
+            None => {
+                if let Some(kin) = kin {
+                    self.meet(cluster, pod, other, kin);
+                }
+                let names = &cluster.names;
+                let namespace_labels = cluster.namespace_labels(pod.namespace);
+                let labels = &node.labels;
+                let own = self.add_own(other, labels, holds, names);
+                own.max(self.add_existing(other, pod, namespace_labels, labels, holds, names))
+            }
+        };
         if kept == Kept::Changed && self.topologies.shares_a_fine_domain(cluster, node) {
             return Kept::Regroup;
         }

@@ -3,7 +3,7 @@
 use super::fit::ResourceSpec;
 use crate::framework::Cx;
 use crate::model::{ResourceId, ResourceList, is_scalar_name};
-use crate::{NodeInfo, Snapshot};
+use crate::{Gauge, NodeInfo, PairRequest, Snapshot};
 use stowplan_base::{Quantity, Sym, sym};
 
 /// A configured resource that counts in the scores of one pod.
@@ -58,15 +58,49 @@ impl Share {
     }
 }
 
-/// The resources that count for a pod with these requests, in the order of configuration.
+/// The resources that count in the scores of one pod, in the order of configuration.
+#[derive(Clone, Debug, Default)]
+pub struct Shares {
+    list: Box<[Share]>,
+    /// What the pod asks for, if cpu and memory count, in this order, one as much as the other, and
+    /// nothing else.
+    pair: Option<PairRequest>,
+}
+
+impl std::ops::Deref for Shares {
+    type Target = [Share];
+
+    fn deref(&self) -> &[Share] {
+        &self.list
+    }
+}
+
+impl Shares {
+    fn new(list: Box<[Share]>) -> Self {
+        let pair = match &*list {
+            [cpu, memory]
+                if (cpu.id, memory.id) == (ResourceId::CPU, ResourceId::MEMORY)
+                    && (cpu.weight, memory.weight) == (1, 1) =>
+            {
+                PairRequest::new([cpu.request, memory.request])
+            }
+            _ => None,
+        };
+        Self { list, pair }
+    }
+
+    /// What the pod asks for, if a gauge that can be relied on tells all that counts.
+    #[inline]
+    pub(super) fn gauged(&self, gauge: &Gauge) -> Option<PairRequest> {
+        self.pair.filter(|_| gauge.is_exact())
+    }
+}
+
+/// The resources that count for a pod with these requests.
 ///
 /// Extended resources and the like count only if the pod asks for them.
-pub(super) fn shares(
-    cx: Cx<'_>,
-    resources: &[ResourceSpec],
-    requests: &ResourceList,
-) -> Box<[Share]> {
-    resources
+pub(super) fn shares(cx: Cx<'_>, resources: &[ResourceSpec], requests: &ResourceList) -> Shares {
+    let list = resources
         .iter()
         .filter_map(|spec| {
             let name = cx.cluster.names.get(&spec.name)?;
@@ -81,7 +115,8 @@ pub(super) fn shares(
                 weight: spec.weight,
             })
         })
-        .collect()
+        .collect();
+    Shares::new(list)
 }
 
 /// Whether the pod asks for nothing of the resources.

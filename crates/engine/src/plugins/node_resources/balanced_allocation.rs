@@ -1,10 +1,10 @@
 //! NodeResourcesBalancedAllocation.
 
-use super::allocation::{Load, Share, Sums, is_best_effort, shares};
+use super::allocation::{Load, Share, Shares, Sums, is_best_effort, shares};
 use super::fit::ResourceSpec;
-use crate::NodeInfo;
 use crate::framework::{Cx, MAX_NODE_SCORE, Plugin, Point, PreScore, Sight, Status};
 use crate::model::Pod;
+use crate::{Gauge, NodeInfo};
 
 /// `NodeResourcesBalancedAllocationArgs`.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub struct NodeResourcesBalancedAllocation {
 #[derive(Clone, Debug, Default)]
 pub struct BalancedState {
     /// The resources that count.
-    shares: Box<[Share]>,
+    shares: Shares,
     /// The pod asks for none of them: every node scores 0.
     best_effort: bool,
 }
@@ -84,9 +84,20 @@ impl Plugin for NodeResourcesBalancedAllocation {
             return Some(0);
         }
         let [with_pod, without_pod] = deviations(&state.shares, node).map(balance);
-        let half = MAX_NODE_SCORE / 2;
-        Some(half + (half + with_pod - without_pod) / 2)
+        Some(score_of(with_pod - without_pod))
     }
+
+    #[inline]
+    fn score_gauge(&self, state: &BalancedState, gauge: &Gauge) -> Option<i64> {
+        let request = state.shares.gauged(gauge).filter(|_| !state.best_effort)?;
+        Some(score_of(gauge.evenness_gain(request)))
+    }
+}
+
+/// The score of a node that is so much more evenly used with the pod.
+fn score_of(gain: i64) -> i64 {
+    let half = MAX_NODE_SCORE / 2;
+    half + (half + gain) / 2
 }
 
 /// 100 less the standard deviation of the used fractions, in percent.

@@ -1,6 +1,6 @@
 //! NodeResourcesFit.
 
-use super::allocation::{Share, shares};
+use super::allocation::{Shares, shares};
 use super::hints;
 use super::strategies::Strategy;
 use crate::framework::{
@@ -8,7 +8,7 @@ use crate::framework::{
     Registration, Sight, Status,
 };
 use crate::model::{Node, Object, Pod, ResourceId, is_extended_name};
-use crate::{NodeInfo, Snapshot};
+use crate::{Gauge, NodeInfo, PairRequest, Snapshot};
 
 /// `NodeResourcesFitArgs`.
 #[derive(Clone, Debug)]
@@ -87,6 +87,24 @@ pub struct NodeResourcesFit {
 pub struct FitState {
     /// What the node must have.
     requests: Box<[Request]>,
+    /// The same, if that is nothing but cpu and memory.
+    pair: Option<PairRequest>,
+}
+
+impl FitState {
+    fn new(requests: Box<[Request]>) -> Self {
+        let of = |id| {
+            let request = requests.iter().find(|request| request.id == id);
+            request.map_or(0, |request| request.amount)
+        };
+        let in_pair = |id| [ResourceId::CPU, ResourceId::MEMORY].contains(&id);
+        let pair = match requests.iter().all(|request| in_pair(request.id)) {
+            true => PairRequest::new([of(ResourceId::CPU), of(ResourceId::MEMORY)]),
+            false => None,
+        };
+        let pair = pair.map(PairRequest::or_nothing);
+        Self { requests, pair }
+    }
 }
 
 /// An amount of one resource that a pod asks for; never 0.
@@ -139,7 +157,7 @@ impl NodeResourcesFit {
                 .any(|ignored| ignored == group)
     }
 
-    fn shares(&self, cx: Cx<'_>, pod: &Pod) -> Box<[Share]> {
+    fn shares(&self, cx: Cx<'_>, pod: &Pod) -> Shares {
         let resources = &self.args.scoring_strategy.resources;
         shares(cx, resources, &pod.requests.scoring)
     }
@@ -216,14 +234,14 @@ impl Plugin for NodeResourcesFit {
     const SCORE_SIGHT: Sight = Sight::Node;
     const RELATIVE: bool = false;
     type Filter = FitState;
-    type Score = Box<[Share]>;
+    type Score = Shares;
 
     fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<FitState> {
         let name = |id| cx.cluster.names.text(cx.cluster.resource_names.name(id));
         let requests = requests_of(cx.cluster, pod)
             .filter(|request| !(request.id.is_scalar() && self.ignores(name(request.id))))
             .collect();
-        PreFilter::Ready(FitState { requests })
+        PreFilter::Ready(FitState::new(requests))
     }
 
     fn filter_unprepared(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<FitState, Status> {
@@ -237,23 +255,27 @@ impl Plugin for NodeResourcesFit {
         fits(state.requests.iter().copied(), node)
     }
 
-    fn pre_score(&self, cx: Cx<'_>, pod: &Pod, _feasible: &[&NodeInfo]) -> PreScore<Box<[Share]>> {
+    #[inline]
+    fn fits_gauge(&self, state: &FitState, gauge: &Gauge) -> bool {
+        state.pair.is_some_and(|request| gauge.has_room(request))
+    }
+
+    fn pre_score(&self, cx: Cx<'_>, pod: &Pod, _feasible: &[&NodeInfo]) -> PreScore<Shares> {
         PreScore::Ready(self.shares(cx, pod))
     }
 
-    fn score_unprepared(&self, cx: Cx<'_>, pod: &Pod) -> Result<Box<[Share]>, Status> {
+    fn score_unprepared(&self, cx: Cx<'_>, pod: &Pod) -> Result<Shares, Status> {
         Ok(self.shares(cx, pod))
     }
 
     #[inline]
-    fn score(
-        &self,
-        _cx: Cx<'_>,
-        shares: &Box<[Share]>,
-        _pod: &Pod,
-        node: &NodeInfo,
-    ) -> Option<i64> {
+    fn score(&self, _cx: Cx<'_>, shares: &Shares, _pod: &Pod, node: &NodeInfo) -> Option<i64> {
         Some(self.strategy.score(shares, node))
+    }
+
+    #[inline]
+    fn score_gauge(&self, shares: &Shares, gauge: &Gauge) -> Option<i64> {
+        self.strategy.score_gauge(shares.gauged(gauge)?, gauge)
     }
 
     fn events(&self) -> Vec<Registration> {

@@ -2,8 +2,8 @@
 
 use super::allocation::{Load, Share, Sums};
 use super::fit::ScoringStrategyKind;
-use crate::NodeInfo;
 use crate::framework::MAX_NODE_SCORE;
+use crate::{Gauge, NodeInfo, PairRequest};
 
 /// The greatest score in a `requestedToCapacityRatio` shape. Upstream's `MaxCustomPriorityScore`.
 const MAX_SHAPE_SCORE: i64 = 10;
@@ -46,6 +46,16 @@ impl Strategy {
             Self::LeastAllocated => mean(shares, node, |load| Some(least_requested(load))),
             Self::MostAllocated => mean(shares, node, |load| Some(most_requested(load))),
             Self::RequestedToCapacityRatio(line) => rounded_mean(shares, node, line),
+        }
+    }
+
+    /// The same, if cpu and memory count, one as much as the other.
+    #[inline]
+    pub(super) fn score_gauge(&self, request: PairRequest, gauge: &Gauge) -> Option<i64> {
+        match self {
+            Self::LeastAllocated => Some(gauge.free_percent(request)),
+            Self::MostAllocated => Some(gauge.used_percent(request)),
+            Self::RequestedToCapacityRatio(_) => None,
         }
     }
 }

@@ -1,4 +1,5 @@
 mod filter;
+mod gauges;
 mod hints;
 mod score;
 

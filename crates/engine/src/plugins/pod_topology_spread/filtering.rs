@@ -109,7 +109,7 @@ impl HardConstraints {
                 self.observe_node(pod, node, holds, &cluster.names);
                 Kept::Changed
             }
-            Fact::Pod(other, node) => self.observe_pod(pod, other, node, holds, cluster),
+            Fact::Pod(other, node, _) => self.observe_pod(pod, other, node, holds, cluster),
         }
     }
 

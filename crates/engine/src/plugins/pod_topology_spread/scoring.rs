@@ -204,7 +204,7 @@ impl SoftConstraints {
     ) -> Kept {
         let (other, node) = match fact {
             Fact::Node(_) => return Kept::Changed,
-            Fact::Pod(other, node) => (other, node),
+            Fact::Pod(other, node, _) => (other, node),
         };
         let counts = |soft: &SoftConstraint| soft.constraint.counts(other, pod.namespace, names);
         if other.namespace != pod.namespace

@@ -83,6 +83,14 @@ const HARMFUL: [(Point, &str); 11] = [
     (Point::PreScore, "InterPodAffinity"),
 ];
 
+/// Plugins that look at a pod's volumes.
+const ON_VOLUMES: [&str; 4] = [
+    "VolumeRestrictions",
+    "NodeVolumeLimits",
+    "VolumeBinding",
+    "VolumeZone",
+];
+
 /// Which plugins run with what weight, where they do not, and with what arguments.
 fn summary(plugins: &Plugins, args: &PluginArgs) -> String {
     let enabled = plugins.multi_point.enabled.iter();
@@ -151,11 +159,28 @@ impl Maker<'_> {
                 plugins.at_mut(user).disabled.push(name.to_owned());
             }
         }
+        if missing > 0 && self.plan.features.volumes && self.dice.chance(50) {
+            self.leave_one_rule_on_volumes(&mut plugins);
+        }
         let framework = expand("made-up", &plugins, &args, &Registry::in_tree())
             .unwrap_or_else(|error| panic!("a made-up profile is valid: {error}"));
         Profile {
             framework,
             summary: spelled(&summary(&plugins, &args), self.names),
+        }
+    }
+
+    /// One filter that looks at a pod's volumes is asked without its PreFilter, and no other is: so
+    /// none has to follow trials.
+    fn leave_one_rule_on_volumes(&mut self, plugins: &mut Plugins) {
+        let left = *self.dice.pick(&["VolumeZone", "NodeVolumeLimits"]);
+        for name in ON_VOLUMES {
+            let disabled = &mut plugins.at_mut(Point::PreFilter).disabled;
+            disabled.push(name.to_owned());
+            if name != left {
+                let disabled = &mut plugins.at_mut(Point::Filter).disabled;
+                disabled.push(name.to_owned());
+            }
         }
     }
 
@@ -197,6 +222,9 @@ impl Maker<'_> {
 
     fn scored_resources(&mut self) -> Vec<ResourceSpec> {
         let mut resources = ResourceSpec::cpu_and_memory();
+        if self.dice.chance(40) {
+            return resources;
+        }
         let more = [
             "ephemeral-storage",
             "example.com/gpu",

@@ -35,7 +35,11 @@ impl Maker<'_> {
     fn twin(&mut self, of: &Template) -> Template {
         let other = self.template().pod;
         let mut pod = of.pod.clone();
-        match self.dice.below(18) {
+        let thing = match self.plan.features.volumes && self.dice.chance(40) {
+            true => 0,
+            false => self.dice.below(18),
+        };
+        match thing {
             0..=2 => pod.volumes = other.volumes,
             3 => pod.resource_claims = other.resource_claims,
             4 => pod.labels = other.labels,

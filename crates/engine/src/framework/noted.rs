@@ -1,0 +1,43 @@
+//! Changes of the cluster that matter to rules which look at domains.
+
+use crate::Delta;
+
+/// Rules of a plan that look at domains, one bit each: its filters, then its scores.
+pub(crate) type DomainRules = u32;
+
+/// The bit of the nth rule. Of very many rules some share one and are told more than they need.
+pub(crate) fn bit_of(n: usize) -> DomainRules {
+    1 << (n as u32 % DomainRules::BITS)
+}
+
+/// A change that matters beyond the node that it is about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Place {
+    /// Where it stands in a run of changes.
+    pub(crate) at: u32,
+    /// To whom it matters.
+    pub(crate) rules: DomainRules,
+}
+
+/// Those of a run of changes that matter to somebody.
+#[derive(Clone, Copy)]
+pub(crate) struct Noted<'a> {
+    pub(crate) deltas: &'a [Delta],
+    pub(crate) places: &'a [Place],
+    /// To whom.
+    pub(crate) rules: DomainRules,
+}
+
+impl<'a> Noted<'a> {
+    /// The same changes, of which only those count that matter to the nth rule.
+    pub(crate) fn to(self, n: usize) -> Self {
+        let rules = bit_of(n);
+        Self { rules, ..self }
+    }
+
+    pub(crate) fn deltas(self) -> impl Iterator<Item = &'a Delta> {
+        let places = self.places.iter();
+        let places = places.filter(move |place| place.rules & self.rules != 0);
+        places.map(move |place| &self.deltas[place.at as usize])
+    }
+}
