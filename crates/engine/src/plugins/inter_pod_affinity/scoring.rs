@@ -18,7 +18,7 @@ pub struct PreferredTerms {
     topologies: Topologies,
     /// By the number of kin: the topology in which each of them counts, and what it weighs there.
     /// Only of those that were asked about and for whom that is all.
-    known_kin: Lookup<u32, (Sym, i64)>,
+    known_kin: Lookup<u32, (Sym, i32)>,
 }
 
 impl PreferredTerms {
@@ -168,8 +168,10 @@ impl PreferredTerms {
             .filter(|(term, _)| term.matches(pod, namespace_labels, names))
             .map(|(term, weight)| (term.topology_key, weight));
         let mut all = own.chain(existing);
-        if let (Some(only), None) = (all.next(), all.next()) {
-            self.known_kin.insert(kin, only);
+        if let (Some((key, weight)), None) = (all.next(), all.next())
+            && let Ok(weight) = i32::try_from(weight)
+        {
+            self.known_kin.insert(kin, (key, weight));
         }
     }
 
@@ -187,6 +189,7 @@ impl PreferredTerms {
         };
         let kept = match kin.and_then(|kin| self.known_kin.get(&kin).copied()) {
             Some((key, weight)) => {
+                let weight = i64::from(weight);
                 let change = self.worth.add(&node.labels, key, weight, holds);
                 self.kept_after(change, key)
             }
