@@ -59,14 +59,28 @@ impl Version {
                 Some(decoded.object)
             }
         };
-        let unknown = prune::prune(object, &self.schema).into_iter();
-        problems.extend(unknown.map(|path| format!("unknown field \"{path}\"")));
-        default::drop_nulls(object, Some(&self.schema));
-        embedded::coerce(object, &self.schema, problems)?;
+        // Other kinds come by as well; what is wrong with them is told later.
+        if self.is_of(object) {
+            let unknown = prune::prune(object, &self.schema).into_iter();
+            problems.extend(unknown.map(|path| format!("unknown field \"{path}\"")));
+            default::drop_nulls(object, Some(&self.schema));
+            embedded::coerce(object, &self.schema, problems)?;
+        }
         if let Some(own) = own {
             object.set("metadata", own);
         }
         Ok(())
+    }
+
+    /// Whether an object says that it is of this kind, in any version.
+    fn is_of(&self, object: &Value) -> bool {
+        let group = |api_version: &str| {
+            api_version
+                .split_once('/')
+                .map(|(group, _)| group.to_owned())
+        };
+        object.text("kind") == self.empty.text("kind")
+            && group(object.text("apiVersion")) == group(&self.api_version)
     }
 
     /// Fills in what the schema has defaults for.

@@ -24,6 +24,9 @@ fn nested<'a>(object: &'a Value, path: &str, wanted: &str) -> Result<Option<&'a 
     let keys = keys(path);
     let mut here = object;
     for (i, key) in keys.iter().enumerate() {
+        if here.is_null() {
+            return Ok(None);
+        }
         let Value::Object(map) = here else {
             let so_far: String = keys[..=i].iter().map(|k| format!(".{k}")).collect();
             return Err(wrong(&so_far, here, "map[string]interface{}"));

@@ -142,7 +142,9 @@ impl Api {
         let (parts, mut body) = request.into_parts();
         let arrival = Arrival::new(self.env(), &parts);
         let query = Query::parse(parts.uri.query().unwrap_or_default());
-        let path = unescape(parts.uri.path(), false).unwrap_or_default();
+        let Some(path) = unescape(parts.uri.path(), false) else {
+            return answer::bytes(400, "text/plain; charset=utf-8", "400 Bad Request");
+        };
         let info = Info::new(&parts.method, &path, &query);
         let certified = parts.extensions.get::<User>().cloned();
         let head = parts.method == http::Method::HEAD;

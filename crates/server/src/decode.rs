@@ -96,9 +96,12 @@ pub(crate) fn object(
             &read.err().map_or(why, |error| error.to_string()),
         ));
     }
-    let decoded = body
-        .decode(resource)
-        .map_err(|e| mishandled(&e.to_string()))?;
+    // An event of the other group is read as what it says it is; its version is told below.
+    let decoded = match group == resource.group() || resource.is_custom() {
+        true => body.decode(resource),
+        false => body.decode_as(registered_type(group, version, kind)),
+    };
+    let decoded = decoded.map_err(|e| mishandled(&e.to_string()))?;
     let object = validated(request, decoded, validation).map_err(|why| mishandled(&why))?;
     check_version(resource, group, version)?;
     // Upstream looks at the first object only.
@@ -148,8 +151,13 @@ pub(crate) fn check_kind(
     if resource.is_custom() {
         return Ok(());
     }
-    let same = kind == resource.kind() && group == resource.group();
-    if same && (version == resource.version() || is_older(resource, version)) {
+    let is_event = |group: &str| kind == "Event" && matches!(group, "" | "events.k8s.io");
+    let same = kind == resource.kind()
+        && (group == resource.group() || is_event(group) && is_event(resource.group()));
+    if group == resource.group()
+        && same
+        && (version == resource.version() || is_older(resource, version))
+    {
         return Ok(());
     }
     match is_registered(group, version, kind) {
@@ -243,6 +251,21 @@ impl Opened<'_> {
         match (self, ty) {
             (Self::Json(json, _), Some(ty)) => stowplan_schema::decode_json(ty, json).map(drop),
             _ => Ok(()),
+        }
+    }
+
+    /// The same, with what was found on the way.
+    fn decode_as(&self, ty: Option<&'static Type>) -> Result<Decoded, DecodeError> {
+        match (self, ty) {
+            (Self::Json(json, problems), Some(ty)) => {
+                let mut decoded = stowplan_schema::decode_json(ty, json)?;
+                decoded.problems.splice(0..0, problems.iter().cloned());
+                Ok(decoded)
+            }
+            _ => Ok(Decoded {
+                object: Value::Null,
+                problems: Vec::new(),
+            }),
         }
     }
 

@@ -138,8 +138,16 @@ fn other(api: &Api, request: &Request) -> Result<Answer, Status> {
     let parts: Vec<&str> = path.split('/').collect();
     match parts.as_slice() {
         ["healthz" | "livez" | "readyz", checks @ ..] => Ok(health::answer(api, request, checks)),
-        ["version"] => Ok(discovery::version()),
-        ["api" | "apis", ..] => discovery::answer(api, request, &parts),
+        ["version"] if request.method != http::Method::GET => Err(route::no_such_method()),
+        ["version"] => {
+            route::represent(request, "application/json")?;
+            Ok(discovery::version())
+        }
+        ["api"] | ["api", _] | ["apis", _, _] => {
+            route::represent(request, negotiate::MEDIA_TYPES)?;
+            discovery::answer(api, request, &parts)
+        }
+        ["apis", ..] => discovery::answer(api, request, &parts),
         [""] => Ok(discovery::paths(api)),
         ["metrics"] => Ok(health::metrics(api)),
         ["openapi", document @ ..] => {

@@ -380,7 +380,8 @@ impl Resource {
             return "unstructured.Unstructured".to_owned();
         }
         let package = match self.group() {
-            "" => "core",
+            // Events of both groups are kept as one.
+            "" | "events.k8s.io" => "core",
             "rbac.authorization.k8s.io" => "rbac",
             group => group.split('.').next().unwrap_or(group),
         };

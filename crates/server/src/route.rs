@@ -21,7 +21,7 @@ pub(crate) fn check(request: &Request, target: &Target) -> Result<(), Status> {
     if !methods.contains(&method) {
         return Err(no_such_method());
     }
-    if target.resource.is_custom() || target.subresource == "log" {
+    if target.resource.is_custom() {
         return Ok(());
     }
     let content_type = request.header("content-type");
@@ -30,24 +30,38 @@ pub(crate) fn check(request: &Request, target: &Target) -> Result<(), Status> {
         let message = "415: Unsupported Media Type";
         return Err(restful(415, "UnsupportedMediaType", message));
     }
-    match accepts(request.header("accept")) {
+    let lists = request.info.prefixed || request.info.parts.len() == 1;
+    match target.subresource.as_str() {
+        "log" => represent(request, &format!("text/plain, {MEDIA_TYPES}")),
+        _ if method == "GET" && lists => represent(request, &format!("{MEDIA_TYPES}, {STREAMS}")),
+        _ => represent(request, MEDIA_TYPES),
+    }
+}
+
+/// What lists can be beside objects: they may be watched.
+const STREAMS: &str =
+    "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+
+/// Refuses who takes none of these media types.
+pub(crate) fn represent(request: &Request, available: &str) -> Result<(), Status> {
+    match accepts(request.header("accept"), available) {
         true => Ok(()),
         false => Err(restful(
             406,
             "NotAcceptable",
-            &format!("406: Not Acceptable\n\nAvailable representations: {MEDIA_TYPES}"),
+            &format!("406: Not Acceptable\n\nAvailable representations: {available}"),
         )),
     }
 }
 
-/// Whether any alternative of an Accept header is one of ours. Parameters are not looked at, and of
+/// Whether any alternative of an Accept header is available. Parameters are not looked at, and of
 /// wildcards only `*/*` is understood.
-fn accepts(header: &str) -> bool {
+fn accepts(header: &str, available: &str) -> bool {
     let plain = |alternative: &str| {
         let range = alternative.split(';').next().unwrap_or_default();
         range.trim().to_owned()
     };
-    let known = |range: &String| range == "*/*" || MEDIA_TYPES.split(", ").any(|m| m == range);
+    let known = |range: &String| range == "*/*" || available.split(", ").any(|m| m == range);
     header.is_empty() || header.split(',').map(plain).any(|range| known(&range))
 }
 
@@ -83,7 +97,8 @@ fn methods(request: &Request, target: &Target) -> Option<Vec<&'static str>> {
         _ => return None,
     };
     let found = verbs.iter().filter(|(_, verb)| has(verb));
-    Some(found.map(|(method, _)| *method).collect())
+    let found: Vec<_> = found.map(|(method, _)| *method).collect();
+    (!found.is_empty()).then_some(found)
 }
 
 fn method_of(verb: &str) -> Option<&'static str> {
@@ -130,7 +145,7 @@ mod tests {
             ("application/json;as=Table", true),
             ("application/cbor", false),
         ] {
-            assert_eq!(accepts(header), taken, "{header}");
+            assert_eq!(accepts(header, MEDIA_TYPES), taken, "{header}");
         }
     }
 }

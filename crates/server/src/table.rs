@@ -158,5 +158,8 @@ fn row(target: &Target, object: &Value, now_s: i64, style: Style) -> Value {
 
 /// The metadata of a table of one object.
 pub(crate) fn metadata_of(object: &Value) -> Value {
-    json!({"resourceVersion": object.at("metadata").text("resourceVersion")})
+    match object.at("metadata").text("resourceVersion") {
+        "" => json!({}),
+        version => json!({"resourceVersion": version}),
+    }
 }

@@ -39,6 +39,9 @@ pub(crate) fn object(
         }
         _ if object.text("kind") == "Status" => object.clone(),
         Convert::Metadata(version, false) => partial(object, version),
+        Convert::Metadata(_, true) if target.resource.is_custom() => {
+            return Err(Status::plain_error("content is not a list"));
+        }
         Convert::Metadata(_, true) => {
             let kind = target.spoken().go_type();
             return Err(not_acceptable(format!(

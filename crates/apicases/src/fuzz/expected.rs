@@ -9,6 +9,11 @@ const KNOWN: &[(u16, &str, &str)] = &[
     ),
     (
         500,
+        "content is not a list",
+        "one custom resource as a list: handlers/response.go",
+    ),
+    (
+        500,
         "strconv.ParseUint: parsing",
         "a resourceVersion that is no number: storage/api_object_versioner.go",
     ),

@@ -109,6 +109,19 @@ pub(crate) struct Target {
     pub(crate) name: String,
 }
 
+/// Refuses a name that cannot be part of a path.
+pub(crate) fn check_name(name: &str) -> Result<(), Status> {
+    let faults = names::path_segment(name, false);
+    match faults.is_empty() {
+        true => Ok(()),
+        false => Err(Status::bad_request(format!(
+            "Name parameter invalid: {}: {}",
+            go::quote(name),
+            faults.join(";")
+        ))),
+    }
+}
+
 impl Target {
     /// What "not found" and "conflict" name.
     pub(crate) fn group_resource(&self) -> GroupResource {
@@ -137,15 +150,7 @@ impl Target {
     /// A name that no object can have is refused before anything else. Upstream:
     /// `NamespaceKeyFunc`.
     pub(crate) fn check_name(&self) -> Result<(), Status> {
-        let faults = names::path_segment(&self.name, false);
-        match faults.is_empty() {
-            true => Ok(()),
-            false => Err(Status::bad_request(format!(
-                "Name parameter invalid: {}: {}",
-                go::quote(&self.name),
-                faults.join(";")
-            ))),
-        }
+        check_name(&self.name)
     }
 
     /// The same, where objects are judged in the form in which they are kept.

@@ -39,7 +39,7 @@ async fn wait_until_fresh(api: &Api, request: &Request, target: &Target) -> Resu
             _ => Status::plain_error(message),
         }
     })?;
-    wait_for(api, wanted).await
+    wait_for(api, target, wanted).await
 }
 
 #[cfg(test)]

@@ -99,8 +99,10 @@ pub(crate) async fn find(
     let root = storage::key(&target.resource, namespace, "");
     let single = selection.single_name();
     let single = single.filter(|_| !namespace.is_empty() || !target.resource.namespaced());
+    // Who goes on with a list goes on with all of it.
+    let single = single.filter(|_| options.continue_token.is_empty());
     if let Some(name) = single {
-        let at = not_in_future(api, options).await?;
+        let at = not_in_future(api, target, options).await?;
         let key = storage::key(&target.resource, namespace, name);
         return one(api, &key, at, selection);
     }
@@ -109,7 +111,11 @@ pub(crate) async fn find(
 }
 
 /// The revision that an exact list wants; waits for one that is not there yet.
-async fn not_in_future(api: &Api, options: &ListOptions) -> Result<Option<Revision>, Status> {
+async fn not_in_future(
+    api: &Api,
+    target: &Target,
+    options: &ListOptions,
+) -> Result<Option<Revision>, Status> {
     let text = options.resource_version.as_str();
     if text.is_empty() || text == "0" {
         return Ok(None);
@@ -120,33 +126,38 @@ async fn not_in_future(api: &Api, options: &ListOptions) -> Result<Option<Revisi
             "invalid resource version: resourceVersion: Invalid value: {shown}: {why}"
         ))
     })?;
-    wait_for(api, wanted).await?;
+    wait_for(api, target, wanted).await?;
     let exact = options.resource_version_match == Match::Exact
         || (options.resource_version_match == Match::Unset && options.limit > 0);
     Ok(exact.then_some(wanted))
 }
 
-/// Waits until the store has come to a revision, but not for long.
-pub(crate) async fn wait_for(api: &Api, wanted: Revision) -> Result<(), Status> {
+/// Waits until the store has come to a revision, but not for long. Upstream's events have no watch
+/// cache, which is who tells clients to come again.
+pub(crate) async fn wait_for(api: &Api, target: &Target, wanted: Revision) -> Result<(), Status> {
     if wanted <= api.store().revision() {
         return Ok(());
     }
     let reached = tokio::time::timeout(PATIENCE, api.store().reached(wanted)).await;
     match reached {
         Ok(Ok(())) => Ok(()),
-        _ => Err(too_large(wanted, api.store().revision())),
+        _ => {
+            let status = too_large(wanted, api.store().revision());
+            Err(match target.resource.plural() {
+                "events" => status,
+                _ => status.retry_after(1),
+            })
+        }
     }
 }
 
 fn too_large(wanted: Revision, current: Revision) -> Status {
     let message = format!("Timeout: Too large resource version: {wanted}, current: {current}");
-    Status::failure(504, "Timeout", message)
-        .because(Cause {
-            reason: "ResourceVersionTooLarge".to_owned(),
-            message: "Too large resource version".to_owned(),
-            field: String::new(),
-        })
-        .retry_after(1)
+    Status::failure(504, "Timeout", message).because(Cause {
+        reason: "ResourceVersionTooLarge".to_owned(),
+        message: "Too large resource version".to_owned(),
+        field: String::new(),
+    })
 }
 
 async fn plan(
@@ -177,7 +188,7 @@ async fn plan(
             limit,
         });
     }
-    let at = not_in_future(api, options).await?;
+    let at = not_in_future(api, target, options).await?;
     Ok(Plan {
         prefix: root.clone(),
         at,
@@ -256,7 +267,7 @@ fn expired(error: &Error) -> Status {
         Error::Compacted { .. } => {
             Status::expired("The resourceVersion for the provided list is too old.")
         }
-        Error::Future { requested, current } => too_large(*requested, *current),
+        Error::Future { requested, current } => too_large(*requested, *current).retry_after(1),
         Error::Closed => Status::internal("the server is shutting down"),
     }
 }

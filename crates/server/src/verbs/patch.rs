@@ -139,6 +139,10 @@ impl Patching<'_> {
         let resource = self.write.target.spoken();
         let json = patched.to_string();
         let shown = go::quote(&json);
+        if !patched.is_object() && !resource.is_custom() {
+            let read = stowplan_schema::type_meta(json.as_bytes());
+            read.map_err(|why| invalid(&shown, &why.to_string()))?;
+        }
         let (api_version, kind) = (patched.text("apiVersion"), patched.text("kind"));
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         check_kind(&resource, group, version, kind).map_err(|why| invalid(&shown, &why))?;

@@ -70,10 +70,10 @@ pub(crate) async fn watch(
         return Ok(answer::too_many_requests());
     };
     let now = Instant::now();
-    let seconds = options.timeout_seconds.and_then(|s| u64::try_from(s).ok());
-    let duration = match seconds.filter(|s| *s > 0) {
-        Some(seconds) => Duration::from_secs(seconds).min(DURATION_MAX),
-        None => DURATION_MIN + spread(api),
+    let duration = match options.timeout_seconds {
+        None | Some(0) => DURATION_MIN + spread(api),
+        // One that was over before it began.
+        Some(seconds) => Duration::from_secs(u64::try_from(seconds).unwrap_or(0)).min(DURATION_MAX),
     };
     let mut stream = Stream {
         _place: place,
@@ -86,13 +86,14 @@ pub(crate) async fn watch(
         watch: None,
         after: wanted,
         buffer: Vec::new(),
-        ended: false,
+        ended: duration.is_zero(),
         deadline: now + duration,
         bookmark_at: options.bookmarks.then(|| now + BOOKMARK_EVERY),
         last_bookmark: options.bookmarks && duration > BOOKMARK_BEFORE_END,
     };
     let initial = options.send_initial_events == Some(true);
     let begun = match initial {
+        _ if stream.ended => Ok(()),
         true => {
             options.resource_version.clear();
             stream.begin_with_state(wanted, &options).await
@@ -153,7 +154,7 @@ impl Stream {
         wanted: Revision,
         options: &ListOptions,
     ) -> Result<(), Status> {
-        wait_for(&self.api, wanted).await?;
+        wait_for(&self.api, &self.target, wanted).await?;
         let all = ListOptions {
             limit: 0,
             continue_token: String::new(),
@@ -267,12 +268,22 @@ impl Stream {
             self.buffer.extend_from_slice(b"}\n");
             return;
         }
+        if self.ends_untold() {
+            return;
+        }
         let mut object = self.target.object(entry);
         if revision != entry.mod_revision {
             storage::set_revision(Arc::make_mut(&mut object), revision);
         }
         let shown = self.converted(&object);
         self.tell_value(kind, &shown);
+    }
+
+    /// No event can be told as a list: upstream ends there.
+    fn ends_untold(&mut self) -> bool {
+        let ends = matches!(self.output.convert, Convert::Metadata(_, true));
+        self.ended |= ends;
+        ends
     }
 
     fn converted(&mut self, object: &Value) -> Value {
@@ -309,6 +320,9 @@ impl Stream {
 
     /// Tells up to which revision everything has been told.
     fn bookmark(&mut self, revision: Revision, ends_initial: bool) {
+        if self.ends_untold() {
+            return;
+        }
         let mut object = json!({
             "kind": self.target.resource.kind(),
             "apiVersion": self.target.resource.api_version(),

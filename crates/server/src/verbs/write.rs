@@ -143,8 +143,12 @@ impl Write<'_> {
         self.target.resource.settle(&mut object);
         let name = object.at("metadata").text("name").to_owned();
         let key = storage::key(&self.target.resource, &self.target.namespace, &name);
+        let generated = !object.at("metadata").text("generateName").is_empty();
         let exists = |entry: &Entry| {
             let mut status = Status::already_exists(&self.target.group_resource(), &name);
+            if generated {
+                status = taken(status);
+            }
             if storage::object(entry)
                 .at("metadata")
                 .has("deletionTimestamp")
@@ -655,6 +659,14 @@ impl From<Status> for Refusal {
     fn from(status: Status) -> Self {
         Self::Status(status)
     }
+}
+
+/// What is said where a name was to be made up, even if it was given. Upstream:
+/// `rest.CheckGeneratedNameError`.
+fn taken(mut status: Status) -> Status {
+    const WHY: &str = ", the server was not able to generate a unique name for the object";
+    status.message.push_str(WHY);
+    status.retry_after(1)
 }
 
 /// Upstream's storage does not keep it.

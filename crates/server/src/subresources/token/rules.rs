@@ -1,6 +1,7 @@
 //! What a request for a token has to say, and what the token says.
 //! Upstream: `pkg/registry/core/serviceaccount/storage/token.go`.
 
+use crate::request::check_name;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use stowplan_access::token::{Bound, ISSUER};
@@ -126,6 +127,7 @@ pub(super) fn holder(
     if name.is_empty() {
         return Err(Status::bad_request("Name parameter required."));
     }
+    check_name(name)?;
     let missing = || Status::not_found(&GroupResource::new("", resource), name);
     let object = cluster
         .get("", resource, namespace, name)
