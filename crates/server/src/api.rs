@@ -149,11 +149,17 @@ impl Api {
         let certified = parts.extensions.get::<User>().cloned();
         let head = parts.method == http::Method::HEAD;
         let mut request = Request::new(parts.method, info, query, parts.headers);
-        let (outcome, panicked) = match gate::pass(self, &mut request, certified) {
+        let passed = gate::pass(self, &mut request, certified);
+        // Who waits to be told to send is told when the body is read.
+        let sends = !request.headers.contains_key(http::header::EXPECT)
+            || (passed.is_ok() && takes_body(&request));
+        let (outcome, panicked) = match passed {
             Ok(()) => self.guarded(&mut request, &mut body).await,
             Err(status) => (Err(status), false),
         };
-        self.places.drain(body);
+        if sends {
+            self.places.drain(body);
+        }
         let (mut answer, failure) = match outcome {
             Ok(answer) => (answer, None),
             Err(status) => {

@@ -114,6 +114,25 @@ async fn bodies_that_mean_nothing_are_not_read() {
 }
 
 #[tokio::test]
+async fn who_waits_to_be_told_to_send_is_not_waited_for() {
+    let api = testing::api().await;
+    let ask = |expect: bool| {
+        let mut request = request("POST", "/api/v1/namespaces", endless());
+        let headers = request.headers_mut();
+        headers.remove("authorization");
+        if expect {
+            headers.insert("expect", "100-continue".parse().expect("a header"));
+        }
+        api.call(request)
+    };
+    let free = || api.places().leftovers.available_permits();
+    assert_eq!(ask(true).await.status().as_u16(), 403);
+    assert_eq!(free(), LEFTOVERS_MAX);
+    assert_eq!(ask(false).await.status().as_u16(), 403);
+    assert_eq!(free(), LEFTOVERS_MAX - 1);
+}
+
+#[tokio::test]
 async fn bodies_take_up_room_while_they_are_needed() {
     let api = testing::api().await;
     let places = api.places();
