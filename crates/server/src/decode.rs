@@ -96,8 +96,9 @@ pub(crate) fn object(
             &read.err().map_or(why, |error| error.to_string()),
         ));
     }
-    // An event of the other group is read as what it says it is; its version is told below.
-    let decoded = match group == resource.group() || resource.is_custom() {
+    // An object of another version is read as what it says it is; that it is one is told below.
+    let own = group == resource.group() && version == resource.version();
+    let decoded = match own || resource.is_custom() || is_older(resource, version) {
         true => body.decode(resource),
         false => body.decode_as(registered_type(group, version, kind)),
     };
@@ -151,13 +152,13 @@ pub(crate) fn check_kind(
     if resource.is_custom() {
         return Ok(());
     }
-    let is_event = |group: &str| kind == "Event" && matches!(group, "" | "events.k8s.io");
-    let same = kind == resource.kind()
-        && (group == resource.group() || is_event(group) && is_event(resource.group()));
-    if group == resource.group()
-        && same
-        && (version == resource.version() || is_older(resource, version))
-    {
+    // Events of both groups are one kind.
+    let group_of = |group: &str| match (group, kind) {
+        ("events.k8s.io", "Event") => String::new(),
+        (group, _) => group.to_owned(),
+    };
+    let same = kind == resource.kind() && group_of(group) == group_of(resource.group());
+    if same && is_older(resource, version) {
         return Ok(());
     }
     match is_registered(group, version, kind) {

@@ -143,11 +143,15 @@ fn other(api: &Api, request: &Request) -> Result<Answer, Status> {
             route::represent(request, "application/json")?;
             Ok(discovery::version())
         }
-        ["api"] | ["api", _] | ["apis", _, _] => {
+        ["api"] | ["api", "v1"] => {
             route::represent(request, negotiate::MEDIA_TYPES)?;
             discovery::answer(api, request, &parts)
         }
-        ["apis", ..] => discovery::answer(api, request, &parts),
+        ["apis", group, _] if api.resources().is_built_in(group) => {
+            route::represent(request, negotiate::MEDIA_TYPES)?;
+            discovery::answer(api, request, &parts)
+        }
+        ["api" | "apis", ..] => discovery::answer(api, request, &parts),
         [""] => Ok(discovery::paths(api)),
         ["metrics"] => Ok(health::metrics(api)),
         ["openapi", document @ ..] => {

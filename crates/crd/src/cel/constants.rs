@@ -30,6 +30,25 @@ const CONVERSIONS: [&str; 10] = [
     "uint",
 ];
 
+/// What is wrong with a conversion that can only fail. Upstream: programs with one are not made.
+pub(super) fn hopeless(expr: &Expr) -> Option<String> {
+    let mut found = None;
+    expr.each(&mut |part| {
+        if let Expr::Constant(constant) = part
+            && let (Expr::Call { name, with, .. }, Err(why)) = (&constant.expr, &constant.value)
+            && with.len() == 1
+        {
+            found.get_or_insert_with(|| match name.as_str() {
+                "duration" | "timestamp" => {
+                    format!("compilation failed: ERROR: invalid {name} argument")
+                }
+                _ => format!("program instantiation failed: {why}"),
+            });
+        }
+    });
+    found
+}
+
 /// The expression with its constant parts made.
 pub(super) fn folded(expr: Expr) -> Expr {
     let parts = |list: Vec<Expr>| list.into_iter().map(folded).collect::<Vec<_>>();
@@ -89,7 +108,8 @@ pub(super) fn folded(expr: Expr) -> Expr {
     }
 }
 
-fn is_constant(expr: &Expr) -> bool {
+/// Whether it is the same in every run.
+pub(super) fn is_constant(expr: &Expr) -> bool {
     matches!(expr, Expr::Literal(_) | Expr::Constant(_))
 }
 
@@ -107,22 +127,27 @@ fn made_if(constant: bool, expr: Expr) -> Expr {
 /// `a in b`: elements of a constant list are looked up, not compared one by one. Upstream:
 /// `maybeOptimizeSetMembership`.
 fn member(a: Box<Expr>, b: Box<Expr>) -> Expr {
-    let members = match &*b {
-        Expr::Constant(constant) => members(&constant.value),
+    let list = match &*b {
+        Expr::Constant(constant) => match (&constant.expr, &constant.value) {
+            (Expr::List(_), Ok(Val::List(list))) => Some(Arc::clone(list)),
+            _ => None,
+        },
         _ => None,
     };
     let whole = Expr::Binary("in", a, b);
-    match members {
-        Some(members) => Expr::Member(Box::new(whole), Arc::new(members)),
-        None => whole,
+    match list.map(|list| (list.is_empty(), members(&list))) {
+        // Among none there is nothing, whatever it is.
+        Some((true, _)) => Expr::Constant(Box::new(Constant {
+            expr: whole,
+            value: Ok(Val::Bool(false)),
+        })),
+        Some((false, Some(members))) => Expr::Member(Box::new(whole), Arc::new(members)),
+        _ => whole,
     }
 }
 
 /// The elements of a list of plain values.
-fn members(list: &Outcome) -> Option<Entries> {
-    let Ok(Val::List(list)) = list else {
-        return None;
-    };
+fn members(list: &[Val]) -> Option<Entries> {
     let mut members = Entries::default();
     for element in list.iter() {
         match element {

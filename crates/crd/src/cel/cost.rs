@@ -9,6 +9,7 @@ mod shape;
 mod size;
 
 use super::RULES;
+use super::constants::hopeless;
 use super::parse::{self, Program};
 use crate::prune::{additional, items};
 use estimate::Names;
@@ -90,7 +91,10 @@ impl Costs {
                     let why = format!("compilation failed: {why}");
                     self.errors.push(Error::invalid(&at, rule, why));
                 }
-                Ok(parsed) => self.judge(&parsed, schema, &at, times),
+                Ok(parsed) => match parsed.walk(hopeless) {
+                    Ok(Some(why)) => self.errors.push(Error::invalid(&at, rule, why)),
+                    _ => self.judge(&parsed, schema, &at, times),
+                },
             }
         }
     }

@@ -1,5 +1,6 @@
 //! What an expression comes to.
 
+use super::constants::is_constant;
 use super::expr::Expr;
 use super::meter::{self, Meter};
 use super::value::{Entries, Val};
@@ -125,13 +126,12 @@ pub(super) fn eval(expr: &Expr, scope: &Scope<'_>) -> Outcome {
     }
 }
 
-/// Whether something is among constants. Among none there is nothing, whatever it is.
+/// Whether something is among constants.
 fn member(whole: &Expr, members: &Entries, scope: &Scope<'_>) -> Outcome {
-    let found = match whole {
-        Expr::Binary(_, own, _) if members.len() > 0 => members.has(&eval(own, scope)?),
-        _ => false,
-    };
-    Ok(Val::Bool(found))
+    match whole {
+        Expr::Binary(_, own, _) => Ok(Val::Bool(members.has(&eval(own, scope)?))),
+        _ => overload(),
+    }
 }
 
 /// What a field or an element costs: what is no name has to be made one first.
@@ -343,7 +343,7 @@ fn call(of: Option<&Expr>, name: &str, with: &[Expr], scope: &Scope<'_>) -> Outc
         });
     }
     let pattern = with.get(usize::from(own.is_none()));
-    let constant = pattern.is_some_and(|e| matches!(e, Expr::Literal(_)));
+    let constant = pattern.is_some_and(is_constant);
     let with = values(with, scope)?;
     let all: Vec<&Val> = own.iter().chain(&with).collect();
     scope.meter.spend(meter::call(name, &all))?;

@@ -281,6 +281,8 @@ fn costs_are_upstreams() {
         ("self.text in ['a', 'b']", 2),
         // Constants are made when the rule is read.
         ("self.text in []", 0),
+        ("self.text in dyn(['a'])", 3),
+        ("self.text in [double('NaN')]", 2),
         ("self.text in {'a': 1}", 3),
         ("self.list.size() in [int('3'), 4]", 3),
         ("self.list.all(x, x in [1, 2, 3])", 15),
@@ -328,6 +330,17 @@ fn elements_of_constant_lists_are_found_by_value() {
     ]);
     let why = "type conversion error from 'string' to 'int'";
     fails("1 in [1, int('x')]", why);
+}
+
+#[test]
+fn conversions_that_can_only_fail_are_refused() {
+    let said = |rule: &str| refused(rule).join(" ");
+    let failed = "program instantiation failed: type conversion error from 'string' to 'int'";
+    assert!(said("true || int('x') == 1").contains(failed));
+    assert!(said("[1, int('x')].size() == 2").contains(failed));
+    let duration = "compilation failed: ERROR: invalid duration argument";
+    assert!(said("duration('1x') > duration('1s')").contains(duration));
+    assert!(refused("int('1') == 1 && int(string(self)) > 0").is_empty());
 }
 
 #[test]

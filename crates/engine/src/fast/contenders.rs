@@ -107,6 +107,7 @@ impl Contenders {
             }));
         }
     }
+
     /// Counts the nodes that were rejected, by reason.
     fn count_rejected(&mut self, groups: &Groups) {
         let verdicts = groups.verdicts();

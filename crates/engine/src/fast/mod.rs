@@ -7,7 +7,8 @@
 //! bound changes one row.
 //!
 //! No rule is written here. Every verdict and every score comes from the plugin's one function for
-//! it, and what cannot be kept is asked anew or takes the plain path
+//! it (or, for cpu and memory, from the gauge of a node, which a test holds equal to
+//! that), and what cannot be kept is asked anew or takes the plain path
 //! ([`schedule`](crate::schedule)), which the fast path has to agree with always.
 
 mod ask;

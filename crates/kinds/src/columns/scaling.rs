@@ -35,13 +35,13 @@ pub(crate) static HORIZONTAL_POD_AUTOSCALERS: Columns =
         ]
     });
 
-/// At most two targets, each with its current value.
 /// The older version is shown as the newer one is.
 pub(crate) static HORIZONTAL_POD_AUTOSCALERS_V1: Columns =
     Columns::new("horizontalpodautoscalers", |object, now_s| {
         (HORIZONTAL_POD_AUTOSCALERS.row)(&v1::to_v2(object), now_s)
     });
 
+/// At most two targets, each with its current value.
 fn metrics(specs: &[Value], statuses: &[Value]) -> String {
     if specs.is_empty() {
         return "<none>".to_owned();

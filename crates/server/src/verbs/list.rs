@@ -144,7 +144,7 @@ pub(crate) async fn wait_for(api: &Api, target: &Target, wanted: Revision) -> Re
         _ => {
             let status = too_large(wanted, api.store().revision());
             Err(match target.resource.plural() {
-                "events" => status,
+                "events" if !target.resource.is_custom() => status,
                 _ => status.retry_after(1),
             })
         }

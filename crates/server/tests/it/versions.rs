@@ -172,3 +172,16 @@ async fn a_status_takes_nothing_of_the_spec_from_its_owners() {
     assert!(owned(&before).is_some());
     assert_eq!(owned(&after), owned(&before));
 }
+
+#[tokio::test]
+async fn a_body_of_the_other_version_is_read_as_that_and_refused() {
+    let client = Client::new().await;
+    let spec = json!({"maxReplicas": 3, "scaleTargetRef": target(), "metrics": [memory()]});
+    let body = json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "a"}, "spec": spec});
+    let strict = format!("{V1}?fieldValidation=Strict");
+    let refused = client.post(&strict, body).await;
+    let why = "the API version in the data (autoscaling/v2) does not match the expected API version \
+               (autoscaling/v1)";
+    assert_eq!((refused.code, &refused.body["message"]), (400, &json!(why)));
+}

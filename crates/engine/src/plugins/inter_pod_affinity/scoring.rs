@@ -8,6 +8,9 @@ use crate::{Fact, Snapshot};
 use std::sync::Arc;
 use stowplan_base::{Lookup, Names, Sym};
 
+/// How many kin are remembered: about as much room as the nodes of a large cluster take up.
+const KNOWN_KIN_MAX: usize = 2048;
+
 /// What each domain is worth to the pod. What PreScore leaves for Score.
 #[derive(Clone, Debug, Default)]
 pub struct PreferredTerms {
@@ -169,6 +172,7 @@ impl PreferredTerms {
             .map(|(term, weight)| (term.topology_key, weight));
         let mut all = own.chain(existing);
         if let (Some((key, weight)), None) = (all.next(), all.next())
+            && self.known_kin.len() < KNOWN_KIN_MAX
             && let Ok(weight) = i32::try_from(weight)
         {
             self.known_kin.insert(kin, (key, weight));
