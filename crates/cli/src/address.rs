@@ -20,7 +20,17 @@ pub(crate) fn url(text: &str) -> Result<Uri, String> {
     uri.ok_or_else(|| format!("{text:?} is not a URL, expected https://HOST:PORT"))
 }
 
-/// The same, with `https://` where there is no scheme: kube-scheduler takes `HOST:PORT` as well.
+/// The URL of a secure port: whoever listens there is shown a token.
+pub(crate) fn secure_url(text: &str) -> Result<Uri, String> {
+    let uri = url(text)
+        .ok()
+        .filter(|uri| uri.scheme_str() == Some("https"));
+    uri.ok_or_else(|| {
+        format!("{text:?} is not the URL of a secure port, expected https://HOST:PORT")
+    })
+}
+
+/// As [`url`], with `https://` where there is no scheme: kube-scheduler takes `HOST:PORT` as well.
 pub(crate) fn master(text: &str) -> Result<Uri, String> {
     match text.contains("://") {
         true => url(text),
@@ -58,6 +68,8 @@ mod tests {
         ] {
             assert!(url(wrong).is_err(), "{wrong}");
         }
+        assert!(secure_url("https://127.0.0.1:10259").is_ok());
+        assert!(secure_url("http://127.0.0.1:10259").is_err());
     }
 
     #[test]

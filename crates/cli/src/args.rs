@@ -255,7 +255,7 @@ pub(crate) struct Explain {
     #[arg(
         long,
         value_name = "URL",
-        value_parser = crate::address::url,
+        value_parser = crate::address::secure_url,
         conflicts_with_all = ["filename", "config"]
     )]
     pub(crate) scheduler: Option<http::Uri>,
@@ -318,7 +318,15 @@ impl Explain {
 
     /// The pod that is meant: NAME, NAMESPACE/NAME or KIND/NAME.
     pub(crate) fn pod(&self) -> String {
-        self.words.join("/")
+        match self.words.as_slice() {
+            // `pod NAMESPACE/NAME`.
+            [kind, name]
+                if matches!(kind.as_str(), "pod" | "pods" | "po") && name.contains('/') =>
+            {
+                name.clone()
+            }
+            words => words.join("/"),
+        }
     }
 
     /// The manifests that are asked about; `None` for a live cluster.

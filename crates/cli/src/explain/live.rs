@@ -51,12 +51,14 @@ async fn ask(args: &Explain) -> Result<Report> {
         Some(scheduler) => at_scheduler(config, scheduler, args.insecure_skip_tls_verify),
         None => config,
     };
+    let asked = config.cluster_url.clone();
     let client = Client::try_from(config).context("cannot make a client")?;
     if args.config.is_some() {
         return here(args, &client, &namespace, &name).await;
     }
     let path = format!("/apis/stowplan.dev/v1/namespaces/{namespace}/decisions/{name}/tournament");
-    match tell(&client, &path).await? {
+    let told = tell(&client, &path).await;
+    match told.with_context(|| format!("cannot ask {asked}"))? {
         Answer::Report(report) => Ok(*report),
         Answer::NoSuchPod => bail!("the scheduler knows no pod {namespace}/{name}"),
         Answer::NobodyThere if args.scheduler.is_some() => {
@@ -155,7 +157,7 @@ async fn tell(client: &Client, path: &str) -> Result<Answer> {
                 tokio::time::sleep(PAUSE).await;
             }
             Err(kube::Error::Api(status)) => bail!("{}", status.message),
-            Err(error) => return Err(error).context("cannot ask the cluster"),
+            Err(error) => return Err(error.into()),
         }
     }
 }

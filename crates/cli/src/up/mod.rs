@@ -61,6 +61,14 @@ async fn serve(args: &Up) -> Result<()> {
         let cannot = || format!("cannot open the audit log {}", path.display());
         api.audit_to(log.with_context(cannot)?);
     }
+    let scheduler = match args.no_scheduler {
+        true => None,
+        false => Some(scheduler(args, api.clone(), &identity.pki).await?),
+    };
+    if let Some(scheduler) = &scheduler {
+        api.decide_by(Box::new(decisions::Within(scheduler.asker())));
+    }
+    // Last of all: a start that fails must not take the file of a server that runs.
     let path = args
         .kubeconfig
         .clone()
@@ -69,13 +77,6 @@ async fn serve(args: &Up) -> Result<()> {
     let text = stowplan_transport::kubeconfig(&server, &identity.pki.ca_pem, &identity.admin_token);
     make_folder(path.parent())?;
     write_private(&path, text.as_bytes())?;
-    let scheduler = match args.no_scheduler {
-        true => None,
-        false => Some(scheduler(args, api.clone(), &identity.pki).await?),
-    };
-    if let Some(scheduler) = &scheduler {
-        api.decide_by(Box::new(decisions::Within(scheduler.asker())));
-    }
     if let Some(address) = scheduler.as_ref().and_then(Station::address) {
         output::print(&format!("scheduler: https://{}\n", reachable(address)))?;
     }

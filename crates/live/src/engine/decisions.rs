@@ -130,9 +130,14 @@ impl Engine {
         let mut report = Report::new(cluster, framework, pod, &question.state, &explanation, None);
         let mut note = question.note.to_owned();
         if question.state == State::Pending && report.outcome != Outcome::Fits {
-            report.suggest(self.scheduler.cluster(), &self.remedies(framework, pod));
-            if question.then.is_some() && self.fits_now(framework, pod) {
-                "it fits as the cluster is now".clone_into(&mut note);
+            match question.then.is_some() && self.fits_now(framework, pod) {
+                true => {
+                    "the cluster has changed since: it fits now, and will be tried again"
+                        .clone_into(&mut note);
+                }
+                false => {
+                    report.suggest(self.scheduler.cluster(), &self.remedies(framework, pod));
+                }
             }
         }
         report.moment = Some(Moment {

@@ -85,6 +85,8 @@ fn a_live_pod_is_explained() {
         }
     });
 
+    let named = explain(&kubeconfig, &["pod", "default/placed"]);
+    assert_eq!(named.status.code(), Some(0), "{named:?}");
     let placed = explain(&kubeconfig, &["pod", "placed", "-n", "default"]);
     let said = String::from_utf8_lossy(&placed.stdout);
     assert_eq!(placed.status.code(), Some(0), "{placed:?}");

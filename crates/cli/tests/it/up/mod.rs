@@ -128,3 +128,19 @@ fn a_port_that_is_taken_is_an_error_with_advice() {
     assert_eq!(run.status.code(), Some(1), "{said}");
     assert!(said.contains("--listen 127.0.0.1:0"), "{said}");
 }
+
+#[test]
+fn a_start_that_fails_leaves_the_kubeconfig_alone() {
+    let folder = Folder::new();
+    let kubeconfig = folder.0.join("kubeconfig");
+    std::fs::write(&kubeconfig, "another server's").expect("written");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_stowplan"));
+    command.args(["up", "--memory", "--listen", "127.0.0.1:0", "--data-dir"]);
+    command
+        .arg(&folder.0)
+        .args(["--scheduler-config", "nowhere"]);
+    let run = command.output().expect("it runs");
+    assert_eq!(run.status.code(), Some(1), "{run:?}");
+    let kept = std::fs::read_to_string(&kubeconfig).expect("the file");
+    assert_eq!(kept, "another server's");
+}
