@@ -101,13 +101,14 @@ async fn perform(api: &Arc<Api>, request: &Request, target: Target) -> Result<An
 /// Rows of tables, and metadata alone, are made of objects as they are kept, whatever the version.
 /// Upstream: `doTransformObject`.
 fn shown(request: &Request, target: Target) -> Target {
+    // Most kinds have one version.
+    let Some(judge) = target.judge() else {
+        return target;
+    };
     let output = negotiate::output(request);
     let whole = output.is_ok_and(|output| output.convert == negotiate::Convert::Nothing)
         || request.query.get("includeObject") == Some("Object");
-    match target.judge() {
-        Some(judge) if !whole => judge,
-        _ => target,
-    }
+    if whole { target } else { judge }
 }
 
 /// Upstream: `ListResource`. A watch can be asked for by a parameter or, as of old, by the path.
@@ -143,15 +144,18 @@ fn other(api: &Api, request: &Request) -> Result<Answer, Status> {
             route::represent(request, "application/json")?;
             Ok(discovery::version())
         }
-        ["api"] | ["api", "v1"] => {
-            route::represent(request, negotiate::MEDIA_TYPES)?;
+        ["api" | "apis", below @ ..] => {
+            let by_routes = match below {
+                [] => parts == ["api"],
+                ["v1"] => parts == ["api", "v1"],
+                [group, _] => api.resources().is_built_in(group),
+                _ => false,
+            };
+            if by_routes {
+                route::represent(request, negotiate::MEDIA_TYPES)?;
+            }
             discovery::answer(api, request, &parts)
         }
-        ["apis", group, _] if api.resources().is_built_in(group) => {
-            route::represent(request, negotiate::MEDIA_TYPES)?;
-            discovery::answer(api, request, &parts)
-        }
-        ["api" | "apis", ..] => discovery::answer(api, request, &parts),
         [""] => Ok(discovery::paths(api)),
         ["metrics"] => Ok(health::metrics(api)),
         ["openapi", document @ ..] => {

@@ -32,20 +32,11 @@ pub(super) static HORIZONTAL_POD_AUTOSCALER: Kind = Kind {
 };
 
 pub(super) static HORIZONTAL_POD_AUTOSCALER_V1: Kind = Kind {
-    group: "autoscaling",
     version: "v1",
-    kind: "HorizontalPodAutoscaler",
-    plural: "horizontalpodautoscalers",
-    singular: "horizontalpodautoscaler",
-    short_names: &["hpa"],
-    categories: &["all"],
-    scope: Scope::Namespaced,
-    verbs: ALL_VERBS,
-    subresources: SUBRESOURCES,
     schema: "io.k8s.api.autoscaling.v1.HorizontalPodAutoscaler",
     strategy: &v1::HORIZONTAL_POD_AUTOSCALER,
-    fields: &METADATA,
     columns: &columns::HORIZONTAL_POD_AUTOSCALERS_V1,
+    ..HORIZONTAL_POD_AUTOSCALER
 };
 
 pub(super) static V1: Conversion = Conversion {

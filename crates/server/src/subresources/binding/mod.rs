@@ -8,10 +8,10 @@ use crate::api::Api;
 use crate::request::options::WriteOptions;
 use crate::request::{Request, Target};
 use crate::verbs::Write;
-use crate::{clock, decode, negotiate, storage, transform};
+use crate::{clock, decode, negotiate, request, storage, transform};
 use serde_json::Value;
 use stowplan_machinery::meta::GroupResource;
-use stowplan_machinery::{Status, View, go, meta, names};
+use stowplan_machinery::{Status, View, meta};
 use stowplan_store::{CommitError, Expect, Txn};
 
 /// Answers a POST. Upstream: `BindingREST.Create` and `LegacyBindingREST.Create`.
@@ -88,15 +88,7 @@ fn check_name(name: &str) -> Result<(), Status> {
     if name.is_empty() {
         return Err(Status::bad_request("Name parameter required."));
     }
-    let faults = names::path_segment(name, false);
-    match faults.is_empty() {
-        true => Ok(()),
-        false => Err(Status::bad_request(format!(
-            "Name parameter invalid: {}: {}",
-            go::quote(name),
-            faults.join(";")
-        ))),
-    }
+    request::check_name(name)
 }
 
 /// A binding can name the uid and the revision of the pod that it means.
