@@ -47,11 +47,10 @@ impl InFlight {
 
     /// Marks a pod; returns `false` if it is in flight already.
     pub(super) fn start(&mut self, pod: Arc<Pod>) -> bool {
-        if self.contains(&pod.uid) {
+        let number = self.first + self.entries.len() as u64;
+        if *self.marks.or_insert_with(pod.uid.clone(), || number) != number {
             return false;
         }
-        self.marks
-            .insert(pod.uid.clone(), self.first + self.entries.len() as u64);
         self.entries.push_back(Some(InFlightEntry::Pod(pod)));
         true
     }

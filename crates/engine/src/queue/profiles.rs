@@ -12,7 +12,8 @@ use stowplan_base::{Lookup, Names, Sym};
 /// The profiles by `schedulerName`, with the events that their plugins registered.
 pub struct Profiles {
     frameworks: Vec<Framework>,
-    by_scheduler_name: Lookup<Sym, usize>,
+    /// The `schedulerName` of each. There are few: looking through them is the quickest.
+    scheduler_names: Vec<Sym>,
     plugin_names: Vec<&'static str>,
     /// Per profile.
     listeners: Vec<Vec<Listener>>,
@@ -30,16 +31,15 @@ impl Profiles {
         assert!(!frameworks.is_empty(), "at least one profile is required");
         let mut profiles = Self {
             frameworks: Vec::new(),
-            by_scheduler_name: Lookup::new(),
+            scheduler_names: Vec::new(),
             plugin_names: Vec::new(),
             listeners: Vec::new(),
             asked: Lookup::new(),
             recorded_hints: None,
         };
-        for (at, framework) in frameworks.iter().enumerate() {
-            profiles
-                .by_scheduler_name
-                .insert(names.intern(&framework.profile_name), at);
+        for framework in &frameworks {
+            let name = names.intern(&framework.profile_name);
+            profiles.scheduler_names.push(name);
             let mut listeners = Vec::new();
             for (number, plugin, registrations) in framework.registrations() {
                 let id = profiles.id(plugin);
@@ -103,7 +103,8 @@ impl Profiles {
     }
 
     pub(crate) fn position(&self, pod: &Pod) -> Option<usize> {
-        self.by_scheduler_name.get(&pod.scheduler_name).copied()
+        let mut names = self.scheduler_names.iter();
+        names.rposition(|name| *name == pod.scheduler_name)
     }
 
     /// Which of two pods is tried first.

@@ -139,15 +139,21 @@ impl Scheduler {
         }
         let queued = self.attempts.remove(uid)?;
         let pod = queued.pod.clone();
-        self.assume_queued(queued, node);
-        Some(pod)
+        self.assume_queued(queued, node).is_ok().then_some(pod)
     }
 
-    /// As [`assume`](Self::assume), for a popped pod that is on no node.
-    pub(super) fn assume_queued(&mut self, mut queued: QueuedPod, node: Sym) {
+    /// As [`assume`](Self::assume), for a pod that was popped just now; gives it back if it is on a
+    /// node already.
+    pub(super) fn assume_queued(
+        &mut self,
+        mut queued: QueuedPod,
+        node: Sym,
+    ) -> Result<(), QueuedPod> {
+        if !self.cluster.assume_new_pod(&queued.pod, node) {
+            return Err(queued);
+        }
         queued.flushed = false;
         let uid = queued.pod.uid.clone();
-        self.cluster.assume_pod(queued.pod.clone(), node);
         self.nominator.remove(&uid);
         let binding = Binding {
             queued,
@@ -155,6 +161,7 @@ impl Scheduler {
             reserved: Vec::new(),
         };
         self.bindings.insert(uid, binding);
+        Ok(())
     }
 
     /// Assumes objects that change with an assumed pod's placement, for as long as its binding

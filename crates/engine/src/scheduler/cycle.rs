@@ -183,11 +183,10 @@ impl Scheduler {
     fn place(&mut self, queued: QueuedPod, at: usize, cycle: &CycleState, now: Time) {
         let node = self.cluster.nodes()[at].node.name;
         let pod = queued.pod.clone();
-        if self.cluster.pod(&pod.uid).is_some() {
+        if let Err(queued) = self.assume_queued(queued, node) {
             let failure = Failure::Error(format!("pod {} is on a node already", pod.key));
             return self.requeue_failed(queued, failure, Nomination::Set(None), now);
         }
-        self.assume_queued(queued, node);
         let waits = match self.reserve_and_permit(&pod, cycle, node) {
             Ok(waits) => waits,
             Err(status) => {

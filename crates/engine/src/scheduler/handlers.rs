@@ -115,8 +115,8 @@ impl Scheduler {
     }
 
     fn add_assigned_pod(&mut self, pod: Arc<Pod>, now: Time) {
-        if !self.cluster.is_confirmed(&pod.uid) {
-            self.cluster.upsert(Object::Pod(pod.clone()));
+        if let Some(node) = pod.node_name {
+            self.cluster.confirm_pod(&pod, node);
         }
         let event = ClusterEvent::ASSIGNED_POD_ADD;
         self.happened(event, None, Some(Object::Pod(pod)), now, |_| true);

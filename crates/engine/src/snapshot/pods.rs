@@ -67,10 +67,30 @@ impl Snapshot {
         self.place_pod(pod, node, true)
     }
 
+    /// As [`assume_pod`](Self::assume_pod), unless the pod counts somewhere already; returns whether
+    /// it did not.
+    pub(crate) fn assume_new_pod(&mut self, pod: &Arc<Pod>, node: Sym) -> bool {
+        self.place_new_pod(pod, node, true)
+    }
+
+    /// The API says on which node a pod is: lets it count there, unless it was said before.
+    pub(crate) fn confirm_pod(&mut self, pod: &Arc<Pod>, node: Sym) {
+        match self.pods.get_mut(&pod.uid) {
+            Some(placed) if !placed.assumed => {}
+            Some(placed) if placed.node == node && looks_alike(&placed.pod, pod) => {
+                placed.assumed = false;
+                let old = std::mem::replace(&mut placed.pod, pod.clone());
+                self.swap_pod(&old, pod, node);
+            }
+            _ => {
+                self.place_pod(pod.clone(), node, false);
+            }
+        }
+    }
+
     fn place_pod(&mut self, pod: Arc<Pod>, node: Sym, assumed: bool) -> Option<Arc<Pod>> {
         let old = match self.pods.get_mut(&pod.uid) {
             None => None,
-            // What the API says of an assumed pod is of this kind.
             Some(placed) if placed.node == node && looks_alike(&placed.pod, &pod) => {
                 placed.assumed = assumed;
                 let old = std::mem::replace(&mut placed.pod, pod.clone());
@@ -79,27 +99,39 @@ impl Snapshot {
             }
             Some(_) => self.remove_pod(&pod.uid),
         };
-        let (kin, place) = self.kin.add(&pod, node);
-        let placed = Placed {
-            pod: pod.clone(),
-            node,
-            kin,
-            place,
-            assumed,
+        self.place_new_pod(&pod, node, assumed);
+        old
+    }
+
+    /// Lets a pod count on a node, unless it counts somewhere already; returns whether it did not.
+    fn place_new_pod(&mut self, pod: &Arc<Pod>, node: Sym, assumed: bool) -> bool {
+        let (table, mut new_kin) = (&mut self.kin, None);
+        self.pods.or_insert_with(pod.uid.clone(), || {
+            let (kin, place) = table.add(pod, node);
+            new_kin = Some(kin);
+            Placed {
+                pod: pod.clone(),
+                node,
+                kin,
+                place,
+                assumed,
+            }
+        });
+        let Some(kin) = new_kin else {
+            return false;
         };
-        self.pods.insert(pod.uid.clone(), placed);
         self.priorities.add(pod.priority);
-        self.read_keys.add_terms(&pod);
+        self.read_keys.add_terms(pod);
         match self.node_position(node) {
             Some(at) => {
-                self.note_pod(at, &pod, kin, true);
+                self.note_pod(at, pod, kin, true);
                 self.nodes[at].add_pod(pod.clone());
                 self.read_gauge(at);
-                self.note_pod_volumes(at, &pod, true);
+                self.note_pod_volumes(at, pod, true);
             }
-            None => self.orphans.entry(node).or_default().push(pod),
+            None => self.orphans.entry(node).or_default().push(pod.clone()),
         }
-        old
+        true
     }
 
     /// Replaces a pod on a node by a newer version of it that looks the same to everybody.
