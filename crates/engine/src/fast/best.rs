@@ -243,19 +243,27 @@ impl Tree {
         }
         let mut part = 0;
         for level in (1..=self.top).rev() {
-            let below = &self.parts[self.below(level, part)];
-            let at = below.iter().position(|below| {
+            part *= FAN;
+            for below in &self.parts[self.below(level, part / FAN)] {
                 // None where they are out of date.
                 let ties = if below.total == best { below.ties } else { 0 } as usize;
-                let is_here = n < ties;
-                n -= if is_here { 0 } else { ties };
-                is_here
-            })?;
-            part = part * FAN + at;
+                if n < ties {
+                    break;
+                }
+                n -= ties;
+                part += 1;
+            }
         }
-        let rows = Totals { rows, bonus }.rows_of(part).iter().enumerate();
-        let mut tied = rows.filter(|(_, row)| row.total(bonus) == best);
-        tied.nth(n).map(|(i, _)| part * FAN + i)
+        let rows = Totals { rows, bonus }.rows_of(part);
+        for (at, row) in (part * FAN..).zip(rows) {
+            if row.total(bonus) == best {
+                if n == 0 {
+                    return Some(at);
+                }
+                n -= 1;
+            }
+        }
+        None
     }
 }
 

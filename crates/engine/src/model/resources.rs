@@ -190,15 +190,17 @@ impl Clone for Resources {
 
 impl PartialEq for Resources {
     fn eq(&self, other: &Self) -> bool {
-        let shared = self.scalars.len().min(other.scalars.len());
-        let (mine, theirs) = (
-            self.scalars.split_at(shared),
-            other.scalars.split_at(shared),
-        );
         self.native == other.native
-            && mine.0 == theirs.0
-            && mine.1.iter().chain(theirs.1).all(|amount| *amount == 0)
+            && (self.scalars.is_empty() && other.scalars.is_empty()
+                || same_scalars(&self.scalars, &other.scalars))
     }
+}
+
+/// Whether two columns of scalars are the same; what is beyond the end of one is 0.
+fn same_scalars(mine: &[i64], theirs: &[i64]) -> bool {
+    let shared = mine.len().min(theirs.len());
+    let (mine, theirs) = (mine.split_at(shared), theirs.split_at(shared));
+    mine.0 == theirs.0 && mine.1.iter().chain(theirs.1).all(|amount| *amount == 0)
 }
 
 impl Eq for Resources {}
@@ -221,6 +223,11 @@ impl Resources {
                 scalar.copied().unwrap_or(0)
             }
         }
+    }
+
+    /// Whether there is anything of a resource that is not native to Kubernetes' nodes.
+    pub fn has_scalars(&self) -> bool {
+        self.scalars.iter().any(|amount| *amount != 0)
     }
 
     /// Sets a column.
