@@ -26,6 +26,7 @@ pub trait AnyPlugin {
     fn pre_enqueue(&self, cx: Cx<'_>, pod: &Pod) -> Fit;
     fn order(&self, a: (&Pod, Time), b: (&Pod, Time)) -> Ordering;
     fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Erased>;
+    fn ignores(&self, pod: &Pod) -> bool;
     fn filter_unprepared(&self, cx: Cx<'_>, pod: &Pod) -> Result<Erased, Status>;
     fn filter(&self, cx: Cx<'_>, state: &dyn State, pod: &Pod, node: &NodeInfo) -> Fit;
     fn asks(&self, cx: Cx<'_>, state: &dyn State, pod: &Pod) -> Ask;
@@ -198,6 +199,10 @@ impl<P: Plugin> AnyPlugin for P {
 
     fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Erased> {
         erase_filter(Plugin::pre_filter(self, cx, pod))
+    }
+
+    fn ignores(&self, pod: &Pod) -> bool {
+        Plugin::ignores(self, pod)
     }
 
     fn filter_unprepared(&self, cx: Cx<'_>, pod: &Pod) -> Result<Erased, Status> {

@@ -225,6 +225,12 @@ pub trait Plugin: 'static {
         PreFilter::Skip
     }
 
+    /// Whether the pod alone tells that the plugin has nothing to do for it: PreFilter would skip,
+    /// and Reserve and PreBind would ask for nothing. To say `false` is always right.
+    fn ignores(&self, _pod: &Pod) -> bool {
+        false
+    }
+
     /// What Filter works with when the profile disables this plugin's PreFilter.
     fn filter_unprepared(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<Self::Filter, Status> {
         Err(Status::error("not found"))

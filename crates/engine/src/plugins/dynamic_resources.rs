@@ -172,8 +172,15 @@ impl Plugin for DynamicResources {
     type Score = ();
 
     fn pre_enqueue(&self, cx: Cx<'_>, pod: &Pod) -> Fit {
+        if pod.resource_claims.is_empty() {
+            return Ok(());
+        }
         claims_of(cx, pod).map_err(waits)?;
         Ok(())
+    }
+
+    fn ignores(&self, pod: &Pod) -> bool {
+        pod.resource_claims.is_empty() && !pod.requests.spec_columns.has_scalars()
     }
 
     fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Needs> {

@@ -70,6 +70,10 @@ impl Plugin for NodeVolumeLimits {
     type Filter = NewVolumes;
     type Score = ();
 
+    fn ignores(&self, pod: &Pod) -> bool {
+        pod.volumes.is_empty()
+    }
+
     fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Self::Filter> {
         if pod.has_attachable_volumes() {
             PreFilter::Ready(NewVolumes::of(cx.cluster, pod))

@@ -34,6 +34,10 @@ impl Plugin for VolumeRestrictions {
     type Filter = ReadWriteOncePodState;
     type Score = ();
 
+    fn ignores(&self, pod: &Pod) -> bool {
+        pod.volumes.is_empty()
+    }
+
     fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Self::Filter> {
         let claims = match read_write_once_pod_claims(cx, pod) {
             Ok(claims) => claims,

@@ -32,6 +32,10 @@ impl Plugin for VolumeZone {
     type Filter = PodTopologies;
     type Score = ();
 
+    fn ignores(&self, pod: &Pod) -> bool {
+        pod.volumes.is_empty()
+    }
+
     fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Self::Filter> {
         match pod_topologies(cx.cluster, pod) {
             Err(status) => PreFilter::Rejected(status),

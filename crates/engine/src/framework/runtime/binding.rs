@@ -1,7 +1,9 @@
 //! Reserve, Permit, PreBind, Bind and PostBind.
 
 use super::Framework;
-use crate::framework::{Cx, CycleState, Effect, Permit, PluginStatus, Point, Status};
+use crate::framework::{
+    AnyPlugin, Cx, CycleState, Effect, Permit, PluginStatus, Point, Slot, Status,
+};
 use crate::model::{Object, Pod};
 use std::sync::Arc;
 use stowplan_base::{Duration, Sym};
@@ -38,6 +40,9 @@ impl Framework {
     ) -> Result<Vec<Object>, PluginStatus> {
         let mut objects = Vec::new();
         for (i, plugin) in self.at(Point::Reserve) {
+            if has_nothing_to_do(plugin, &cycle.filter[i], pod) {
+                continue;
+            }
             match plugin.reserve(cx, &cycle.filter[i], pod, node) {
                 Ok(more) => objects.extend(more),
                 Err(status) => {
@@ -88,6 +93,9 @@ impl Framework {
     ) -> Result<BindSteps, PluginStatus> {
         let mut pre_bind = Vec::new();
         for (i, plugin) in self.at(Point::PreBind) {
+            if has_nothing_to_do(plugin, &cycle.filter[i], pod) {
+                continue;
+            }
             match plugin.pre_bind(cx, &cycle.filter[i], pod, node) {
                 Ok(more) => pre_bind.extend(more),
                 Err(status) => {
@@ -116,4 +124,10 @@ impl Framework {
             .flat_map(|(_, plugin)| plugin.post_bind(cx, pod, node))
             .collect()
     }
+}
+
+/// Whether the plugin need not be asked at Reserve and PreBind: its PreFilter ran, and the pod has
+/// nothing that the plugin is about.
+fn has_nothing_to_do<S>(plugin: &dyn AnyPlugin, own: &Slot<S>, pod: &Pod) -> bool {
+    matches!(own, Slot::Skipped) && plugin.ignores(pod)
 }

@@ -515,17 +515,20 @@ impl Framework {
         let mut active = false;
         for rule in &plan.cluster_filters {
             let i = rule.plugin;
-            let plugin = &*self.plugins[i];
-            let slot = if plan.unprepared_filters.contains(&i) {
-                Slot::Ready(plugin.filter_unprepared(cx, pod).ok()?)
-            } else {
-                prepared(plugin, cx, pod)?
-            };
-            active |= matches!(slot, Slot::Ready(_));
-            // Most pods have nothing to check, nor had the one before.
-            if !matches!((&slot, &cycle.filter[i]), (Slot::Skipped, Slot::Skipped)) {
-                cycle.filter[i] = slot;
+            let (plugin, slot) = (&*self.plugins[i], &mut cycle.filter[i]);
+            if plan.unprepared_filters.contains(&i) {
+                *slot = Slot::Ready(plugin.filter_unprepared(cx, pod).ok()?);
+            } else if !plugin.ignores(pod) {
+                *slot = prepared(plugin, cx, pod)?;
+            } else if !matches!(slot, Slot::Skipped) {
+                *slot = Slot::Skipped;
             }
+            debug_assert!(
+                !plugin.ignores(pod) || prepared(plugin, cx, pod).is_some_and(|s| s.is_skipped()),
+                "{} ignores a pod that its PreFilter does not skip",
+                plugin.name()
+            );
+            active |= matches!(slot, Slot::Ready(_));
         }
         Some(active)
     }

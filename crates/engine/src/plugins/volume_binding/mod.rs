@@ -70,6 +70,10 @@ impl Plugin for VolumeBinding {
     type Filter = Arc<PodClaims>;
     type Score = ();
 
+    fn ignores(&self, pod: &Pod) -> bool {
+        pod.volumes.is_empty()
+    }
+
     fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Self::Filter> {
         match PodClaims::of(cx.cluster, pod) {
             Ok(Some(claims)) => PreFilter::Ready(Arc::new(claims)),
