@@ -3,7 +3,7 @@
 use super::Classes;
 use super::class::{Class, Profile, Scope, Scratch};
 use super::contenders::Contenders;
-use crate::framework::{Code, Cx, CycleState, Framework, Plan, Trials};
+use crate::framework::{Code, Cx, CycleState, Framework, InPlay, Plan, Trials};
 use crate::model::Pod;
 use crate::schedule::{self, Attempt, Placement};
 
@@ -157,7 +157,7 @@ impl Class {
         if matches!(self.scope, Scope::Plain) {
             return Outcome::Plain;
         }
-        let Some(asks_cluster) = framework.prepare_cluster_filters(plan, cx, &mut self.cycle, pod)
+        let Some(in_play) = framework.prepare_cluster_filters(plan, cx, &mut self.cycle, pod)
         else {
             return Outcome::Plain;
         };
@@ -174,7 +174,9 @@ impl Class {
         match &self.scope {
             Scope::Plain => Outcome::Plain,
             Scope::Few(_) => self.decide_among_few(framework, cx, pod, scratch),
-            Scope::All if asks_cluster => self.decide_with_claims(profile, cx, pod, scratch),
+            Scope::All if in_play == InPlay::Some => {
+                self.decide_with_claims(profile, cx, pod, scratch)
+            }
             Scope::All => self.decide_among_all(profile, cx, pod, scratch),
         }
     }

@@ -4,7 +4,7 @@ use super::Classes;
 use super::class::{Class, Profile, Scope, Scratch};
 use super::groups::FITS;
 use crate::explain::{Explanation, PreScored, Tournament, explain};
-use crate::framework::{Cx, Diagnosis, Framework};
+use crate::framework::{Cx, Diagnosis, Framework, InPlay};
 use crate::model::Pod;
 use crate::schedule::Feasibility;
 
@@ -56,8 +56,8 @@ impl Class {
         if !matches!(self.scope, Scope::All) {
             return false;
         }
-        let asks_cluster = framework.prepare_cluster_filters(plan, cx, &mut self.cycle, pod);
-        asks_cluster == Some(false) && self.bring_up_to_date(profile, cx, pod, scratch)
+        let in_play = framework.prepare_cluster_filters(plan, cx, &mut self.cycle, pod);
+        in_play == Some(InPlay::None) && self.bring_up_to_date(profile, cx, pod, scratch)
     }
 
     /// Which nodes are feasible, and why the others are not.

@@ -155,7 +155,7 @@ impl KeptDryRuns for TriesFor<'_> {
 mod tests {
     use crate::fast::Classes;
     use crate::framework::{Nomination, Plugins, Point, expand};
-    use crate::plugins::registry::{PluginArgs, Registry};
+    use crate::plugins::registry::{PluginArgs, Registry, default_framework};
     use crate::schedule::Attempt;
     use crate::testing::World;
     use stowplan_base::sym;
@@ -209,5 +209,31 @@ mod tests {
             assert_eq!(nomination, Nomination::Set(Some(node)), "zone {zone}");
         }
         assert_eq!(classes.len(), 1, "the pods are alike but for their claims");
+    }
+    /// Volumes that every node can reach tell no pods apart: what dry runs came to stays.
+    #[test]
+    fn dry_runs_for_pods_with_volumes_within_reach_of_all_nodes_are_kept() {
+        let mut world = World::default();
+        let framework = default_framework();
+        let mut classes = Classes::default();
+        add_zone(&mut world, "a");
+        for name in ["first", "second"] {
+            let pv = world.volume(&format!("pv-{name}"), "");
+            world.add_volume(pv);
+            let claim = world.bound_claim(&format!("ns/{name}"), &format!("pv-{name}"));
+            world.add_claim(claim);
+            let mut pod = world.pod_with_claims(&format!("ns/{name}"), &[name]);
+            world.set_requests(&mut pod, &[("cpu", "1")]);
+            pod.priority = 10;
+            let attempt = classes.schedule_pod(&framework, world.cx(), &pod);
+            let Attempt::Unschedulable { nomination, .. } = attempt else {
+                panic!("the node is full");
+            };
+            let node = world.sym("n-a");
+            assert_eq!(nomination, Nomination::Set(Some(node)));
+            let tries = classes.classes[0].class.tries.as_ref();
+            assert!(tries.is_some_and(|tries| tries.seen.is_some()), "{name}");
+        }
+        assert_eq!(classes.len(), 1);
     }
 }

@@ -10,7 +10,8 @@ pub enum Slot<S> {
     Absent,
     /// It ran and had nothing to check.
     Skipped,
-    /// As [`Skipped`](Self::Skipped); this is kept for when there is something to check.
+    /// As [`Skipped`](Self::Skipped); this is kept for when there is something to check. The fast
+    /// path takes a rule that accepts every node for such, too.
     Resting(S),
     /// It ran and rejected the pod.
     Rejected,

@@ -30,6 +30,7 @@ pub trait AnyPlugin {
     fn filter_unprepared(&self, cx: Cx<'_>, pod: &Pod) -> Result<Erased, Status>;
     fn filter(&self, cx: Cx<'_>, state: &dyn State, pod: &Pod, node: &NodeInfo) -> Fit;
     fn asks(&self, cx: Cx<'_>, state: &dyn State, pod: &Pod) -> Ask;
+    fn accepts_all(&self, cx: Cx<'_>, state: &dyn State) -> bool;
     fn trial(
         &self,
         cx: Cx<'_>,
@@ -219,6 +220,10 @@ impl<P: Plugin> AnyPlugin for P {
 
     fn asks(&self, cx: Cx<'_>, state: &dyn State, pod: &Pod) -> Ask {
         Plugin::asks(self, cx, typed(state), pod)
+    }
+
+    fn accepts_all(&self, cx: Cx<'_>, state: &dyn State) -> bool {
+        Plugin::accepts_all(self, cx, typed(state))
     }
 
     fn trial(

@@ -253,6 +253,13 @@ pub trait Plugin: 'static {
         Ask::All
     }
 
+    /// Whether [`filter`](Self::filter) accepts every node now, whatever pods may be on it, and
+    /// Reserve and PreBind ask for nothing, of a rule that looks at anything ([`Sight::Cluster`]). To
+    /// say `false` is always right.
+    fn accepts_all(&self, _cx: Cx<'_>, _state: &Self::Filter) -> bool {
+        false
+    }
+
     /// Adjusts `state` as if `other` were added to or removed from `node`, which already shows the
     /// change. Upstream's PreFilterExtensions.
     ///

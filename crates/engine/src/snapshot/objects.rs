@@ -20,6 +20,11 @@ impl<T> Objects<T> {
         self.0.get(&(namespace, name))
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
         self.0.values()

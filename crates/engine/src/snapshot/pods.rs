@@ -387,4 +387,29 @@ mod tests {
         world.snapshot.remove_pod(&pod.uid);
         assert_eq!(used(&world), [0, 0]);
     }
+    #[test]
+    fn a_pod_is_assumed_once() {
+        let (mut world, pod) = assumed();
+        let b = world.sym("b");
+        assert!(!world.snapshot.assume_new_pod(&pod, b));
+        assert_eq!(used(&world), [1000, 0], "it stays where it is");
+        world.snapshot.remove_pod(&pod.uid);
+        assert!(world.snapshot.assume_new_pod(&pod, b));
+        assert_eq!(used(&world), [0, 1000]);
+    }
+
+    #[test]
+    fn the_api_says_once_where_a_pod_is() {
+        let (mut world, pod) = assumed();
+        let (a, b) = (world.sym("a"), world.sym("b"));
+        let confirmed = Arc::new(echo(&mut world, &pod, "a"));
+        world.snapshot.confirm_pod(&confirmed, a);
+        assert!(world.snapshot.is_confirmed(&pod.uid));
+        let elsewhere = Arc::new(echo(&mut world, &pod, "b"));
+        world.snapshot.confirm_pod(&elsewhere, b);
+        assert_eq!(used(&world), [1000, 0], "that is for updates to tell");
+        world.snapshot.remove_pod(&pod.uid);
+        world.snapshot.confirm_pod(&elsewhere, b);
+        assert_eq!(used(&world), [0, 1000], "nobody assumed it");
+    }
 }

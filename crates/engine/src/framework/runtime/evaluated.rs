@@ -1,7 +1,7 @@
 //! Which plugins had their say in an attempt.
 
 use super::Framework;
-use crate::framework::{CycleState, Point, Slot};
+use crate::framework::{CycleState, Point, Sight, Slot};
 
 /// The plugins that had something to check or to score by, by their index in the profile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -20,7 +20,10 @@ impl Framework {
     pub(crate) fn evaluated(&self, cycle: &CycleState, has_scored: bool) -> Evaluated {
         let mut evaluated = Evaluated::default();
         for (plugin, slot) in cycle.filter.iter().enumerate() {
-            if matches!(slot, Slot::Ready(_)) {
+            // A rule that looks at anything rests only because it accepts every node.
+            let accepts_all =
+                || self.plugins[plugin].filter_sight() == Sight::Cluster && slot.state().is_some();
+            if matches!(slot, Slot::Ready(_)) || accepts_all() {
                 evaluated.filters |= bit(plugin);
             }
         }

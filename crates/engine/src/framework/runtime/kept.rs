@@ -503,16 +503,16 @@ impl Framework {
         }
     }
 
-    /// Asks the rules that look at anything about the pod itself, into `cycle`. Returns whether one
-    /// of them has something to check; `None` if the pod has to take the plain path.
+    /// Asks the rules that look at anything about the pod itself, into `cycle`; `None` if the pod has
+    /// to take the plain path.
     pub(crate) fn prepare_cluster_filters(
         &self,
         plan: &Plan,
         cx: Cx<'_>,
         cycle: &mut CycleState,
         pod: &Pod,
-    ) -> Option<bool> {
-        let mut active = false;
+    ) -> Option<InPlay> {
+        let mut in_play = InPlay::None;
         for rule in &plan.cluster_filters {
             let i = rule.plugin;
             let (plugin, slot) = (&*self.plugins[i], &mut cycle.filter[i]);
@@ -528,10 +528,23 @@ impl Framework {
                 "{} ignores a pod that its PreFilter does not skip",
                 plugin.name()
             );
-            active |= matches!(slot, Slot::Ready(_));
+            in_play = in_play.max(match slot {
+                Slot::Ready(_) => InPlay::Some,
+                Slot::Resting(_) => InPlay::Resting,
+                _ => InPlay::None,
+            });
         }
-        Some(active)
+        Some(in_play)
     }
+}
+
+/// Which rules that look at anything have something to check for a pod.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum InPlay {
+    None,
+    /// Only such as accept every node.
+    Resting,
+    Some,
 }
 
 fn prepared(
@@ -541,6 +554,11 @@ fn prepared(
 ) -> Option<Slot<Box<dyn crate::framework::cycle::State>>> {
     match plugin.pre_filter(cx, pod) {
         PreFilter::Skip => Some(Slot::Skipped),
+        PreFilter::Ready(state) if plugin.accepts_all(cx, &*state) => {
+            let accepts = |node| plugin.filter(cx, &*state, pod, node).is_ok();
+            debug_assert!(cx.cluster.nodes().iter().all(accepts));
+            Some(Slot::Resting(state))
+        }
         PreFilter::Ready(state) => Some(Slot::Ready(state)),
         PreFilter::Narrowed(..) | PreFilter::Rejected(_) => None,
     }

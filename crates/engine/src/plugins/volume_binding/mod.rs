@@ -86,6 +86,10 @@ impl Plugin for VolumeBinding {
         find::check_pod_volumes(cx.cluster, state, node)
     }
 
+    fn accepts_all(&self, _cx: Cx<'_>, claims: &Self::Filter) -> bool {
+        claims.bound.is_empty() && claims.all_bound()
+    }
+
     fn asks(&self, cx: Cx<'_>, state: &Self::Filter, _pod: &Pod) -> Ask {
         asks::asks(cx.cluster, state)
     }
