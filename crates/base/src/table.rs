@@ -10,7 +10,7 @@ use std::hash::Hash;
 /// For what comes and goes all the time: once it is as large as it gets, it allocates nothing.
 #[derive(Clone, Debug)]
 pub struct Table<K, V> {
-    positions: Lookup<K, usize>,
+    positions: Lookup<K, u32>,
     entries: Vec<(K, V)>,
 }
 
@@ -35,7 +35,7 @@ impl<K: Eq + Hash + Clone, V> Table<K, V> {
         K: Borrow<Q>,
     {
         let at = *self.positions.get(key)?;
-        Some(&self.entries[at].1)
+        Some(&self.entries[at as usize].1)
     }
 
     /// The value of `key`, to be changed.
@@ -44,13 +44,13 @@ impl<K: Eq + Hash + Clone, V> Table<K, V> {
         K: Borrow<Q>,
     {
         let at = *self.positions.get(key)?;
-        Some(&mut self.entries[at].1)
+        Some(&mut self.entries[at as usize].1)
     }
 
     /// The value of `key`, made by `make` when absent.
     pub fn or_insert_with(&mut self, key: K, make: impl FnOnce() -> V) -> &mut V {
         let entries = &mut self.entries;
-        let at = *self.positions.or_insert_with(key.clone(), || entries.len());
+        let at = *self.positions.or_insert_with(key.clone(), || end(entries)) as usize;
         if at == entries.len() {
             entries.push((key, make()));
         }
@@ -60,7 +60,7 @@ impl<K: Eq + Hash + Clone, V> Table<K, V> {
     /// Sets `key`; returns what it replaced.
     pub fn insert(&mut self, key: K, value: V) -> Option<V> {
         let entries = &mut self.entries;
-        let at = *self.positions.or_insert_with(key.clone(), || entries.len());
+        let at = *self.positions.or_insert_with(key.clone(), || end(entries)) as usize;
         match entries.get_mut(at) {
             Some((_, held)) => Some(std::mem::replace(held, value)),
             None => {
@@ -76,8 +76,8 @@ impl<K: Eq + Hash + Clone, V> Table<K, V> {
         K: Borrow<Q>,
     {
         let at = self.positions.remove(key)?;
-        let (_, value) = self.entries.swap_remove(at);
-        if let Some((moved, _)) = self.entries.get(at)
+        let (_, value) = self.entries.swap_remove(at as usize);
+        if let Some((moved, _)) = self.entries.get(at as usize)
             && let Some(position) = self.positions.get_mut(moved.borrow())
         {
             *position = at;
@@ -99,6 +99,11 @@ impl<K: Eq + Hash + Clone, V> Table<K, V> {
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
+}
+
+/// The position that the next entry will have.
+fn end<T>(entries: &[T]) -> u32 {
+    u32::try_from(entries.len()).expect("fewer than 2^32 entries")
 }
 
 #[cfg(test)]
