@@ -29,7 +29,7 @@ impl Class {
             scores,
         } = questions;
         looks.sums.clear();
-        looks.sums.resize(looks.positions.len(), Some(0));
+        looks.sums.resize(looks.positions.len(), 0);
         let asking = (&self.cycle, &*self.example);
         let groups = &mut self.groups;
         let found = looks.verdicts.chunks_mut(BLOCK);

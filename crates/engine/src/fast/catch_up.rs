@@ -103,16 +103,14 @@ impl Class {
         let seen = std::mem::replace(&mut self.seen, cx.cluster.log().end());
         self.seen_nominations = cx.nominator.changes_end();
         self.stale |= kept >= Kept::Changed;
-        if many && matches!(self.scope, Scope::All) {
-            scratch.marks.set_since(cx.cluster.log().nodes(), seen);
-        }
         if !matches!(self.scope, Scope::All) {
             scratch.marks.forget();
         } else if kept == Kept::Regroup || self.groups.is_sparse() {
             scratch.marks.forget();
             self.regroup(profile, cx, scratch);
         } else {
-            self.look_at_marked(profile, cx, scratch);
+            let since = many.then_some(seen);
+            self.look_at_changed(profile, cx, scratch, since);
         }
     }
 

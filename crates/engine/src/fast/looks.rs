@@ -7,7 +7,9 @@ use super::columns::Columns;
 use super::groups::{FITS, GroupId, Tag, VerdictId};
 use super::touch_up::Need;
 use crate::NodeInfo;
-use crate::framework::{Cx, NodePart, PluginStatus, Reads, Rule, UNKNOWN, has_nominated};
+use crate::framework::{
+    Cx, NodePart, OUT_OF_RANGE, PluginStatus, Reads, Rule, UNKNOWN, has_nominated,
+};
 use stowplan_base::Sym;
 
 /// What is found out about many nodes, most often all, one by one.
@@ -19,8 +21,8 @@ pub(super) struct Looks {
     pub(super) needs: Vec<Need>,
     /// The first verdict of the filters that look at one node.
     pub(super) verdicts: Vec<VerdictId>,
-    /// The scores that need no comparison; `None` if one is out of range.
-    pub(super) sums: Vec<Option<i32>>,
+    /// The scores that need no comparison; [`OUT_OF_RANGE`] if one is.
+    pub(super) sums: Vec<i32>,
     /// Nodes with the same number look alike; [`APART`] if a node has to be looked at by itself.
     alike: Vec<u32>,
     /// The answer of a rule for each number, or [`UNKNOWN`].
@@ -39,6 +41,13 @@ pub(super) struct Looks {
 
 /// The number of nodes that have to be looked at one by one.
 const APART: u32 = u32::MAX;
+
+impl Looks {
+    /// The scores of a node that need no comparison; `None` if one is out of range.
+    fn sum(&self, at: usize) -> Option<i32> {
+        Some(self.sums[at]).filter(|sum| *sum != OUT_OF_RANGE)
+    }
+}
 
 impl Class {
     /// Looks at all nodes, rule by rule, and gives each its row.
@@ -191,7 +200,7 @@ impl Class {
         looks.groups.clear();
         looks.groups.resize(most, UNKNOWN);
         for (at, node) in cx.cluster.nodes().iter().enumerate() {
-            let (verdict, sum) = (looks.verdicts[at], looks.sums[at]);
+            let (verdict, sum) = (looks.verdicts[at], looks.sum(at));
             let known = looks.groups.get(looks.alike[at] as usize).copied();
             let (Some(known), Some(score)) = (known, sum) else {
                 self.push_row();
@@ -232,7 +241,7 @@ impl Class {
             }
             let key = &mut scratch.sheet.key;
             let score = match looks.verdicts[at] {
-                FITS => self.key_of_open(profile, cx, node, at, looks.sums[at], key),
+                FITS => self.key_of_open(profile, cx, node, at, looks.sum(at), key),
                 verdict => self.key_of_rejected(profile, node, verdict, key),
             };
             self.set_row(at, score, &scratch.sheet.key);

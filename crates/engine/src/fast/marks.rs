@@ -7,8 +7,6 @@ pub(super) struct Marks {
     dirty: Vec<u32>,
     /// One byte per node: what changed of it.
     marks: Vec<Mark>,
-    /// They are in order already, the first last.
-    sorted: bool,
 }
 
 /// What changed of a node; the greater includes the lesser.
@@ -35,45 +33,8 @@ impl Marks {
         *before = mark.max(*before);
     }
 
-    /// Marks the nodes whose latest change has at least this number, and puts all marks in order.
-    pub(super) fn set_since(&mut self, latest: &[u64], from: u64) {
-        let nodes = latest.len();
-        for at in self.dirty.drain(..) {
-            if at as usize >= nodes {
-                self.marks[at as usize] = Mark::Nothing;
-            }
-        }
-        if self.marks.len() < nodes {
-            self.marks.resize(nodes, Mark::Nothing);
-        }
-        // Whether a node changed cannot be foretold: all are written down, and those stay that did.
-        self.dirty.resize(nodes, 0);
-        let mut count = 0;
-        let marks = latest.iter().zip(&mut self.marks[..nodes]).enumerate();
-        for (at, (number, mark)) in marks.rev() {
-            let pods = if *number >= from {
-                Mark::Pods
-            } else {
-                Mark::Nothing
-            };
-            *mark = pods.max(*mark);
-            self.dirty[count] = at as u32;
-            count += usize::from(*mark != Mark::Nothing);
-        }
-        self.dirty.truncate(count);
-        self.sorted = true;
-    }
-
-    /// How many nodes are marked.
-    pub(super) fn len(&self) -> usize {
-        self.dirty.len()
-    }
-
     /// Puts many marks in order: nodes lie in memory in the order of their positions.
     pub(super) fn sort(&mut self) {
-        if std::mem::take(&mut self.sorted) {
-            return;
-        }
         if self.dirty.len() * 16 > self.marks.len() {
             // Of many, all are looked through in less time than they are sorted.
             self.dirty.clear();
@@ -87,7 +48,6 @@ impl Marks {
 
     pub(super) fn forget(&mut self) {
         while self.take().is_some() {}
-        self.sorted = false;
     }
 
     #[inline]

@@ -5,16 +5,18 @@ use super::class::{Class, Profile, Scratch, Sheet};
 use super::groups::{FITS, Group, Tag, VerdictId};
 use super::looks::Looks;
 use super::marks::Mark;
-use crate::framework::{Cx, Plan, has_nominated};
+use crate::framework::{Cx, OUT_OF_RANGE, Plan, has_nominated};
 
 impl Class {
-    /// Looks again at the nodes that are marked. Most of them lost or got pods that no domain
-    /// counts: such nodes are asked about together, rule by rule.
-    pub(super) fn look_at_marked(
+    /// Looks again at the nodes that are marked, and at those whose latest change has at least the
+    /// number `since`. Most of them lost or got pods that no domain counts: such nodes are asked
+    /// about together, rule by rule.
+    pub(super) fn look_at_changed(
         &mut self,
         profile: Profile<'_>,
         cx: Cx<'_>,
         scratch: &mut Scratch,
+        since: Option<u64>,
     ) {
         let Scratch {
             looks,
@@ -22,22 +24,49 @@ impl Class {
             sheet,
             ..
         } = scratch;
-        self.find_needs(profile, marks.len(), &mut looks.needs);
-        let known = !looks.needs.is_empty();
-        // What a node needs cannot be foretold: all are written down, and those stay that ask for it.
-        looks.positions.resize(marks.len(), 0);
-        let mut count = 0;
+        looks.positions.clear();
+        if let Some(from) = since {
+            list_changed(cx.cluster.log().nodes(), from, &mut looks.positions);
+        }
         marks.sort();
         while let Some((at, mark)) = marks.take() {
+            match mark {
+                Mark::All if (at as usize) < self.rows.len() => {
+                    self.look(profile, cx, at as usize, None, sheet);
+                }
+                Mark::Pods => looks.positions.push(at),
+                _ => {}
+            }
+        }
+        self.look_where_pods_matter(profile, cx, sheet, looks);
+        self.touch_up(profile, cx, sheet, looks);
+    }
+
+    /// Of the nodes at the listed positions, on which other pods are, leaves those that have to be
+    /// asked about for that, and looks at those for which that is not enough.
+    fn look_where_pods_matter(
+        &mut self,
+        profile: Profile<'_>,
+        cx: Cx<'_>,
+        sheet: &mut Sheet,
+        looks: &mut Looks,
+    ) {
+        let listed = looks.positions.len();
+        self.find_needs(profile, listed, &mut looks.needs);
+        let known = !looks.needs.is_empty();
+        let promises = !cx.nominator.is_empty();
+        // What a node needs cannot be foretold: all are written down, and those stay that ask for it.
+        let mut count = 0;
+        for i in 0..listed {
+            let at = looks.positions[i];
             let Some(row) = self.rows.get(at as usize) else {
                 continue;
             };
             let group = row.group as usize;
-            let need = match mark {
-                Mark::All => Need::Everything,
-                _ if self.is_promised(cx, at) => Need::Everything,
-                _ if known => looks.needs[group],
-                _ => self.need_of(profile, &self.groups.list[group]),
+            let need = match known {
+                _ if promises && self.is_promised(cx, at) => Need::Everything,
+                true => looks.needs[group],
+                false => self.need_of(profile, &self.groups.list[group]),
             };
             looks.positions[count] = at;
             count += usize::from(need == Need::Pods);
@@ -46,14 +75,11 @@ impl Class {
             }
         }
         looks.positions.truncate(count);
-        self.touch_up(profile, cx, sheet, looks);
     }
 
     /// Whether a pod is nominated to a node that may stand in the way.
-    #[inline]
     fn is_promised(&self, cx: Cx<'_>, at: u32) -> bool {
-        let node = || &cx.cluster.nodes()[at as usize];
-        !cx.nominator.is_empty() && has_nominated(cx, &self.example, node())
+        has_nominated(cx, &self.example, &cx.cluster.nodes()[at as usize])
     }
 
     /// What the nodes of each group need if other pods are on them, should so many have to be looked
@@ -110,8 +136,9 @@ impl Class {
             let at = *at as usize;
             let group = self.rows[at].group;
             match (self.groups.list[group as usize].tag(), answer) {
-                (Tag::Open, (&FITS, Some(score))) if anew => self.rows[at].score = *score,
-                (Tag::Open, (&FITS, Some(score))) => self.replace_row(at, *score, group),
+                (_, (&FITS, &OUT_OF_RANGE)) => self.look(profile, cx, at, None, sheet),
+                (Tag::Open, (&FITS, score)) if anew => self.rows[at].score = *score,
+                (Tag::Open, (&FITS, score)) => self.replace_row(at, *score, group),
                 (Tag::Rejected(before), (&now, _)) if self.still(plan, before, now) => {}
                 _ => self.look(profile, cx, at, None, sheet),
             }
@@ -134,4 +161,16 @@ pub(super) enum Need {
     /// What rules say that look at the pods on it: most often the same verdict.
     Pods,
     Everything,
+}
+
+/// Lists the nodes whose latest change has at least this number.
+fn list_changed(latest: &[u64], from: u64, positions: &mut Vec<u32>) {
+    // Whether a node changed cannot be foretold: all are written down, and those stay that did.
+    positions.resize(latest.len(), 0);
+    let mut count = 0;
+    for (at, number) in (0..).zip(latest) {
+        positions[count] = at;
+        count += usize::from(*number >= from);
+    }
+    positions.truncate(count);
 }

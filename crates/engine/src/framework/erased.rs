@@ -2,7 +2,7 @@
 
 use super::cycle::State;
 use super::noted::Noted;
-use super::runtime::MAX_NODE_SCORE;
+use super::runtime::{MAX_NODE_SCORE, OUT_OF_RANGE};
 use super::{
     Ask, ClusterEvent, Cx, Effect, Fit, Hint, Kept, Permit, Plugin, Point, PostFilterCx,
     PostFilterResult, PreFilter, PreScore, Range, Reads, Registration, Sight, Slot, Status, Trial,
@@ -71,7 +71,7 @@ pub trait AnyPlugin {
         reject: &mut dyn FnMut(Status) -> u32,
     );
     /// Adds the weighted scores of the nodes at these positions that are not rejected to `sums`,
-    /// statically dispatched inside; a score out of range leaves `None`.
+    /// statically dispatched inside; a score out of range leaves [`OUT_OF_RANGE`].
     fn score_these(
         &self,
         cx: Cx<'_>,
@@ -79,7 +79,7 @@ pub trait AnyPlugin {
         pod: &Pod,
         weight: i64,
         nodes: (&[u32], &[u32]),
-        sums: &mut [Option<i32>],
+        sums: &mut [i32],
     );
     fn filter_sight(&self) -> Sight;
     fn score_sight(&self) -> Sight;
@@ -314,20 +314,22 @@ impl<P: Plugin> AnyPlugin for P {
         pod: &Pod,
         weight: i64,
         (positions, verdicts): (&[u32], &[u32]),
-        sums: &mut [Option<i32>],
+        sums: &mut [i32],
     ) {
         let (state, nodes, gauges) = (typed(state), cx.cluster.nodes(), cx.cluster.gauges());
         for ((at, verdict), sum) in positions.iter().zip(verdicts).zip(sums) {
-            if *verdict == 0 {
-                let at = *at as usize;
-                let score = Plugin::score_gauge(self, state, &gauges[at])
-                    .or_else(|| Plugin::score(self, cx, state, pod, &nodes[at]))
-                    .unwrap_or(0);
-                let in_range = (0..=MAX_NODE_SCORE).contains(&score);
-                *sum = sum
-                    .filter(|_| in_range)
-                    .map(|sum| sum + (score * weight) as i32);
+            if *verdict != 0 || *sum == OUT_OF_RANGE {
+                continue;
             }
+            let at = *at as usize;
+            let score = match Plugin::score_gauge(self, state, &gauges[at]) {
+                Some(score) => score,
+                None => Plugin::score(self, cx, state, pod, &nodes[at]).unwrap_or(0),
+            };
+            *sum = match (0..=MAX_NODE_SCORE).contains(&score) {
+                true => *sum + (score * weight) as i32,
+                false => OUT_OF_RANGE,
+            };
         }
     }
 

@@ -34,6 +34,7 @@ pub use runtime::{
     BindSteps, Framework, PluginScores, PreFilterOutcome, ScoreTable, TrialSpace, Trials,
 };
 pub(crate) use runtime::{
-    Evaluated, InPlay, MAX_NODE_SCORE, PRE_FILTER_ONLY, Plan, Rule, UNKNOWN, has_nominated,
+    Evaluated, InPlay, MAX_NODE_SCORE, OUT_OF_RANGE, PRE_FILTER_ONLY, Plan, Rule, UNKNOWN,
+    has_nominated,
 };
 pub use status::{Code, Fit, PluginStatus, Reason, Reasons, Status};

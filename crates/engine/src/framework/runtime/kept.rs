@@ -60,6 +60,9 @@ pub(crate) const PRE_FILTER_ONLY: usize = usize::MAX - 1;
 /// An answer that is yet to be asked for.
 pub(crate) const UNKNOWN: u32 = u32::MAX;
 
+/// A sum of scores of which one was out of range.
+pub(crate) const OUT_OF_RANGE: i32 = i32::MIN;
+
 /// Weighted scores must stay within this, so that they fit into 32 bits with room to spare.
 const MOST_SCORE: i64 = 1 << 28;
 
@@ -352,14 +355,14 @@ impl Framework {
     }
 
     /// Adds the weighted scores of one plugin to the sums of the nodes at these positions that are
-    /// not rejected; a score out of range leaves `None`.
+    /// not rejected; a score out of range leaves [`OUT_OF_RANGE`].
     pub(crate) fn score_these(
         &self,
         plugin: usize,
         cx: Cx<'_>,
         (cycle, pod): (&CycleState, &Pod),
         nodes: (&[u32], &[u32]),
-        sums: &mut [Option<i32>],
+        sums: &mut [i32],
     ) {
         if let Slot::Ready(state) = &cycle.score[plugin] {
             let weight = self.weights[plugin];

@@ -12,7 +12,7 @@ mod trials;
 
 pub use binding::BindSteps;
 pub(crate) use evaluated::Evaluated;
-pub(crate) use kept::{InPlay, PRE_FILTER_ONLY, Plan, Rule, UNKNOWN};
+pub(crate) use kept::{InPlay, OUT_OF_RANGE, PRE_FILTER_ONLY, Plan, Rule, UNKNOWN};
 pub use pre_filter::PreFilterOutcome;
 pub(crate) use scores::MAX_NODE_SCORE;
 pub use scores::{PluginScores, ScoreTable};
