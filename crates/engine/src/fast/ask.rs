@@ -32,18 +32,21 @@ impl Class {
         looks.sums.resize(looks.positions.len(), 0);
         let asking = (&self.cycle, &*self.example);
         let groups = &mut self.groups;
-        let found = looks.verdicts.chunks_mut(BLOCK);
-        let found = found.zip(looks.sums.chunks_mut(BLOCK));
-        for (positions, (verdicts, sums)) in looks.positions.chunks(BLOCK).zip(found) {
+        for start in (0..looks.positions.len()).step_by(BLOCK) {
+            let block = start..looks.positions.len().min(start + BLOCK);
+            let positions = &looks.positions[block.clone()];
+            let verdicts = &mut looks.verdicts[block.clone()];
             for rule in filters {
-                let plugin = framework.name_of(rule.plugin);
-                let reject =
-                    |status| groups.verdict_id(rule.order, PluginStatus { plugin, status });
+                let reject = |status| {
+                    let plugin = framework.name_of(rule.plugin);
+                    groups.verdict_id(rule.order, PluginStatus { plugin, status })
+                };
                 framework.filter_these(*rule, cx, asking, positions, verdicts, reject);
             }
             if verdicts.iter().all(|verdict| *verdict != FITS) {
                 continue;
             }
+            let sums = &mut looks.sums[block];
             for plugin in scores {
                 framework.score_these(*plugin, cx, asking, (positions, verdicts), sums);
             }

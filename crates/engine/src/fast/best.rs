@@ -230,23 +230,15 @@ impl Tree {
     }
 
     /// The position of the nth of the best nodes, after these were found and counted.
-    pub(super) fn nth(
-        &self,
-        rows: &[Row],
-        bonus: &[i32],
-        best: i32,
-        mut n: usize,
-    ) -> Option<usize> {
+    pub(super) fn nth(&self, rows: &[Row], bonus: &[i32], best: i32, n: usize) -> Option<usize> {
         let root = self.parts.last()?;
-        if n >= root.ties as usize {
-            return None;
-        }
+        let mut n = u32::try_from(n).ok().filter(|n| *n < root.ties)?;
         let mut part = 0;
         for level in (1..=self.top).rev() {
             part *= FAN;
             for below in &self.parts[self.below(level, part / FAN)] {
                 // None where they are out of date.
-                let ties = if below.total == best { below.ties } else { 0 } as usize;
+                let ties = if below.total == best { below.ties } else { 0 };
                 if n < ties {
                     break;
                 }

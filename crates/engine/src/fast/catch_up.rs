@@ -58,7 +58,9 @@ impl Class {
     pub(super) fn catch_up(&mut self, profile: Profile<'_>, cx: Cx<'_>, scratch: &mut Scratch) {
         // What the pod before was asked is no business of this one.
         let Profile { framework, plan } = profile;
-        framework.forget_cluster_filters(plan, &mut self.cycle);
+        if std::mem::take(&mut self.asked_cluster) {
+            framework.forget_cluster_filters(plan, &mut self.cycle);
+        }
         let (deltas, nominations) = (
             cx.cluster.log().since(self.seen),
             cx.nominator.changes_since(self.seen_nominations),

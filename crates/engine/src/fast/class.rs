@@ -76,6 +76,8 @@ pub(super) struct Class {
     pub(super) scope: Scope,
     /// What the plugins keep.
     pub(super) cycle: CycleState,
+    /// Rules that look at anything found something for the pod before.
+    pub(super) asked_cluster: bool,
     /// Every node, by position.
     pub(super) rows: Vec<Row>,
     pub(super) groups: Groups,
@@ -115,6 +117,7 @@ impl Class {
             example,
             scope: Scope::Plain,
             cycle: CycleState::new(0),
+            asked_cluster: false,
             rows: Vec::new(),
             groups: Groups::default(),
             layout: Layout::default(),
@@ -150,6 +153,7 @@ impl Class {
             return;
         };
         self.cycle = cycle;
+        self.asked_cluster = false;
         if let Some(names) = narrowed {
             self.scope = Scope::Few(names.into_iter().collect());
             self.look_for(profile);

@@ -153,12 +153,11 @@ impl Class {
         pod: &Pod,
         scratch: &mut Scratch,
     ) -> Outcome {
-        let Profile { framework, plan } = profile;
+        let framework = profile.framework;
         if matches!(self.scope, Scope::Plain) {
             return Outcome::Plain;
         }
-        let Some(in_play) = framework.prepare_cluster_filters(plan, cx, &mut self.cycle, pod)
-        else {
+        let Some(in_play) = self.prepare_cluster_filters(profile, cx, pod) else {
             return Outcome::Plain;
         };
         if let Some(at) = pod
@@ -179,6 +178,19 @@ impl Class {
             }
             Scope::All => self.decide_among_all(profile, cx, pod, scratch),
         }
+    }
+
+    /// Asks the rules that look at anything about the pod itself; `None` if it has to take the plain
+    /// path.
+    pub(super) fn prepare_cluster_filters(
+        &mut self,
+        Profile { framework, plan }: Profile<'_>,
+        cx: Cx<'_>,
+        pod: &Pod,
+    ) -> Option<InPlay> {
+        let found = framework.prepare_cluster_filters(plan, cx, &mut self.cycle, pod);
+        self.asked_cluster = found != Some(InPlay::None);
+        found
     }
 
     /// Looks at the node that the pod is nominated to for this pod alone: its own nomination must

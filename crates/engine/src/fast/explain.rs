@@ -52,11 +52,10 @@ impl Class {
         pod: &Pod,
         scratch: &mut Scratch,
     ) -> bool {
-        let Profile { framework, plan } = profile;
         if !matches!(self.scope, Scope::All) {
             return false;
         }
-        let in_play = framework.prepare_cluster_filters(plan, cx, &mut self.cycle, pod);
+        let in_play = self.prepare_cluster_filters(profile, cx, pod);
         in_play == Some(InPlay::None) && self.bring_up_to_date(profile, cx, pod, scratch)
     }
 

@@ -497,6 +497,7 @@ impl Framework {
     }
 
     /// Forgets what the rules that look at anything were asked about one pod.
+    #[cold]
     pub(crate) fn forget_cluster_filters(&self, plan: &Plan, cycle: &mut CycleState) {
         for rule in &plan.cluster_filters {
             match cycle.filter.get_mut(rule.plugin) {
@@ -521,16 +522,19 @@ impl Framework {
             let (plugin, slot) = (&*self.plugins[i], &mut cycle.filter[i]);
             if plan.unprepared_filters.contains(&i) {
                 *slot = Slot::Ready(plugin.filter_unprepared(cx, pod).ok()?);
-            } else if !plugin.ignores(pod) {
+            } else if plugin.ignores(pod) {
+                debug_assert!(
+                    prepared(plugin, cx, pod).is_some_and(|found| found.is_skipped()),
+                    "{} ignores a pod that its PreFilter does not skip",
+                    plugin.name()
+                );
+                if !matches!(slot, Slot::Skipped) {
+                    *slot = Slot::Skipped;
+                }
+                continue;
+            } else {
                 *slot = prepared(plugin, cx, pod)?;
-            } else if !matches!(slot, Slot::Skipped) {
-                *slot = Slot::Skipped;
             }
-            debug_assert!(
-                !plugin.ignores(pod) || prepared(plugin, cx, pod).is_some_and(|s| s.is_skipped()),
-                "{} ignores a pod that its PreFilter does not skip",
-                plugin.name()
-            );
             in_play = in_play.max(match slot {
                 Slot::Ready(_) => InPlay::Some,
                 Slot::Resting(_) => InPlay::Resting,
