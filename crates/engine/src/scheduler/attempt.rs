@@ -139,17 +139,21 @@ impl Scheduler {
         }
         let queued = self.attempts.remove(uid)?;
         let pod = queued.pod.clone();
-        self.assume_queued(queued, node).is_ok().then_some(pod)
+        let position = self.cluster.node_position(node);
+        let assumed = self.assume_queued(queued, node, position);
+        assumed.is_ok().then_some(pod)
     }
 
-    /// As [`assume`](Self::assume), for a pod that was popped just now; gives it back if it is on a
-    /// node already.
+    /// As [`assume`](Self::assume), for a pod that was popped just now, on a node whose position is
+    /// known; gives the pod back if it is on a node already.
     pub(super) fn assume_queued(
         &mut self,
         mut queued: QueuedPod,
         node: Sym,
+        position: Option<usize>,
     ) -> Result<(), QueuedPod> {
-        if !self.cluster.assume_new_pod(&queued.pod, node) {
+        let cluster = &mut self.cluster;
+        if !cluster.assume_new_pod(&queued.pod, node, position) {
             return Err(queued);
         }
         queued.flushed = false;

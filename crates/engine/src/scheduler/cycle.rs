@@ -183,7 +183,7 @@ impl Scheduler {
     fn place(&mut self, queued: QueuedPod, at: usize, cycle: &CycleState, now: Time) {
         let node = self.cluster.nodes()[at].node.name;
         let pod = queued.pod.clone();
-        if let Err(queued) = self.assume_queued(queued, node) {
+        if let Err(queued) = self.assume_queued(queued, node, Some(at)) {
             let failure = Failure::Error(format!("pod {} is on a node already", pod.key));
             return self.requeue_failed(queued, failure, Nomination::Set(None), now);
         }

@@ -67,10 +67,15 @@ impl Snapshot {
         self.place_pod(pod, node, true)
     }
 
-    /// As [`assume_pod`](Self::assume_pod), unless the pod counts somewhere already; returns whether
-    /// it did not.
-    pub(crate) fn assume_new_pod(&mut self, pod: &Arc<Pod>, node: Sym) -> bool {
-        self.place_new_pod(pod, node, true)
+    /// As [`assume_pod`](Self::assume_pod) on the node of this name, which stands at this position if
+    /// it exists; unless the pod counts somewhere already. Returns whether it did not.
+    pub(crate) fn assume_new_pod(
+        &mut self,
+        pod: &Arc<Pod>,
+        node: Sym,
+        position: Option<usize>,
+    ) -> bool {
+        self.place_new_pod(pod, (node, position), true)
     }
 
     /// The API says on which node a pod is: lets it count there, unless it was said before.
@@ -99,12 +104,20 @@ impl Snapshot {
             }
             Some(_) => self.remove_pod(&pod.uid),
         };
-        self.place_new_pod(&pod, node, assumed);
+        let position = self.node_position(node);
+        self.place_new_pod(&pod, (node, position), assumed);
         old
     }
 
-    /// Lets a pod count on a node, unless it counts somewhere already; returns whether it did not.
-    fn place_new_pod(&mut self, pod: &Arc<Pod>, node: Sym, assumed: bool) -> bool {
+    /// Lets a pod count on a node, given by its name and its position, unless it counts somewhere
+    /// already; returns whether it did not.
+    fn place_new_pod(
+        &mut self,
+        pod: &Arc<Pod>,
+        (node, position): (Sym, Option<usize>),
+        assumed: bool,
+    ) -> bool {
+        debug_assert_eq!(position, self.node_position(node));
         let (table, mut new_kin) = (&mut self.kin, None);
         self.pods.or_insert_with(pod.uid.clone(), || {
             let (kin, place) = table.add(pod, node);
@@ -122,7 +135,7 @@ impl Snapshot {
         };
         self.priorities.add(pod.priority);
         self.read_keys.add_terms(pod);
-        match self.node_position(node) {
+        match position {
             Some(at) => {
                 self.note_pod(at, pod, kin, true);
                 self.nodes[at].add_pod(pod.clone());
@@ -391,10 +404,11 @@ mod tests {
     fn a_pod_is_assumed_once() {
         let (mut world, pod) = assumed();
         let b = world.sym("b");
-        assert!(!world.snapshot.assume_new_pod(&pod, b));
+        let at = world.snapshot.node_position(b);
+        assert!(!world.snapshot.assume_new_pod(&pod, b, at));
         assert_eq!(used(&world), [1000, 0], "it stays where it is");
         world.snapshot.remove_pod(&pod.uid);
-        assert!(world.snapshot.assume_new_pod(&pod, b));
+        assert!(world.snapshot.assume_new_pod(&pod, b, at));
         assert_eq!(used(&world), [0, 1000]);
     }
 
