@@ -131,3 +131,33 @@ impl Framework {
 fn has_nothing_to_do<S>(plugin: &dyn AnyPlugin, own: &Slot<S>, pod: &Pod) -> bool {
     matches!(own, Slot::Skipped) && plugin.ignores(pod)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::framework::{Plugins, expand};
+    use crate::plugins::registry::{PluginArgs, Registry, default_framework};
+    use crate::testing::World;
+
+    /// How many objects Reserve changes for a pod without volumes; `None` if somebody objects.
+    fn reserved(framework: &Framework) -> Option<usize> {
+        let mut world = World::default();
+        let (pod, node) = (world.pod("ns/p", &[]), world.sym("n"));
+        let outcome = framework.run_pre_filter(world.cx(), &pod).ok()?;
+        let reserved = framework.run_reserve(world.cx(), &outcome.cycle, &pod, node);
+        reserved.ok().map(|objects| objects.len())
+    }
+
+    #[test]
+    fn who_misses_its_pre_filter_objects_even_for_a_pod_that_it_ignores() {
+        assert_eq!(reserved(&default_framework()), Some(0));
+        let mut plugins = Plugins::default_plugins();
+        for point in [Point::PreFilter, Point::Filter] {
+            let disabled = &mut plugins.at_mut(point).disabled;
+            disabled.push("VolumeBinding".to_owned());
+        }
+        let (args, registry) = (PluginArgs::default(), Registry::in_tree());
+        let framework = expand("p", &plugins, &args, &registry).expect("known plugins");
+        assert_eq!(reserved(&framework), None);
+    }
+}
