@@ -3,7 +3,7 @@
 use super::class::{Class, Profile, Scope, Scratch};
 use super::marks::Mark;
 use crate::Delta;
-use crate::framework::{Cx, DomainRules, Kept, Noted, Place};
+use crate::framework::{Changed, Cx, DomainRules, Kept, Noted, Place};
 
 /// Which kin matter, as far as that was asked.
 #[derive(Clone, Debug, Default)]
@@ -227,9 +227,15 @@ impl Class {
                     kind,
                     namespace,
                     name,
-                    ..
+                    before,
                 } => {
-                    if framework.forgets(&self.example, *kind, *namespace, *name) {
+                    let object = Changed {
+                        kind: *kind,
+                        namespace: *namespace,
+                        name: *name,
+                        before: before.as_ref(),
+                    };
+                    if framework.forgets(cx, &self.example, object) {
                         kept = Kept::Lost;
                     }
                 }
@@ -245,5 +251,120 @@ impl Class {
             rules: DomainRules::MAX,
         };
         kept.max(framework.observe(plan, cx, cycle, pod, noted))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::fast::Classes;
+    use crate::framework::{Framework, Plugins, expand};
+    use crate::model::{Kind, Object, OwnerRef, Pod, PodSelectorOwner};
+    use crate::plugins::registry::{PluginArgs, Registry};
+    use crate::testing::World;
+    use std::sync::Arc;
+    use stowplan_base::Sym;
+
+    struct Stage {
+        world: World,
+        framework: Framework,
+        classes: Classes,
+        pod: Pod,
+    }
+
+    impl Stage {
+        /// A node, and a pending pod of ReplicaSet `web` with the label `app=web`.
+        fn new() -> Self {
+            let mut world = World::default();
+            let node = world.node("n", &[]);
+            world.add_node(node);
+            let mut pod = world.pod("ns/web-1", &[("app", "web")]);
+            pod.controller = Some(OwnerRef {
+                api_version: world.sym("apps/v1"),
+                kind: world.sym("ReplicaSet"),
+                name: world.sym("web"),
+                uid: "".into(),
+            });
+            let plugins = Plugins::default_plugins();
+            let args = PluginArgs::default();
+            Self {
+                framework: expand("p", &plugins, &args, &Registry::in_tree()).unwrap(),
+                classes: Classes::default(),
+                world,
+                pod,
+            }
+        }
+
+        /// Whether all nodes are looked at when the pod is tried.
+        fn looks_anew(&mut self) -> bool {
+            let looks = |classes: &Classes| classes.stats().alike + classes.stats().each;
+            let before = looks(&self.classes);
+            self.classes
+                .schedule_pod(&self.framework, self.world.cx(), &self.pod);
+            looks(&self.classes) > before
+        }
+
+        fn owner(&mut self, name: &str, kind: Kind, app: &str) -> Arc<PodSelectorOwner> {
+            let owner = PodSelectorOwner {
+                kind,
+                namespace: self.world.sym("ns"),
+                name: self.world.sym(name),
+                selector: self.world.selector(&[("app", app)]),
+            };
+            Arc::new(owner)
+        }
+
+        fn service(&mut self, app: &str) {
+            let service = self.owner("s", Kind::Service, app);
+            self.world.add(Object::Service(service));
+        }
+
+        fn replica_set(&mut self, name: &str, app: &str) {
+            let set = self.owner(name, Kind::ReplicaSet, app);
+            self.world.add(Object::ReplicaSet(set));
+        }
+    }
+
+    #[test]
+    fn nodes_are_looked_at_anew_only_if_what_selects_the_pod_changes() {
+        let mut stage = Stage::new();
+        stage.replica_set("web", "web");
+        assert!(stage.looks_anew(), "at first");
+        assert!(!stage.looks_anew(), "nothing changed");
+        stage.replica_set("web", "web");
+        assert!(
+            !stage.looks_anew(),
+            "only the status of the owner can differ"
+        );
+        stage.replica_set("other", "web");
+        assert!(!stage.looks_anew(), "somebody else's owner");
+        stage.replica_set("web", "shop");
+        assert!(stage.looks_anew(), "the owner selects others");
+        stage.service("shop");
+        assert!(!stage.looks_anew(), "a Service for other pods");
+        stage.service("web");
+        assert!(stage.looks_anew(), "a Service that selects the pod");
+        stage.service("web");
+        assert!(!stage.looks_anew(), "the same Service");
+        let (namespace, name) = (stage.world.sym("ns"), stage.world.sym("s"));
+        let gone = stage.world.snapshot.remove(Kind::Service, namespace, name);
+        assert!(gone.is_some());
+        assert!(stage.looks_anew(), "that Service is gone");
+    }
+
+    #[test]
+    fn a_namespace_that_is_told_again_changes_nothing() {
+        let mut stage = Stage::new();
+        stage.world.add_namespace("ns", &[("team", "a")]);
+        assert!(stage.looks_anew());
+        stage.world.add_namespace("ns", &[("team", "a")]);
+        assert!(!stage.looks_anew());
+        stage.world.add_namespace("ns", &[("team", "b")]);
+        assert!(stage.looks_anew());
+        let name = stage.world.sym("ns");
+        stage
+            .world
+            .snapshot
+            .remove(Kind::Namespace, Sym::EMPTY, name);
+        assert!(stage.looks_anew());
     }
 }

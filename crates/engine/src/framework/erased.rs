@@ -4,11 +4,11 @@ use super::cycle::State;
 use super::noted::Noted;
 use super::runtime::{MAX_NODE_SCORE, OUT_OF_RANGE};
 use super::{
-    Ask, ClusterEvent, Cx, Effect, Fit, Hint, Kept, Permit, Plugin, Point, PostFilterCx,
+    Ask, Changed, ClusterEvent, Cx, Effect, Fit, Hint, Kept, Permit, Plugin, Point, PostFilterCx,
     PostFilterResult, PreFilter, PreScore, Range, Reads, Registration, Sight, Slot, Status, Trial,
 };
 use crate::NodeInfo;
-use crate::model::{Kind, Object, Pod};
+use crate::model::{Object, Pod};
 use crate::packing::Packing;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ pub trait AnyPlugin {
     fn filter_sight(&self) -> Sight;
     fn score_sight(&self) -> Sight;
     fn is_relative(&self) -> bool;
-    fn forgets(&self, pod: &Pod, kind: Kind, namespace: Sym, name: Sym) -> bool;
+    fn forgets(&self, cx: Cx<'_>, pod: &Pod, object: Changed<'_>) -> bool;
     fn keep_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Erased>;
     fn filter_rests(&self, state: &dyn State) -> bool;
     fn filter_looks_for(&self, state: &dyn State) -> u64;
@@ -345,8 +345,8 @@ impl<P: Plugin> AnyPlugin for P {
         P::RELATIVE
     }
 
-    fn forgets(&self, pod: &Pod, kind: Kind, namespace: Sym, name: Sym) -> bool {
-        Plugin::forgets(self, pod, kind, namespace, name)
+    fn forgets(&self, cx: Cx<'_>, pod: &Pod, object: Changed<'_>) -> bool {
+        Plugin::forgets(self, cx, pod, object)
     }
 
     fn keep_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Erased> {

@@ -1,5 +1,8 @@
 //! What a plugin says about its rules, so that their answers can be kept.
 
+use crate::model::{Kind, Object};
+use stowplan_base::Sym;
+
 /// How far a rule looks beyond the pod.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sight {
@@ -28,4 +31,17 @@ pub enum Kept {
     Regroup,
     /// The state is of no use any more.
     Lost,
+}
+
+/// An object, neither a pod nor a node, that came, changed or went.
+#[derive(Clone, Copy, Debug)]
+pub struct Changed<'a> {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its namespace; empty for cluster-scoped kinds.
+    pub namespace: Sym,
+    /// Its name.
+    pub name: Sym,
+    /// What it was, if there was one.
+    pub before: Option<&'a Object>,
 }

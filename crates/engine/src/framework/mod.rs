@@ -22,7 +22,7 @@ pub use diagnosis::{Diagnosis, NodeStatuses, Verdicts};
 pub(crate) use diagnosis::{Histogram, message};
 pub use erased::AnyPlugin;
 pub use event::{Action, ClusterEvent, EventResource, Registration};
-pub use keep::{Kept, Sight};
+pub use keep::{Changed, Kept, Sight};
 pub(crate) use noted::{DomainRules, Noted, Place, bit_of};
 pub use plugin::{
     Cx, Effect, Hint, Nomination, Permit, Plugin, Point, PostFilterCx, PostFilterResult, PreFilter,

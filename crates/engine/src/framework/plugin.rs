@@ -1,10 +1,10 @@
 //! The author's side of a plugin.
 
 use super::{
-    Ask, ClusterEvent, CycleState, Fit, Framework, Kept, Reads, Registration, Sight, Slot, Status,
-    Verdicts,
+    Ask, Changed, ClusterEvent, CycleState, Fit, Framework, Kept, Reads, Registration, Sight, Slot,
+    Status, Verdicts,
 };
-use crate::model::{Kind, Object, Pod};
+use crate::model::{Object, Pod};
 use crate::packing::Packing;
 use crate::plugins::default_preemption::{KeptDryRuns, Preempting, PreemptionReport};
 use crate::queue::Nominator;
@@ -331,9 +331,9 @@ pub trait Plugin: 'static {
         None
     }
 
-    /// Whether what is kept for `pod` is of no use any more once an object of this kind, neither a
-    /// pod nor a node, came, changed or went.
-    fn forgets(&self, _pod: &Pod, _kind: Kind, _namespace: Sym, _name: Sym) -> bool {
+    /// Whether what is kept for `pod` is of no use any more once this object, neither a pod nor a
+    /// node, came, changed or went.
+    fn forgets(&self, _cx: Cx<'_>, _pod: &Pod, _object: Changed<'_>) -> bool {
         false
     }
 

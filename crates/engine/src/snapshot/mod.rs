@@ -211,7 +211,7 @@ impl Snapshot {
     /// Pods count while they are on a node: pending ones belong to the queue, and finished ones are
     /// taken out.
     pub fn upsert(&mut self, object: Object) -> Option<Object> {
-        let is_noted = self.note_object(&object);
+        let is_noted = !self.is_known(&object) && self.note_object(&object);
         let old = self.put(object);
         if is_noted {
             self.log.was(old.as_ref());
@@ -485,6 +485,26 @@ impl Snapshot {
             seen,
         };
         self.log.push(updated, self.nodes.len());
+    }
+
+    /// Whether an object that selects pods, or is selected by, is there and the same: of these the
+    /// API tells again and again, for their status changes with every pod.
+    fn is_known(&self, object: &Object) -> bool {
+        let (namespace, name) = object.key();
+        let (known, owner) = match object {
+            Object::Namespace(new) => {
+                let known = self.namespaces.get(namespace, name);
+                return known.is_some_and(|known| known == new);
+            }
+            Object::Service(new) => (self.services.get(namespace, name), new),
+            Object::ReplicationController(new) => {
+                (self.replication_controllers.get(namespace, name), new)
+            }
+            Object::ReplicaSet(new) => (self.replica_sets.get(namespace, name), new),
+            Object::StatefulSet(new) => (self.stateful_sets.get(namespace, name), new),
+            _ => return false,
+        };
+        known.is_some_and(|known| known == owner)
     }
 
     /// Notes that an object comes or changes, unless it is a pod or a node; says whether.

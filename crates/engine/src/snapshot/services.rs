@@ -27,6 +27,11 @@ impl Services {
             .flatten()
     }
 
+    /// The Service of this name.
+    pub(crate) fn get(&self, namespace: Sym, name: Sym) -> Option<&Arc<PodSelectorOwner>> {
+        self.all.get(namespace, name)
+    }
+
     pub(super) fn insert(
         &mut self,
         service: Arc<PodSelectorOwner>,

@@ -3,8 +3,8 @@
 use super::Framework;
 use crate::NodeInfo;
 use crate::framework::{
-    AnyPlugin, Ask, Cx, CycleState, DomainRules, Fit, Kept, Noted, Point, PreFilter, PreScore,
-    Range, Reads, Sight, Slot, Status, bit_of,
+    AnyPlugin, Ask, Changed, Cx, CycleState, DomainRules, Fit, Kept, Noted, Point, PreFilter,
+    PreScore, Range, Reads, Sight, Slot, Status, bit_of,
 };
 use crate::model::{Kind, Pod};
 use std::collections::BTreeSet;
@@ -256,12 +256,9 @@ impl Framework {
     }
 
     /// Whether some plugin cannot keep its state over a change of such an object.
-    pub(crate) fn forgets(&self, pod: &Pod, kind: Kind, namespace: Sym, name: Sym) -> bool {
-        kind == Kind::DeviceClass
-            || self
-                .plugins
-                .iter()
-                .any(|plugin| plugin.forgets(pod, kind, namespace, name))
+    pub(crate) fn forgets(&self, cx: Cx<'_>, pod: &Pod, object: Changed<'_>) -> bool {
+        let mut plugins = self.plugins.iter();
+        object.kind == Kind::DeviceClass || plugins.any(|plugin| plugin.forgets(cx, pod, object))
     }
 
     /// The first of the rules that rejects the node, and its verdict.

@@ -14,12 +14,11 @@ pub use filtering::RequiredTerms;
 pub use scoring::PreferredTerms;
 
 use crate::framework::{
-    ClusterEvent, Code, Cx, Fit, Hint, Kept, Plugin, Point, PreFilter, PreScore, Range, Reads,
-    Registration, Sight, Status, Trial,
+    Changed, ClusterEvent, Code, Cx, Fit, Hint, Kept, Plugin, Point, PreFilter, PreScore, Range,
+    Reads, Registration, Sight, Status, Trial,
 };
 use crate::model::{Kind, Object, Pod, Selector};
 use crate::{Fact, NodeInfo, Snapshot};
-use stowplan_base::Sym;
 
 /// `InterPodAffinityArgs`.
 #[derive(Clone, Debug)]
@@ -129,10 +128,10 @@ impl Plugin for InterPodAffinity {
     }
 
     /// The namespaces that terms select by label, and the pod's own, which others' terms may.
-    fn forgets(&self, pod: &Pod, kind: Kind, _namespace: Sym, name: Sym) -> bool {
+    fn forgets(&self, _cx: Cx<'_>, pod: &Pod, object: Changed<'_>) -> bool {
         let selects = |selector: &Selector| !selector.requirements().is_empty();
-        kind == Kind::Namespace
-            && (name == pod.namespace
+        object.kind == Kind::Namespace
+            && (object.name == pod.namespace
                 || pod
                     .affinity_terms()
                     .any(|term| selects(&term.namespace_selector)))

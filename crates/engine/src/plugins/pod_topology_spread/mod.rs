@@ -16,10 +16,12 @@ pub use filtering::HardConstraints;
 pub use scoring::SoftConstraints;
 
 use crate::framework::{
-    ClusterEvent, Cx, Fit, Hint, Kept, Plugin, Point, PreFilter, PreScore, Range, Reads,
+    Changed, ClusterEvent, Cx, Fit, Hint, Kept, Plugin, Point, PreFilter, PreScore, Range, Reads,
     Registration, Sight, Status, Trial,
 };
-use crate::model::{Kind, Object, Pod, Selector, SpreadConstraint, UnsatisfiableAction};
+use crate::model::{
+    Kind, Object, Pod, PodSelectorOwner, Selector, SpreadConstraint, UnsatisfiableAction,
+};
 use crate::{Fact, NodeInfo};
 use constraint::Constraint;
 use domains::Place;
@@ -206,15 +208,33 @@ impl Plugin for PodTopologySpread {
         state.admit(seen.iter().map(|word| Place::unpack(*word)))
     }
 
-    /// Default constraints take their selector from what selects the pod.
-    fn forgets(&self, pod: &Pod, kind: Kind, namespace: Sym, _name: Sym) -> bool {
+    /// Default constraints take their selector from the Services that select the pod, and from its
+    /// owner.
+    fn forgets(&self, cx: Cx<'_>, pod: &Pod, object: Changed<'_>) -> bool {
         use Kind::{ReplicaSet, ReplicationController, Service, StatefulSet};
-        matches!(
-            kind,
-            Service | ReplicationController | ReplicaSet | StatefulSet
-        ) && namespace == pod.namespace
-            && pod.spread_constraints.is_empty()
-            && !self.defaults.is_empty()
+        let (namespace, name) = (object.namespace, object.name);
+        if namespace != pod.namespace
+            || !pod.spread_constraints.is_empty()
+            || self.defaults.is_empty()
+        {
+            return false;
+        }
+        match object.kind {
+            Service => {
+                let selects = |service: &PodSelectorOwner| {
+                    service.selector.matches(&pod.labels, &cx.cluster.names)
+                };
+                // What it was in between is what the next change has to say of it.
+                let now = cx.cluster.services.get(namespace, name);
+                matches!(object.before, Some(Object::Service(before)) if selects(before))
+                    || now.is_some_and(|now| selects(now))
+            }
+            ReplicationController | ReplicaSet | StatefulSet => pod
+                .controller
+                .as_ref()
+                .is_some_and(|owner| owner.name == name),
+            _ => false,
+        }
     }
 
     fn pre_score(
