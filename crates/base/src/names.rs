@@ -82,6 +82,11 @@ impl Names {
         &self.texts[sym.index()]
     }
 
+    /// The text of `sym`, to keep.
+    pub fn shared(&self, sym: Sym) -> Arc<str> {
+        self.texts[sym.index()].clone()
+    }
+
     /// Every text, by [`Sym::index`].
     pub fn texts(&self) -> impl ExactSizeIterator<Item = &str> {
         self.texts.iter().map(|text| &**text)

@@ -38,10 +38,15 @@ pub(crate) fn master(text: &str) -> Result<Uri, String> {
     }
 }
 
-/// A configuration whose server can be asked.
-pub(crate) fn checked(config: kube::Config) -> Result<kube::Config> {
+/// A configuration whose server can be asked. Who asks decides what is asked again: a client that does
+/// so by itself does not know who leads, nor how long its answer is waited for.
+pub(crate) fn checked(mut config: kube::Config) -> Result<kube::Config> {
     let checked = url(&config.cluster_url.to_string()).map_err(anyhow::Error::msg);
     checked.context("the cluster's server")?;
+    config.default_retry = false;
+    let agent = concat!("stowplan/", env!("CARGO_PKG_VERSION"));
+    let agent = http::HeaderValue::from_static(agent);
+    config.headers.push((http::header::USER_AGENT, agent));
     Ok(config)
 }
 
@@ -53,6 +58,13 @@ fn is_whole(uri: &Uri) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_is_asked_again_behind_the_back_of_who_asks() {
+        let config = kube::Config::new(http::Uri::from_static("https://cluster:6443"));
+        assert!(config.default_retry, "the client's own idea");
+        assert!(!checked(config).unwrap().default_retry);
+    }
 
     #[test]
     fn a_url_has_a_scheme_and_a_host() {

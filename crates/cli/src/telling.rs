@@ -1,6 +1,6 @@
 //! How a process that runs for long tells what it does: logs and traces.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use stowplan_telemetry::{LogFormat, Logs};
 
@@ -46,17 +46,20 @@ impl Telling {
     /// Where traces go, by the command line or the environment.
     pub(crate) fn collector(&self) -> Result<Option<http::Uri>> {
         const VARIABLE: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
-        let url = match (&self.otlp_endpoint, std::env::var(VARIABLE)) {
-            (Some(url), _) => url.clone(),
+        let fits = |url: &http::Uri| url.scheme_str() == Some("http") && url.host().is_some();
+        let wanted = "traces can be sent to a URL that begins with http:// only";
+        match (&self.otlp_endpoint, std::env::var(VARIABLE)) {
+            (Some(url), _) if fits(url) => Ok(Some(url.clone())),
+            (Some(url), _) => bail!("{wanted}, not to {url}"),
+            // What was set for all programs alike is no reason not to start.
             (None, Ok(text)) if !text.is_empty() => {
-                let url = text.parse();
-                url.with_context(|| format!("{VARIABLE}: {text:?} is not a URL"))?
+                let url = text.parse().ok().filter(fits);
+                if url.is_none() {
+                    tracing::warn!("no traces are sent: {wanted}; {VARIABLE} is {text:?}");
+                }
+                Ok(url)
             }
-            (None, _) => return Ok(None),
-        };
-        if url.scheme_str() != Some("http") || url.host().is_none() {
-            bail!("traces can be sent to a URL that begins with http:// only, not to {url}");
+            (None, _) => Ok(None),
         }
-        Ok(Some(url))
     }
 }

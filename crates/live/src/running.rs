@@ -1,7 +1,7 @@
 //! Starting and stopping.
 
 use crate::clock::Clock;
-use crate::effects::{Recorder, Requests, Tools, Work, carry_out};
+use crate::effects::{Recorder, Requests, Tools, VolumeChange, Work, carry_out};
 use crate::engine::{Engine, State};
 use crate::extenders::{Asked, Extender};
 use crate::fence::Fence;
@@ -21,7 +21,7 @@ use stowplan_engine::Snapshot;
 use stowplan_engine::queue::Profiles;
 use stowplan_engine::scheduler::Scheduler;
 use tokio::runtime::Handle;
-use tokio::sync::oneshot;
+use tokio::sync::{broadcast, oneshot};
 use tokio::task::JoinSet;
 
 /// What a scheduler is started with.
@@ -42,6 +42,9 @@ pub struct Settings {
 
 /// How long a scheduler that stops waits for what it began.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How many changes of volumes are kept for those who wait for some; who is too slow looks anyway.
+const VOLUME_CHANGES_MAX: usize = 1024;
 
 /// Why a scheduler cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -86,14 +89,14 @@ pub async fn start(client: kube::Client, settings: Settings) -> Result<Running, 
     let extenders = extenders(&settings.config).await?;
     let (inbox, messages) = mpsc::channel();
     let (work, works) = tokio::sync::mpsc::unbounded_channel();
-    let (volume_changes, volumes_changed) = tokio::sync::watch::channel(0);
+    let (volume_changes, _) = broadcast::channel(VOLUME_CHANGES_MAX);
     let (recorder, writes) = Recorder::new(settings.host.clone());
     let tools = Tools {
         requests: requests(),
         recorder: recorder.clone(),
         engine: inbox.clone(),
         extenders: extenders.clone(),
-        volume_changes: volumes_changed,
+        volume_changes: volume_changes.clone(),
     };
     let events = writes.carry_out(Arc::new(requests()), recorder);
     let asked = Asked::new(extenders, Handle::current(), client.clone());
@@ -121,7 +124,7 @@ struct Seat {
     asked: Asked,
     messages: Receiver<Message>,
     work: tokio::sync::mpsc::UnboundedSender<Work>,
-    volume_changes: tokio::sync::watch::Sender<u64>,
+    volume_changes: broadcast::Sender<VolumeChange>,
     settings: Settings,
 }
 

@@ -5,19 +5,19 @@
 
 mod known;
 mod lean;
+mod page;
+mod source;
 
 use crate::message::Message;
-use futures::{StreamExt, TryStreamExt};
+use futures::TryStreamExt;
 use known::{Known, Verdict};
-use kube::api::Api;
-use kube::runtime::WatchStreamExt;
-use kube::runtime::watcher::{self, Event, watcher};
-use kube::{Resource, ResourceExt};
-use lean::Lean;
-use serde::de::DeserializeOwned;
-use std::fmt::Debug;
+use kube::runtime::utils::Backoff;
+use kube::runtime::watcher::DefaultBackoff;
+use page::Page;
+use source::{Broken, Change, Source};
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
 use stowplan_api::k8s::api::apps::v1::{ReplicaSet, StatefulSet};
 use stowplan_api::k8s::api::core::v1::{
     Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController, Service,
@@ -35,9 +35,8 @@ use tokio::task::JoinSet;
 /// How many objects may wait for the engine.
 const WAITING_MAX: usize = 4096;
 
-/// How many objects are listed at a time. Small pages cost kube-apiserver more than what is in them:
-/// 50,000 pods took twice as long with client-go's 500.
-const PAGE: u32 = 5_000;
+/// A watch that tells nothing and ends sooner than this is not asked for again at once.
+const SHORT: Duration = Duration::from_secs(1);
 
 /// The kinds that are watched.
 pub(crate) const KINDS: usize = 18;
@@ -55,7 +54,8 @@ pub(crate) fn all(client: &kube::Client, inbox: &Sender<Message>) -> JoinSet<()>
                 room: room.clone(),
                 synced: false,
             };
-            tasks.spawn(feed.follow::<$kind>(client.clone()));
+            let source = Source::new::<$kind>(client.clone(), fields(Kind::$kind));
+            tasks.spawn(feed.follow(source));
         })*};
     }
     follow!(
@@ -82,6 +82,15 @@ pub(crate) fn all(client: &kube::Client, inbox: &Sender<Message>) -> JoinSet<()>
     tasks
 }
 
+/// Which objects of a kind are asked for; `None` for all.
+fn fields(kind: Kind) -> Option<&'static str> {
+    match kind {
+        // Finished pods take up nothing; upstream leaves them out as well.
+        Kind::Pod => Some("status.phase!=Succeeded,status.phase!=Failed"),
+        _ => None,
+    }
+}
+
 /// One kind on its way to the engine.
 struct Feed {
     kind: Kind,
@@ -92,77 +101,118 @@ struct Feed {
     synced: bool,
 }
 
-/// The engine is gone: there is nobody to tell.
-struct Gone;
+/// Why nothing more is told for now.
+enum Stopped {
+    /// The API has nothing more to say.
+    Broken(Broken),
+    /// The engine is gone: there is nobody to tell.
+    Gone,
+}
+
+impl From<Broken> for Stopped {
+    fn from(broken: Broken) -> Self {
+        Self::Broken(broken)
+    }
+}
 
 impl Feed {
-    async fn follow<K>(mut self, client: kube::Client)
-    where
-        K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static,
-        ApiObject: From<K>,
-    {
-        let config = watcher::Config::default().page_size(PAGE);
-        let config = match self.kind {
-            // Finished pods take up nothing; upstream leaves them out as well.
-            Kind::Pod => config.fields("status.phase!=Succeeded,status.phase!=Failed"),
-            _ => config,
-        };
-        let mut events = watcher(Api::<Lean<K>>::all(client), config)
-            .default_backoff()
-            .boxed();
+    async fn follow(mut self, source: Source) {
+        let mut backoff = DefaultBackoff::default();
+        // Up to where everything is known.
+        let mut version = None;
         loop {
-            let told = match events.try_next().await {
-                Ok(Some(event)) => self.tell(event).await,
-                Ok(None) => return,
-                Err(error) => self.failed(&error),
+            let told = match &mut version {
+                None => self
+                    .list(&source)
+                    .await
+                    .map(|listed| version = Some(listed)),
+                Some(version) => self.watch(&source, version, &mut backoff).await,
             };
-            if told.is_err() {
-                return;
-            }
-        }
-    }
-
-    async fn tell<K>(&mut self, event: Event<Lean<K>>) -> Result<(), Gone>
-    where
-        K: Resource<DynamicType = ()>,
-        ApiObject: From<K>,
-    {
-        match event {
-            Event::Init => self.known.start_list(),
-            Event::InitApply(object) | Event::Apply(object) => self.upsert(object).await?,
-            Event::Delete(object) => {
-                let namespace = object.namespace().unwrap_or_default();
-                let name = object.name_any();
-                self.known.remove(&namespace, &name);
-                self.delete(namespace.into(), name.into())?;
-            }
-            Event::InitDone => {
-                for (namespace, name) in self.known.end_list() {
-                    self.delete(namespace, name)?;
+            match told {
+                Ok(()) => {}
+                Err(Stopped::Gone) => return,
+                Err(Stopped::Broken(broken)) => {
+                    if self.failed(&broken).is_err() {
+                        return;
+                    }
+                    if broken.is_expired() {
+                        version = None;
+                    }
+                    let pause = backoff.next().unwrap_or_default();
+                    tokio::time::sleep(pause).await;
                 }
-                self.sync()?;
             }
         }
-        Ok(())
     }
 
-    async fn upsert<K>(&mut self, Lean(object): Lean<K>) -> Result<(), Gone>
-    where
-        K: Resource<DynamicType = ()>,
-        ApiObject: From<K>,
-    {
-        let namespace = object.namespace().unwrap_or_default();
-        let version = object.resource_version().unwrap_or_default();
-        match self.known.see(&namespace, &object.name_any(), &version) {
+    /// Tells all objects that there are; returns the version of the list.
+    async fn list(&mut self, source: &Source) -> Result<String, Stopped> {
+        self.known.start_list();
+        let mut pages = source.list();
+        let mut listed = String::new();
+        while let Some(page) = pages.next().await {
+            let Page { version, objects } = page?;
+            for object in objects {
+                self.upsert(object).await?;
+            }
+            listed = version;
+        }
+        for (namespace, name) in self.known.end_list() {
+            self.delete(namespace, name)?;
+        }
+        self.sync()?;
+        Ok(listed)
+    }
+
+    /// Tells what happens from this version on, which moves on with it, until the watch ends.
+    async fn watch(
+        &mut self,
+        source: &Source,
+        version: &mut String,
+        backoff: &mut DefaultBackoff,
+    ) -> Result<(), Stopped> {
+        let begun = Instant::now();
+        let mut changes = source.watch(version).await?;
+        let mut heard = false;
+        while let Some((seen, change)) = changes.try_next().await? {
+            heard = true;
+            backoff.reset();
+            match change {
+                Change::Nothing => {}
+                Change::Upsert(object) => self.upsert(object).await?,
+                Change::Delete(key) => {
+                    self.known.remove(&key.namespace, &key.name);
+                    self.delete(key.namespace.into(), key.name.into())?;
+                }
+            }
+            if !seen.is_empty() {
+                *version = seen;
+            }
+        }
+        match heard || begun.elapsed() >= SHORT {
+            true => Ok(()),
+            false => Err(Broken::Short.into()),
+        }
+    }
+
+    async fn upsert(&mut self, object: ApiObject) -> Result<(), Stopped> {
+        let meta = object.metadata();
+        let verdict = self.known.see(
+            meta.namespace.as_deref().unwrap_or_default(),
+            meta.name.as_deref().unwrap_or_default(),
+            meta.resource_version.as_deref().unwrap_or_default(),
+        );
+        match verdict {
             Verdict::Same => Ok(()),
             Verdict::Changed => {
-                let room = self.room.clone().acquire_owned().await.map_err(|_| Gone)?;
-                self.send(Message::Upsert(ApiObject::from(object), room))
+                let room = self.room.clone().acquire_owned().await;
+                let room = room.map_err(|_| Stopped::Gone)?;
+                self.send(Message::Upsert(object, room))
             }
         }
     }
 
-    fn delete(&self, namespace: Box<str>, name: Box<str>) -> Result<(), Gone> {
+    fn delete(&self, namespace: Box<str>, name: Box<str>) -> Result<(), Stopped> {
         self.send(Message::Delete {
             kind: self.kind,
             namespace,
@@ -170,49 +220,45 @@ impl Feed {
         })
     }
 
-    fn sync(&mut self) -> Result<(), Gone> {
+    fn sync(&mut self) -> Result<(), Stopped> {
         if !std::mem::replace(&mut self.synced, true) {
             self.send(Message::Synced(self.kind))?;
         }
         Ok(())
     }
 
-    /// The watch goes on by itself. A kind that is not served has no objects.
-    fn failed(&mut self, error: &watcher::Error) -> Result<(), Gone> {
+    /// It will be tried again. A kind that is not served has no objects.
+    fn failed(&mut self, broken: &Broken) -> Result<(), Stopped> {
         let kind = self.kind;
         tracing::warn!(
             ?kind,
-            error = said(error),
+            error = said(broken),
             "a watch failed; it will be tried again"
         );
-        match error {
-            watcher::Error::InitialListFailed(kube::Error::Api(status)) if status.code == 404 => {
-                self.sync()
-            }
+        match broken {
+            Broken::List(kube::Error::Api(status)) if status.code == 404 => self.sync(),
             _ => Ok(()),
         }
     }
 
-    fn send(&self, message: Message) -> Result<(), Gone> {
-        self.inbox.send(message).map_err(|_| Gone)
+    fn send(&self, message: Message) -> Result<(), Stopped> {
+        self.inbox.send(message).map_err(|_| Stopped::Gone)
     }
 }
 
 /// What went wrong, in the server's words or those of whoever did not reach it.
-fn said(error: &watcher::Error) -> String {
-    match error {
-        watcher::Error::InitialListFailed(kube::Error::Api(status))
-        | watcher::Error::WatchStartFailed(kube::Error::Api(status))
-        | watcher::Error::WatchFailed(kube::Error::Api(status))
-        | watcher::Error::WatchError(status) => status.message.clone(),
-        other => {
-            let mut deepest: &dyn std::error::Error = other;
-            while let Some(source) = deepest.source() {
-                deepest = source;
-            }
-            deepest.to_string()
-        }
+fn said(broken: &Broken) -> String {
+    if let Some(status) = broken.status() {
+        return status.message.clone();
     }
+    let (Broken::List(error) | Broken::Watch(error)) = broken else {
+        return "it ended as soon as it began".to_owned();
+    };
+    let mut deepest: &dyn std::error::Error = error;
+    while let Some(source) = deepest.source() {
+        deepest = source;
+    }
+    deepest.to_string()
 }
 
 #[cfg(test)]
@@ -223,17 +269,11 @@ mod tests {
     #[test]
     fn errors_are_told_in_the_words_of_who_made_them() {
         let refusal = || Box::new(Status::failure("pods is forbidden", "Forbidden"));
-        let listed = watcher::Error::InitialListFailed(kube::Error::Api(refusal()));
+        let listed = Broken::List(kube::Error::Api(refusal()));
         assert_eq!(said(&listed), "pods is forbidden");
-        assert_eq!(
-            said(&watcher::Error::WatchError(refusal())),
-            "pods is forbidden"
-        );
+        assert_eq!(said(&Broken::Said(refusal())), "pods is forbidden");
         let refused = std::io::Error::from(std::io::ErrorKind::ConnectionRefused);
         let service = kube::Error::Service(Box::new(refused));
-        assert_eq!(
-            said(&watcher::Error::WatchFailed(service)),
-            "connection refused"
-        );
+        assert_eq!(said(&Broken::Watch(service)), "connection refused");
     }
 }

@@ -29,16 +29,18 @@ struct Known {
 
 /// A [`Gate`] that asks by TokenReview and SubjectAccessReview.
 pub struct Reviews {
-    client: Client,
+    tokens: Client,
+    access: Client,
     users: Memory<String, Option<Known>>,
     verdicts: Memory<(Known, Wish), Option<String>>,
 }
 
 impl Reviews {
-    /// Asks with this client.
-    pub fn new(client: Client) -> Self {
+    /// Asks whose a token is with the first client, and what he may with the second.
+    pub fn new(tokens: Client, access: Client) -> Self {
         Self {
-            client,
+            tokens,
+            access,
             users: Memory::default(),
             verdicts: Memory::default(),
         }
@@ -72,7 +74,7 @@ impl Reviews {
 
     /// Whose token it is; `None` if it is nobody's.
     async fn review_token(&self, token: &str) -> Result<Option<Known>, Refusal> {
-        let reviews: Api<TokenReview> = Api::all(self.client.clone());
+        let reviews: Api<TokenReview> = Api::all(self.tokens.clone());
         let review = TokenReview {
             spec: TokenReviewSpec {
                 token: token.to_owned(),
@@ -140,7 +142,7 @@ impl Reviews {
             }),
             Wish::Path { .. } | Wish::Open => None,
         };
-        let reviews: Api<SubjectAccessReview> = Api::all(self.client.clone());
+        let reviews: Api<SubjectAccessReview> = Api::all(self.access.clone());
         let review = SubjectAccessReview {
             spec: SubjectAccessReviewSpec {
                 user: Some(user.name.clone()),

@@ -30,6 +30,10 @@ pub struct Options {
     pub competes: bool,
     /// Where to serve health and metrics, with which certificates.
     pub listen: Option<(SocketAddr, Certificates)>,
+    /// Who is asked there whose a token is, if not the API that pods come from.
+    pub authentication: Option<Client>,
+    /// Who is asked there what a caller may, if not the API that pods come from.
+    pub authorization: Option<Client>,
     /// Where to send traces: an OpenTelemetry collector, `http://host:4318`.
     pub collector: Option<http::Uri>,
 }
@@ -107,7 +111,10 @@ impl Station {
             metrics: console.metrics.clone(),
             pods: console.pods.clone(),
             source: console.clone(),
-            gate: Arc::new(Reviews::new(client.clone())),
+            gate: Arc::new(Reviews::new(
+                options.authentication.unwrap_or_else(|| client.clone()),
+                options.authorization.unwrap_or_else(|| client.clone()),
+            )),
             configuration: config.to_json(),
         };
         let lease = config.leader_election.resource_name.clone();

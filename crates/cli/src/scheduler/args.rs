@@ -76,6 +76,33 @@ pub(crate) struct Scheduler {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) client_ca_file: Option<PathBuf>,
 
+    /// How to reach the API that knows whose a token is: callers of the secure port show it
+    /// [default: the cluster].
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) authentication_kubeconfig: Option<PathBuf>,
+
+    /// How to reach the API that knows what a caller of the secure port may [default: the cluster].
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) authorization_kubeconfig: Option<PathBuf>,
+
+    /// How many requests to send per second; with --config, its clientConnection.qps counts.
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) kube_api_qps: Option<f32>,
+
+    /// How many requests to send at once; with --config, its clientConnection.burst counts.
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) kube_api_burst: Option<i32>,
+
+    /// Accepted, for there is nothing that it could switch on: manifests often say false.
+    #[arg(
+        long,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true",
+        value_name = "BOOL"
+    )]
+    pub(crate) profiling: Option<bool>,
+
     #[command(flatten)]
     pub(crate) telling: Telling,
 
@@ -164,6 +191,27 @@ mod tests {
             assert_eq!(args.secure_port, 10259, "{file}");
             assert!(args.config.is_some(), "{file}");
         }
+    }
+
+    /// What kubeadm 1.36 writes into its manifest, with what hardening guides add.
+    #[test]
+    fn the_command_line_of_kubeadm_is_understood() {
+        let line = [
+            "stowplan",
+            "scheduler",
+            "--authentication-kubeconfig=/etc/kubernetes/scheduler.conf",
+            "--authorization-kubeconfig=/etc/kubernetes/scheduler.conf",
+            "--bind-address=127.0.0.1",
+            "--kubeconfig=/etc/kubernetes/scheduler.conf",
+            "--leader-elect=true",
+            "--profiling=false",
+        ];
+        let Command::Scheduler(args) = Cli::try_parse_from(line).unwrap().command else {
+            panic!("another command");
+        };
+        assert_eq!(args.authentication_kubeconfig, args.kubeconfig);
+        assert_eq!(args.authorization_kubeconfig, args.kubeconfig);
+        assert_eq!(args.profiling, Some(false));
     }
 
     #[test]

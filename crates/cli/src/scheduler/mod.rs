@@ -28,6 +28,11 @@ async fn schedule(args: &Scheduler) -> Result<()> {
     args.telling.begin();
     let mut config = read_config(args.config.as_deref())?;
     args.election.apply(&mut config.leader_election);
+    if args.config.is_none() {
+        let connection = &mut config.client_connection;
+        connection.qps = args.kube_api_qps.unwrap_or(connection.qps);
+        connection.burst = args.kube_api_burst.unwrap_or(connection.burst);
+    }
     config.check()?;
     let kube_config = connection(args, &config).await?;
     let client = kube::Client::try_from(kube_config).context("cannot make a client")?;
@@ -44,10 +49,22 @@ async fn schedule(args: &Scheduler) -> Result<()> {
         throttled: true,
         competes: true,
         listen,
+        authentication: reviewer(args.authentication_kubeconfig.as_deref()).await?,
+        authorization: reviewer(args.authorization_kubeconfig.as_deref()).await?,
         collector: args.telling.collector()?,
     };
     let station = Station::start(client, config, options).await?;
     Ok(station.run_until(stop).await?)
+}
+
+/// The client for reviews, if it is not the one for everything.
+async fn reviewer(file: Option<&Path>) -> Result<Option<kube::Client>> {
+    let Some(file) = file.filter(|file| !file.as_os_str().is_empty()) else {
+        return Ok(None);
+    };
+    let config = address::checked(address::read(file).await?)?;
+    let client = kube::Client::try_from(config);
+    client.map(Some).context("cannot make a client")
 }
 
 /// The certificates of the secure port.

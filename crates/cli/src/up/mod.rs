@@ -111,6 +111,8 @@ async fn scheduler(args: &Up, api: Arc<Api>, pki: &Pki) -> Result<Station> {
         listen: args
             .scheduler_listen
             .map(|address| (address, pki.clone().into())),
+        authentication: None,
+        authorization: None,
         collector: args.telling.collector()?,
     };
     let client = stowplan_embedded::client(api, user);

@@ -16,16 +16,23 @@ pub(crate) async fn race(home: &mut Home) -> Result<()> {
     let world = &home.world;
     full_nodes(world).await?;
     let bindings = Bindings::follow(world);
-    let _first = home.scheduler("race-1", &["--seed=1"])?;
+    let first = home.scheduler("race-1", &["--seed=1"])?;
     let second = home.scheduler("race-2", &["--seed=2"])?;
     // There is room for twice as many, for nobody can forbid two minds the last place at once.
-    let half = RACING / 2;
+    let (half, most) = (RACING / 2, RACING * 3 / 4);
     create(world, 0..half).await?;
     world.all_bound(half).await?;
     world.nothing_over_committed().await?;
-    // The rest fits only if the first one knows every pod of the second one.
+    // Each goes on alone for a while, so that both were there; the last pods fit only if the one that
+    // is left knows every pod of the other one.
+    drop(first);
+    create(world, half..most).await?;
+    world.all_bound(most).await?;
+    let _third = home.scheduler("race-3", &["--seed=3"])?;
+    create(world, most..most + 1).await?;
+    world.all_bound(most + 1).await?;
     drop(second);
-    create(world, half..RACING).await?;
+    create(world, most + 1..RACING).await?;
     world.all_bound(RACING).await?;
     bindings.once_each(RACING).await?;
     world.nothing_over_committed().await

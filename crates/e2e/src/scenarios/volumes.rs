@@ -6,6 +6,7 @@ use anyhow::{Result, ensure};
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::{CSINode, StorageClass};
 use serde_json::{Value, json};
+use std::time::Duration;
 
 const DRIVER: &str = "csi.example.com";
 const SELECTED: &str = "volume.kubernetes.io/selected-node";
@@ -59,6 +60,8 @@ pub(crate) async fn provisioned(home: &mut Home) -> Result<()> {
     };
     let (claim, node) = wait("the node to be selected", selected).await?;
     ensure!(node == "a", "selected {node}, expected a");
+    // Who does not wait for the volume would be done by then.
+    tokio::time::sleep(Duration::from_secs(2)).await;
     let pod = world.get_pod("writer").await?;
     ensure!(
         crate::world::node_of(&pod).is_none(),

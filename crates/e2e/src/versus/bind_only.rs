@@ -59,7 +59,14 @@ async fn event(world: &World, pod: &Pod, node: &str) -> Result<()> {
         "action": "Binding",
         "reason": "Scheduled",
         "type": "Normal",
-        "regarding": {"kind": "Pod", "namespace": world.namespace(), "name": pod.name_any()},
+        "regarding": {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "namespace": world.namespace(),
+            "name": pod.name_any(),
+            "uid": pod.uid(),
+            "resourceVersion": pod.resource_version(),
+        },
         "note": note,
     }))?;
     world

@@ -102,7 +102,7 @@ async fn told(world: &World, pods: usize) -> Result<Option<Instant>> {
         } else if since.elapsed() > Duration::from_secs(5) {
             return Ok(None);
         }
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
 

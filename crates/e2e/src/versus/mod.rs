@@ -31,7 +31,7 @@ pub(crate) struct Options {
     #[arg(long, default_value_t = 2_000)]
     spread: usize,
     /// How often everything is repeated; the order changes each time.
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = 3)]
     rounds: usize,
 }
 

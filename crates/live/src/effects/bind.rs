@@ -5,7 +5,8 @@ use super::requests::{Failed, pod_path};
 use super::{Bind, Broke, Tools, unbroken};
 use crate::message::Message;
 use crate::observer::Steps;
-use serde_json::{Value, json};
+use serde::de::IgnoredAny;
+use serde_json::json;
 use std::time::{Duration, Instant};
 use stowplan_api::k8s::api::core::v1::Pod;
 
@@ -73,7 +74,8 @@ impl Bind {
             let bound = self.bind_volumes(tools).await;
             steps.pre_bind = Some(start.elapsed());
             steps.pre_bind_failed = bound.is_err();
-            bound?;
+            let told = |error| format!("running PreBind plugin \"VolumeBinding\": {error}");
+            bound.map_err(told)?;
         }
         let start = Instant::now();
         let bound = self.bind_pod(tools, steps).await;
@@ -91,12 +93,16 @@ impl Bind {
             Err(Failed::Fenced) => None,
             Err(failed) => Some(failed.code().unwrap_or(0)),
         };
-        match bound {
-            Ok(()) => Ok(()),
-            Err(failed) if failed.is_open() || failed.code() == Some(409) => {
-                self.find_out(tools, &failed.message()).await
-            }
-            Err(failed) => Err(failed.message().into()),
+        let Err(failed) = bound else {
+            return Ok(());
+        };
+        let told = format!(
+            "running Bind plugin \"DefaultBinder\": {}",
+            failed.message()
+        );
+        match failed.is_open() || failed.code() == Some(409) {
+            true => self.find_out(tools, &told).await,
+            false => Err(told.into()),
         }
     }
 
@@ -140,8 +146,8 @@ impl Bind {
             "metadata": {"namespace": &*pod.namespace, "name": &*pod.name, "uid": &*pod.uid},
             "target": {"kind": "Node", "name": &*self.node},
         });
-        let path = pod_path(&pod.namespace, &pod.name, "/binding");
-        let answer: Result<Value, _> = tools
+        let path = pod_path(&pod.namespace, &pod.name, "/binding?fieldValidation=Ignore");
+        let answer: Result<IgnoredAny, _> = tools
             .requests
             .change("POST", &path, "application/json", &binding)
             .await;
@@ -165,7 +171,10 @@ impl Bind {
                         elsewhere: same && node.is_some(),
                     });
                 }
-                Err(error) if error.code() == Some(404) => return Err(failed.to_owned().into()),
+                // Who is not there is not bound, and who may not be looked at will not be by waiting.
+                Err(error) if matches!(error.code(), Some(401 | 403 | 404)) => {
+                    return Err(failed.to_owned().into());
+                }
                 Err(_) => tokio::time::sleep(ASK_AGAIN).await,
             }
         }

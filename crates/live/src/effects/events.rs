@@ -5,6 +5,7 @@
 
 use super::PodRef;
 use super::requests::{Failed, Requests};
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -15,8 +16,10 @@ use tokio::task::JoinSet;
 
 /// How many events may wait to be written; more are dropped.
 const WAITING_MAX: usize = 10_000;
-/// How many are written at a time.
-const WRITERS: usize = 32;
+/// How many are written at a time: bindings come first.
+const WRITERS: usize = 16;
+/// How often a count is written of an event that is there and not there in turn.
+const TURNS_MAX: u32 = 3;
 /// How often an event is sent while the server does not answer.
 const TRIES_MAX: u32 = 12;
 /// How long to wait between those.
@@ -57,32 +60,71 @@ struct Key {
 }
 
 /// An event as it was written first, and how often it happened since.
-#[derive(Clone)]
 struct Entry {
-    event: Event,
-    first: Timestamp,
-    /// How often it happened, and when last.
-    series: Option<(i32, Timestamp)>,
+    event: Arc<Event>,
+    series: Option<Series>,
 }
 
-/// An event as the API takes it.
-#[derive(Clone)]
+/// How often something happened, and when last.
+#[derive(Clone, Copy)]
+struct Series {
+    count: i32,
+    last: Timestamp,
+}
+
+/// All that an event tells. Thousands are remembered: the text for the API is made when it is sent.
 struct Event {
-    namespace: Arc<str>,
     name: String,
-    body: Value,
+    time: Timestamp,
+    scheduler: Arc<str>,
+    host: Arc<str>,
+    regarding: PodRef,
+    related: Option<PodRef>,
+    note: Note,
 }
 
-/// What has to be written.
-enum Write {
-    Create(Event),
-    /// The event, and its body with the series.
-    Patch(Event, Value),
+impl Event {
+    /// As the API takes it.
+    fn body(&self, series: Option<Series>) -> Value {
+        let (kind, reason, action, text) = self.note.parts();
+        let mut body = json!({
+            "apiVersion": "events.k8s.io/v1",
+            "kind": "Event",
+            "metadata": {"namespace": &*self.regarding.namespace, "name": self.name},
+            "eventTime": micro_time(self.time),
+            "reportingController": &*self.scheduler,
+            "reportingInstance": format!("{}-{}", self.scheduler, self.host),
+            "action": action,
+            "reason": reason,
+            "regarding": reference(&self.regarding),
+            "note": truncated(text),
+            "type": kind,
+        });
+        if let Some(related) = &self.related {
+            body["related"] = reference(related);
+        }
+        if let Some(series) = series {
+            body["series"] = series.body();
+        }
+        body
+    }
+}
+
+impl Series {
+    fn body(self) -> Value {
+        json!({"count": self.count, "lastObservedTime": micro_time(self.last)})
+    }
+}
+
+/// An event that has to be written, or its count, if it happened before.
+struct Write {
+    event: Arc<Event>,
+    series: Option<Series>,
 }
 
 /// Collects events; whoever tells them does not wait.
 pub(crate) struct Recorder {
-    host: String,
+    host: Arc<str>,
     entries: Mutex<HashMap<Key, Entry>>,
     queue: mpsc::Sender<Write>,
 }
@@ -92,7 +134,7 @@ impl Recorder {
     pub(crate) fn new(host: String) -> (Arc<Self>, Writes) {
         let (queue, writes) = mpsc::channel(WAITING_MAX);
         let recorder = Self {
-            host,
+            host: host.into(),
             entries: Mutex::default(),
             queue,
         };
@@ -137,61 +179,39 @@ impl Recorder {
         let mut entries = self.entries.lock().unwrap_or_else(|lock| lock.into_inner());
         if let Some(entry) = entries.get_mut(&key) {
             let known = entry.series.is_some();
-            let count = entry.series.map_or(1, |(count, _)| count);
-            entry.series = Some((count.saturating_add(1), now));
-            return (!known).then(|| entry.patch());
+            let count = entry.series.map_or(1, |series| series.count);
+            entry.series = Some(Series {
+                count: count.saturating_add(1),
+                last: now,
+            });
+            return (!known).then(|| entry.write());
         }
-        let event = self.event(scheduler, regarding, related, note, now);
+        let event = Arc::new(Event {
+            name: format!("{}.{:x}", regarding.name, now.as_nanosecond()),
+            time: now,
+            scheduler: scheduler.clone(),
+            host: self.host.clone(),
+            regarding: regarding.clone(),
+            related: related.cloned(),
+            note: note.clone(),
+        });
         let entry = Entry {
-            event: event.clone(),
-            first: now,
+            event,
             series: None,
         };
+        let write = entry.write();
         entries.insert(key, entry);
-        Some(Write::Create(event))
-    }
-
-    fn event(
-        &self,
-        scheduler: &str,
-        regarding: &PodRef,
-        related: Option<&PodRef>,
-        note: &Note,
-        now: Timestamp,
-    ) -> Event {
-        let (kind, reason, action, text) = note.parts();
-        let name = format!("{}.{:x}", regarding.name, now.as_nanosecond());
-        let mut body = json!({
-            "apiVersion": "events.k8s.io/v1",
-            "kind": "Event",
-            "metadata": {"namespace": &*regarding.namespace, "name": name},
-            "eventTime": micro_time(now),
-            "reportingController": scheduler,
-            "reportingInstance": format!("{scheduler}-{}", self.host),
-            "action": action,
-            "reason": reason,
-            "regarding": reference(regarding),
-            "note": truncated(text),
-            "type": kind,
-        });
-        if let Some(related) = related {
-            body["related"] = reference(related);
-        }
-        Event {
-            namespace: regarding.namespace.clone(),
-            name,
-            body,
-        }
+        Some(write)
     }
 
     /// Writes the counts of series that are over, or of all of them; forgets what is over.
     fn sweep(&self, now: Timestamp, refresh: bool) {
         let mut entries = self.entries.lock().unwrap_or_else(|lock| lock.into_inner());
         entries.retain(|_, entry| {
-            let last = entry.series.map_or(entry.first, |(_, last)| last);
+            let last = entry.series.map_or(entry.event.time, |series| series.last);
             let is_over = last < now - FINISH;
             if entry.series.is_some() && (is_over || refresh) {
-                self.push(entry.patch());
+                self.push(entry.write());
             }
             !is_over
         });
@@ -199,12 +219,11 @@ impl Recorder {
 }
 
 impl Entry {
-    fn patch(&self) -> Write {
-        let mut body = self.event.body.clone();
-        if let Some((count, last)) = self.series {
-            body["series"] = json!({"count": count, "lastObservedTime": micro_time(last)});
+    fn write(&self) -> Write {
+        Write {
+            event: self.event.clone(),
+            series: self.series,
         }
-        Write::Patch(self.event.clone(), body)
     }
 }
 
@@ -253,32 +272,53 @@ impl Write {
         }
     }
 
+    /// The first time an event is created, from then on its count is written: the event may be gone
+    /// again, or not be there yet, for what happens first need not be sent first.
     async fn attempt(&self, requests: &Requests) -> Result<(), Failed> {
-        let (event, series) = match self {
-            Self::Create(event) => (event, None),
-            Self::Patch(event, body) => (event, Some(body)),
+        let Some(series) = self.series else {
+            return self.create(requests).await;
         };
-        let path = format!(
-            "/apis/events.k8s.io/v1/namespaces/{}/events",
-            event.namespace
-        );
-        if let Some(body) = series {
-            let patch = json!({"series": body["series"]});
-            let path = format!("{path}/{}", event.name);
-            let content_type = "application/strategic-merge-patch+json";
-            let answer: Result<Value, _> =
-                requests.change("PATCH", &path, content_type, &patch).await;
-            match answer {
-                // The event is gone, or was never written: it is written anew.
-                Err(failed) if failed.code() == Some(404) => {}
-                answer => return answer.map(drop),
+        let mut turns = 0;
+        loop {
+            let counted = self.count(requests, series).await;
+            if !counted
+                .as_ref()
+                .is_err_and(|failed| failed.code() == Some(404))
+            {
+                return counted;
+            }
+            let created = self.create(requests).await;
+            turns += 1;
+            let is_there = created
+                .as_ref()
+                .is_err_and(|failed| failed.code() == Some(409));
+            if !is_there || turns == TURNS_MAX {
+                return created;
             }
         }
-        let body = series.unwrap_or(&event.body);
-        let answer: Result<Value, _> = requests
-            .change("POST", &path, "application/json", body)
+    }
+
+    async fn create(&self, requests: &Requests) -> Result<(), Failed> {
+        let path = format!("{}?fieldValidation=Ignore", self.path());
+        let body = self.event.body(self.series);
+        let answer: Result<IgnoredAny, _> = requests
+            .change("POST", &path, "application/json", &body)
             .await;
         answer.map(drop)
+    }
+
+    async fn count(&self, requests: &Requests, series: Series) -> Result<(), Failed> {
+        let path = format!("{}/{}", self.path(), self.event.name);
+        let patch = json!({"series": series.body()});
+        let content_type = "application/strategic-merge-patch+json";
+        let answer: Result<IgnoredAny, _> =
+            requests.change("PATCH", &path, content_type, &patch).await;
+        answer.map(drop)
+    }
+
+    fn path(&self) -> String {
+        let namespace = &self.event.regarding.namespace;
+        format!("/apis/events.k8s.io/v1/namespaces/{namespace}/events")
     }
 }
 
@@ -334,26 +374,27 @@ mod tests {
         let scheduler: Arc<str> = "s".into();
         let record =
             |version: &str, now| recorder.note(&scheduler, &pod(version), None, &note, now);
-        let Some(Write::Create(event)) = record("1", at(0)) else {
-            panic!("the first is written")
-        };
-        assert_eq!(event.body["reportingInstance"], "s-host");
-        assert_eq!(event.body["eventTime"], "1970-01-01T00:00:00.000000Z");
-        let Some(Write::Patch(_, body)) = record("1", at(1)) else {
-            panic!("the second starts a series")
-        };
-        assert_eq!(body["series"]["count"], 2);
+        let body = |write: &Write| write.event.body(write.series);
+        let first = body(&record("1", at(0)).expect("the first is written"));
+        assert_eq!(first["reportingInstance"], "s-host");
+        assert_eq!(first["eventTime"], "1970-01-01T00:00:00.000000Z");
+        assert_eq!(first["note"], "no room");
+        let second = body(&record("1", at(1)).expect("the second starts a series"));
+        assert_eq!(second["series"]["count"], 2);
+        assert_eq!(second["metadata"], first["metadata"]);
         assert!(record("1", at(2)).is_none(), "the third is counted");
-        assert!(
-            matches!(record("2", at(2)), Some(Write::Create(_))),
-            "a changed pod is another"
-        );
+        let changed = record("2", at(2)).expect("a changed pod is another");
+        assert!(changed.series.is_none());
         recorder.sweep(at(9), false);
-        let Ok(Write::Patch(_, body)) = writes.0.try_recv() else {
-            panic!("the count is written when the series is over")
-        };
-        assert_eq!(body["series"]["count"], 3);
-        assert!(matches!(record("1", at(9)), Some(Write::Create(_))));
+        let over = body(
+            &writes
+                .0
+                .try_recv()
+                .expect("written when the series is over"),
+        );
+        assert_eq!(over["series"]["count"], 3);
+        let anew = record("1", at(9)).expect("a new event");
+        assert!(anew.series.is_none());
     }
 
     #[test]

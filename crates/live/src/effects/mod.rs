@@ -13,6 +13,7 @@ mod volumes;
 
 pub(crate) use events::{Note, Recorder};
 pub(crate) use requests::Requests;
+pub(crate) use volumes::VolumeChange;
 
 use crate::extenders::Extender;
 use crate::message::Message;
@@ -24,7 +25,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{broadcast, mpsc};
 use tokio::task::JoinSet;
 
 /// What tells a pod from all others, in all versions.
@@ -102,8 +103,8 @@ pub(crate) struct Tools {
     pub(crate) recorder: Arc<Recorder>,
     pub(crate) engine: Sender<Message>,
     pub(crate) extenders: Arc<[Extender]>,
-    /// Changes whenever a volume or claim does.
-    pub(crate) volume_changes: watch::Receiver<u64>,
+    /// Tells of changes of volumes and claims.
+    pub(crate) volume_changes: broadcast::Sender<VolumeChange>,
 }
 
 impl Tools {

@@ -5,6 +5,7 @@ use super::requests::{Failed, pod_path};
 use super::{PodRef, Preempt, Tools, unbroken};
 use crate::message::Message;
 use futures::future::join_all;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use std::time::Instant;
 use stowplan_api::k8s::api::core::v1::Pod;
@@ -95,7 +96,7 @@ impl Preempt {
             "kind": "DeleteOptions",
             "preconditions": {"uid": &*victim.uid},
         });
-        let deleted: Result<Value, _> = tools
+        let deleted: Result<IgnoredAny, _> = tools
             .requests
             .change("DELETE", &path, "application/json", &options)
             .await;

@@ -10,8 +10,12 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
-/// How many requests may be under way.
-const REQUESTS_MAX: usize = 128;
+/// How many requests may be under way. Each has a connection of its own: more of them cost the server
+/// more in handshakes than they gain.
+const REQUESTS_MAX: usize = 48;
+
+/// How long an answer is waited for: a server that vanished never says no.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How often a request is sent that the server has no time for. client-go's limit.
 const TRIES_MAX: u32 = 10;
@@ -22,6 +26,7 @@ pub(crate) struct Requests {
     fence: Arc<dyn Fence>,
     room: Semaphore,
     throttle: Throttle,
+    patience: Duration,
 }
 
 /// Why a request came to nothing.
@@ -33,6 +38,9 @@ pub(crate) enum Failed {
     /// The server said no, or nothing.
     #[error(transparent)]
     Api(#[from] Error),
+    /// The server said nothing for too long.
+    #[error("the API server did not answer in time")]
+    Late,
 }
 
 impl Failed {
@@ -48,6 +56,7 @@ impl Failed {
     pub(crate) fn is_open(&self) -> bool {
         match self {
             Self::Fenced => false,
+            Self::Late => true,
             Self::Api(_) => self.code().is_none_or(|code| code >= 500),
         }
     }
@@ -68,6 +77,7 @@ impl Requests {
             fence,
             room: Semaphore::new(REQUESTS_MAX),
             throttle: Throttle::new(qps, burst),
+            patience: PATIENCE,
         }
     }
 
@@ -116,7 +126,9 @@ impl Requests {
                 if body.is_some() && !self.may_act() {
                     return Err(Failed::Fenced);
                 }
-                self.client.request(request).await
+                let answer =
+                    tokio::time::timeout(self.patience, self.client.request(request)).await;
+                answer.map_err(|_| Failed::Late)?
             };
             match answer {
                 Err(Error::Api(status)) if status.code == 429 && tries < TRIES_MAX => {
@@ -141,3 +153,28 @@ pub(crate) const PAUSES: [Duration; 3] = [
     Duration::from_millis(50),
     Duration::from_millis(250),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fence::Open;
+    use kube::client::Body;
+    use std::future::pending;
+    use tower::{BoxError, service_fn};
+
+    #[tokio::test]
+    async fn a_server_that_vanished_is_not_waited_for_forever() {
+        let silent =
+            service_fn(|_: Request<Body>| pending::<Result<http::Response<Body>, BoxError>>());
+        let client = kube::Client::new(silent, "default");
+        let requests = Requests {
+            patience: Duration::from_millis(1),
+            ..Requests::new(client, Arc::new(Open), 0.0, 0)
+        };
+        let answer = requests.get::<Value>("/api").await;
+        let failed = answer.expect_err("nobody answers");
+        assert!(failed.is_open(), "it may have had its effect");
+        assert_eq!(failed.code(), None);
+        assert_eq!(requests.room.available_permits(), REQUESTS_MAX);
+    }
+}

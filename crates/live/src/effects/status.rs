@@ -2,6 +2,7 @@
 
 use super::requests::{Failed, PAUSES, pod_path};
 use super::{PodRef, Status, Tools};
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 impl Status {
@@ -30,7 +31,7 @@ pub(super) async fn patch(tools: &Tools, pod: &PodRef, body: &Value) -> Result<(
     let content_type = "application/strategic-merge-patch+json";
     let mut pauses = PAUSES.into_iter();
     loop {
-        let answer: Result<Value, _> = tools
+        let answer: Result<IgnoredAny, _> = tools
             .requests
             .change("PATCH", &path, content_type, &body)
             .await;
@@ -50,6 +51,7 @@ pub(super) async fn patch(tools: &Tools, pod: &PodRef, body: &Value) -> Result<(
 fn is_retriable(failed: &Failed) -> bool {
     match failed {
         Failed::Fenced => false,
+        Failed::Late => true,
         Failed::Api(_) => matches!(failed.code(), None | Some(409 | 500 | 503)),
     }
 }

@@ -2,17 +2,32 @@
 
 use super::{Bind, ClaimKey, Tools, VolumeWrite};
 use crate::message::Message;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::time::Duration;
 use stowplan_api::k8s::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
+use stowplan_engine::model::Kind;
+use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::oneshot;
 
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
 const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
 const BOUND_BY_CONTROLLER: &str = "pv.kubernetes.io/bound-by-controller";
 
-/// How long to wait at most before looking again.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// How long to wait before asking again who did not answer.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+
+/// How long to wait at most before looking again, whatever the watches tell.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
+/// A volume or claim came, changed or went, or a pod went.
+#[derive(Clone, Debug)]
+pub(crate) struct VolumeChange {
+    pub(crate) kind: Kind,
+    pub(crate) namespace: Arc<str>,
+    pub(crate) name: Arc<str>,
+}
 
 impl Bind {
     /// Writes what is to be, and waits until it is.
@@ -35,14 +50,41 @@ impl Bind {
     }
 
     async fn wait_for_volumes(&self, tools: &Tools) -> Result<(), String> {
-        let mut changes = tools.volume_changes.clone();
+        let mut changes = tools.volume_changes.subscribe();
         loop {
-            changes.mark_unchanged();
             if self.are_bound(tools).await? {
                 return Ok(());
             }
-            // Looking again in vain costs little; an error means that everything is being stopped.
-            let _ = tokio::time::timeout(LOOK_AGAIN, changes.changed()).await;
+            // Looking again in vain costs little, unless many wait and all do it all the time.
+            let _ = tokio::time::timeout(LOOK_AGAIN, self.concerned(&mut changes)).await;
+        }
+    }
+
+    /// Waits for a change of this pod's volumes and claims, or its end.
+    async fn concerned(&self, changes: &mut broadcast::Receiver<VolumeChange>) {
+        loop {
+            match changes.recv().await {
+                Ok(change) if !self.is_about(&change) => {}
+                Ok(_) | Err(RecvError::Lagged(_)) => return,
+                // Everything is being stopped.
+                Err(RecvError::Closed) => std::future::pending().await,
+            }
+        }
+    }
+
+    fn is_about(&self, change: &VolumeChange) -> bool {
+        let is_claim = |claim: &ClaimKey| {
+            change.kind == Kind::PersistentVolumeClaim
+                && (&claim.namespace, &claim.name) == (&change.namespace, &change.name)
+        };
+        match change.kind {
+            Kind::Pod => (&self.pod.namespace, &self.pod.name) == (&change.namespace, &change.name),
+            _ => self.volumes.iter().any(|write| match write {
+                VolumeWrite::Volume { name, claim, .. } => {
+                    change.kind == Kind::PersistentVolume && *name == change.name || is_claim(claim)
+                }
+                VolumeWrite::Claim(claim) => is_claim(claim),
+            }),
         }
     }
 
@@ -186,7 +228,7 @@ async fn promise(tools: &Tools, key: &ClaimKey, node: &str) -> Result<(), String
 }
 
 async fn put(tools: &Tools, path: &str, body: &Value) -> Result<(), String> {
-    let answer: Result<Value, _> = tools
+    let answer: Result<IgnoredAny, _> = tools
         .requests
         .change("PUT", path, "application/json", body)
         .await;
@@ -211,7 +253,7 @@ async fn read<T: serde::de::DeserializeOwned>(
             Ok(object) => return Ok(Some(object)),
             Err(failed) if failed.code() == Some(404) => return Ok(None),
             // A server that is not there may come back before the time is over.
-            Err(failed) if failed.is_open() => tokio::time::sleep(LOOK_AGAIN).await,
+            Err(failed) if failed.is_open() => tokio::time::sleep(ASK_AGAIN).await,
             Err(failed) => return Err(failed.message()),
         }
     }

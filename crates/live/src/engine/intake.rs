@@ -2,10 +2,12 @@
 
 use super::Engine;
 use super::records::Outcome;
+use crate::effects::VolumeChange;
 use crate::message::Message;
 use crate::observer::{BindFailed, Bound, Steps};
 use std::sync::Arc;
 use stowplan_api::load::Object as ApiObject;
+use stowplan_base::Sym;
 use stowplan_bridge::convert::{Door, api_object};
 use stowplan_engine::model::{Kind, Object};
 use stowplan_engine::queue::QueuedPod;
@@ -93,7 +95,8 @@ impl Engine {
             self.state.notes.pod_seen(given, pod);
         }
         self.extenders.node_seen(given);
-        self.note_volumes(converted.kind());
+        let (namespace, name) = converted.key();
+        self.note_volumes(converted.kind(), namespace, name, false);
         let now = self.clock.now();
         let uid = match &converted {
             Object::Pod(pod) if pod.is_assigned() => Some(pod.uid.clone()),
@@ -127,7 +130,7 @@ impl Engine {
             let pod = self.scheduler.cluster().listed_pod(namespace, name);
             uid = pod.map(|pod| pod.uid.clone());
         }
-        self.note_volumes(kind);
+        self.note_volumes(kind, namespace, name, true);
         let change = Change::Delete {
             kind,
             namespace,
@@ -156,12 +159,22 @@ impl Engine {
         }
     }
 
-    fn note_volumes(&mut self, kind: Kind) {
-        let matters = matches!(
-            kind,
-            Kind::PersistentVolume | Kind::PersistentVolumeClaim | Kind::Node
-        );
-        self.state.volumes_changed |= matters;
+    /// Tells those who wait for volumes, if there are any.
+    fn note_volumes(&self, kind: Kind, namespace: Sym, name: Sym, gone: bool) {
+        let matters = match kind {
+            Kind::PersistentVolume | Kind::PersistentVolumeClaim => true,
+            Kind::Pod => gone,
+            _ => false,
+        };
+        if matters && self.volume_changes.receiver_count() > 0 {
+            let (namespace, name) = (self.text(namespace), self.text(name));
+            // Whoever waited may be gone by now.
+            let _ = self.volume_changes.send(VolumeChange {
+                kind,
+                namespace,
+                name,
+            });
+        }
     }
 
     fn bound(&mut self, uid: &Arc<str>, steps: Steps) {
@@ -210,7 +223,7 @@ impl Engine {
         self.scheduler.bind_failed(uid, failure, self.clock.now());
     }
 
-    pub(super) fn sym(&mut self, text: &str) -> stowplan_base::Sym {
+    pub(super) fn sym(&mut self, text: &str) -> Sym {
         self.scheduler.cluster_mut().names.intern(text)
     }
 }

@@ -8,7 +8,7 @@ mod records;
 mod volumes;
 
 use crate::clock::Clock;
-use crate::effects::Work;
+use crate::effects::{VolumeChange, Work};
 use crate::extenders::Asked;
 use crate::fence::Fence;
 use crate::message::Message;
@@ -22,7 +22,7 @@ use std::time::Duration;
 use stowplan_base::{Rng, Time};
 use stowplan_engine::model::Kind;
 use stowplan_engine::scheduler::{Effect, Scheduler};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{broadcast, mpsc};
 
 /// How many messages are taken in at a time.
 const MESSAGES_PER_ROUND: usize = 1024;
@@ -46,8 +46,8 @@ pub(crate) struct Engine {
     pub(crate) work: mpsc::UnboundedSender<Work>,
     pub(crate) fence: Arc<dyn Fence>,
     pub(crate) observer: Arc<dyn Observer>,
-    /// Counts changes of volumes and claims, for those who wait for them.
-    pub(crate) volume_changes: watch::Sender<u64>,
+    /// Tells of changes of volumes and claims, for those who wait for them.
+    pub(crate) volume_changes: broadcast::Sender<VolumeChange>,
     /// How long volumes may take to be bound, by `schedulerName`.
     pub(crate) bind_timeouts: BTreeMap<String, Duration>,
     pub(crate) state: State,
@@ -68,8 +68,6 @@ pub(crate) struct State {
     records: Records,
     /// Until when there is no time for whole tournaments.
     rests_until: Time,
-    /// Whether volumes or claims changed in this round.
-    volumes_changed: bool,
 }
 
 /// Whether to go on.
@@ -88,9 +86,6 @@ impl Engine {
             self.hand_out(None, now);
             if self.may_decide() {
                 self.decide();
-            }
-            if std::mem::take(&mut self.state.volumes_changed) {
-                self.volume_changes.send_modify(|count| *count += 1);
             }
             self.observer.settled(&self.scheduler, self.clock.now());
         }

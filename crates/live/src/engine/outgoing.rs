@@ -157,7 +157,7 @@ impl Engine {
     }
 
     pub(super) fn text(&self, name: Sym) -> Arc<str> {
-        self.scheduler.cluster().names.text(name).into()
+        self.scheduler.cluster().names.shared(name)
     }
 
     fn send(&self, work: Work) {

@@ -27,6 +27,8 @@ impl Extender {
         let found = kube::Config::from_custom_kubeconfig(connection(&config), &options).await;
         let mut found = found.map_err(|error| format!("{}: {error}", config.url_prefix))?;
         found.read_timeout = None;
+        // A busy extender is not asked again: the pod is, later.
+        found.default_retry = false;
         let client = kube::Client::try_from(found);
         let client = client.map_err(|error| format!("{}: {error}", config.url_prefix))?;
         Ok(Self { config, client })

@@ -12,6 +12,7 @@ use answers::field;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 use stowplan_api::load::Object as ApiObject;
 use stowplan_engine::Snapshot;
 use stowplan_engine::extended::{Extenders, Filtered};
@@ -22,6 +23,9 @@ use tokio::runtime::Handle;
 
 /// What the scores of extenders are multiplied by: theirs end at 10, those of plugins at 100.
 const SCALE: i64 = 10;
+
+/// How long the engine waits for a pod that an extender wants to see.
+const READ_PATIENCE: Duration = Duration::from_secs(10);
 
 /// All extenders, and what they want to see.
 pub(crate) struct Asked {
@@ -88,8 +92,11 @@ impl Asked {
             .body(Vec::new())
             .map_err(|error| error.to_string())?;
         let answer = self.client.request::<Value>(request);
-        let answer = self.runtime.block_on(answer);
-        answer.map_err(|error| format!("cannot read the pod for an extender: {error}"))
+        let answer = async { tokio::time::timeout(READ_PATIENCE, answer).await };
+        let told =
+            |error: &dyn std::fmt::Display| format!("cannot read the pod for an extender: {error}");
+        let answer = self.runtime.block_on(answer).map_err(|late| told(&late))?;
+        answer.map_err(|error| told(&error))
     }
 
     /// The question about nodes.
@@ -194,14 +201,19 @@ impl Extenders for Asked {
 
     fn prioritize(&mut self, cluster: &Snapshot, pod: &Pod, nodes: &[usize]) -> Vec<i64> {
         let mut totals = vec![0_i64; nodes.len()];
-        let Ok(whole) = self.whole_pod(pod) else {
-            return totals;
-        };
         let all = self.all.clone();
         let asked = all.iter().filter(|extender| {
             !extender.config.prioritize_verb.is_empty() && is_interested(extender, cluster, pod)
         });
+        let asked: Vec<_> = asked.collect();
+        if asked.is_empty() {
+            return totals;
+        }
+        let Ok(whole) = self.whole_pod(pod) else {
+            return totals;
+        };
         let questions: Vec<_> = asked
+            .into_iter()
             .map(|extender| (extender, self.question(extender, &whole, cluster, nodes)))
             .collect();
         let answers = questions

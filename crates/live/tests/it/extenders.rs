@@ -61,7 +61,8 @@ async fn read(stream: &mut TcpStream) -> Option<(String, Value)> {
 async fn write(stream: &mut TcpStream, answer: Option<Value>) -> Option<()> {
     let (status, body) = match answer {
         Some(answer) => ("200 OK", answer.to_string()),
-        None => ("500 Internal Server Error", String::new()),
+        // A client that knows no better would ask again.
+        None => ("503 Service Unavailable", String::new()),
     };
     let length = body.len();
     let text = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\n\r\n{body}");
@@ -172,7 +173,7 @@ async fn an_extender_that_fails_fails_the_attempt() {
     let why = cluster.unschedulable("p").await;
     assert_eq!(
         why,
-        format!("failed filter with extender at URL {url}/filter, code 500")
+        format!("failed filter with extender at URL {url}/filter, code 503")
     );
     let pod = cluster.all::<Pod>().get("p").await.unwrap();
     let condition = crate::cluster::condition(&pod, "PodScheduled").unwrap();

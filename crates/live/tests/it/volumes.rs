@@ -123,7 +123,10 @@ async fn a_provisioner_that_gives_up_sends_the_pod_back() {
         "other": "yes"}}});
     cluster.patch(&format!("{}/data", claims()), gone).await;
     let why = cluster.unschedulable("p").await;
-    assert_eq!(why, "binding volumes: provisioning failed for PVC \"data\"");
+    assert_eq!(
+        why,
+        "running PreBind plugin \"VolumeBinding\": binding volumes: provisioning failed for PVC \"data\""
+    );
     // It is tried again.
     cluster.until("data", selected).await;
     cluster.create(VOLUMES, volume("made", "a")).await;

@@ -27,7 +27,7 @@ async fn callers_are_let_in_as_the_api_server_says() {
     let api = server().await;
     let admin = client(&api, "admin", &["system:masters"]);
     let scheduler = client(&api, "system:kube-scheduler", &["system:authenticated"]);
-    let reviews = Reviews::new(scheduler.clone());
+    let reviews = Reviews::new(scheduler.clone(), scheduler.clone());
     let ask = async |caller| reviews.admit(caller, metrics()).await;
 
     assert_eq!(ask(with_token("admin")).await, Ok(()));
@@ -57,7 +57,7 @@ async fn callers_are_let_in_as_the_api_server_says() {
     bindings.create(&new, &object(binding)).await.unwrap();
     // An answer is believed for a while.
     assert_eq!(ask(with_token("jane")).await, forbidden("jane"));
-    let reviews = Reviews::new(scheduler);
+    let reviews = Reviews::new(scheduler.clone(), scheduler);
     let ask = async |caller| reviews.admit(caller, metrics()).await;
     assert!(matches!(ask(with_token("jane")).await, Ok(())));
     let certificate = Some(("kim".to_owned(), vec!["devs".to_owned()]));

@@ -31,6 +31,8 @@ fn options(host: &str, competes: bool) -> Options {
         throttled: false,
         competes,
         listen: Some((any_port, Pki::generate().unwrap().into())),
+        authentication: None,
+        authorization: None,
         collector: None,
     }
 }

@@ -1,0 +1,131 @@
+//! A page of a list, read in one go.
+
+use super::lean::Lean;
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use std::fmt;
+use std::marker::PhantomData;
+use stowplan_api::k8s::apimachinery::pkg::apis::meta::v1::ListMeta;
+use stowplan_api::load::Object as ApiObject;
+
+/// What a page holds.
+#[derive(Debug)]
+pub(super) struct Page {
+    /// The version of the list, from which a watch may go on.
+    pub(super) version: String,
+    pub(super) objects: Vec<ApiObject>,
+}
+
+/// Told which page comes next, if any.
+pub(super) type Ahead<'a> = &'a mut dyn FnMut(Option<String>);
+
+/// Reads a page. `ahead` is told at once which one comes next: that stands before the objects, so that
+/// the server can write the next page while this one is read.
+pub(super) fn read<K>(text: &str, ahead: Ahead<'_>) -> serde_json::Result<Page>
+where
+    K: for<'de> Deserialize<'de>,
+    ApiObject: From<K>,
+{
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let reader = Reader::<K> {
+        ahead,
+        kind: PhantomData,
+    };
+    let page = deserializer.deserialize_map(reader)?;
+    deserializer.end()?;
+    Ok(page)
+}
+
+/// Reads one object.
+pub(super) fn read_one<K>(text: &str) -> serde_json::Result<ApiObject>
+where
+    K: for<'de> Deserialize<'de>,
+    ApiObject: From<K>,
+{
+    let Lean::<K>(object) = serde_json::from_str(text)?;
+    Ok(object.into())
+}
+
+struct Reader<'a, K> {
+    ahead: Ahead<'a>,
+    kind: PhantomData<K>,
+}
+
+impl<'de, K> Visitor<'de> for Reader<'_, K>
+where
+    K: Deserialize<'de>,
+    ApiObject: From<K>,
+{
+    type Value = Page;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Page, A::Error> {
+        let mut page = Page {
+            version: String::new(),
+            objects: Vec::new(),
+        };
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "metadata" => {
+                    let meta: ListMeta = map.next_value()?;
+                    page.version = meta.resource_version.unwrap_or_default();
+                    (self.ahead)(meta.continue_.filter(|token| !token.is_empty()));
+                }
+                // Go writes an empty list as null.
+                "items" => {
+                    let items: Option<Vec<Lean<K>>> = map.next_value()?;
+                    let objects = items.into_iter().flatten();
+                    page.objects = objects.map(|Lean(object)| object.into()).collect();
+                }
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(page)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stowplan_api::k8s::api::core::v1::Namespace;
+
+    /// The version, the names, and which page was said to come next.
+    fn check(text: &str, version: &str, names: &[&str], next: &[Option<&str>]) {
+        let mut told = Vec::new();
+        let page = read::<Namespace>(text, &mut |token| told.push(token)).unwrap();
+        let name = |object: &ApiObject| object.metadata().name.clone().unwrap_or_default();
+        assert_eq!(page.version, version);
+        assert_eq!(page.objects.iter().map(name).collect::<Vec<_>>(), names);
+        let told: Vec<_> = told.iter().map(Option::as_deref).collect();
+        assert_eq!(told, next);
+    }
+
+    #[test]
+    fn a_page_tells_its_objects_and_the_page_after_it() {
+        check(
+            r#"{"kind":"NamespaceList","apiVersion":"v1",
+                "metadata":{"resourceVersion":"7","continue":"t","remainingItemCount":3},
+                "items":[{"metadata":{"name":"a","managedFields":[]}},{"metadata":{"name":"b"}}]}"#,
+            "7",
+            &["a", "b"],
+            &[Some("t")],
+        );
+        check(
+            r#"{"items":null,"metadata":{"resourceVersion":"8","continue":""}}"#,
+            "8",
+            &[],
+            &[None],
+        );
+    }
+
+    #[test]
+    fn the_next_page_is_known_before_the_objects_are_read() {
+        let mut told = None;
+        let broken = r#"{"metadata":{"continue":"t"},"items":[{"metadata":1}]}"#;
+        assert!(read::<Namespace>(broken, &mut |token| told = token).is_err());
+        assert_eq!(told.as_deref(), Some("t"));
+    }
+}

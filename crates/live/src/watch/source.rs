@@ -1,0 +1,268 @@
+//! Where objects of a kind come from: lists and watches, as requests.
+
+use super::page::{self, Page};
+use futures::{Stream, StreamExt};
+use kube::api::{ListParams, WatchEvent, WatchParams};
+use kube::core::{Request, Status};
+use kube::{Client, Error, Resource};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::time::Duration;
+use stowplan_api::load::Object as ApiObject;
+use tokio::sync::oneshot;
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::Instant;
+
+/// How many objects are listed at a time. Small pages cost kube-apiserver more than what is in them:
+/// 50,000 pods took twice as long with client-go's 500.
+const PAGE: u32 = 5_000;
+
+/// How long a page is waited for.
+const PAGE_PATIENCE: Duration = Duration::from_secs(120);
+
+/// How long a watch is to last, in seconds, and how much longer it is waited for: who hears nothing for
+/// that long is not connected any more.
+const WATCH_S: u32 = 290;
+const GRACE: Duration = Duration::from_secs(5);
+
+/// How objects of one kind are asked for and read.
+#[derive(Clone)]
+pub(super) struct Source {
+    client: Client,
+    request: Request,
+    fields: Option<&'static str>,
+    read_page: fn(&str, page::Ahead<'_>) -> serde_json::Result<Page>,
+    read_one: fn(&str) -> serde_json::Result<ApiObject>,
+}
+
+/// Why no more is told.
+#[derive(Debug)]
+pub(super) enum Broken {
+    /// A list could not be had.
+    List(Error),
+    /// A watch could not be had, or broke.
+    Watch(Error),
+    /// A watch ended with these words.
+    Said(Box<Status>),
+    /// A watch ended at once, without a word.
+    Short,
+}
+
+impl Broken {
+    /// The server's answer, if there was one.
+    pub(super) fn status(&self) -> Option<&Status> {
+        match self {
+            Self::List(Error::Api(status)) | Self::Watch(Error::Api(status)) => Some(status),
+            Self::Said(status) => Some(status),
+            Self::List(_) | Self::Watch(_) | Self::Short => None,
+        }
+    }
+
+    /// Whether everything has to be listed again: what changed since is not known any more.
+    pub(super) fn is_expired(&self) -> bool {
+        self.status().is_some_and(|status| status.code == 410)
+    }
+}
+
+/// What a watch tells.
+pub(super) enum Change {
+    /// An object is there, new or changed.
+    Upsert(ApiObject),
+    /// An object is gone.
+    Delete(Key),
+    /// Nothing that could be told happened up to here.
+    Nothing,
+}
+
+/// What tells an object from others of its kind.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Key {
+    pub(super) namespace: String,
+    pub(super) name: String,
+    resource_version: String,
+}
+
+impl Source {
+    /// All objects of a kind that have these fields.
+    pub(super) fn new<K>(client: Client, fields: Option<&'static str>) -> Self
+    where
+        K: Resource<DynamicType = ()> + for<'de> Deserialize<'de>,
+        ApiObject: From<K>,
+    {
+        Self {
+            client,
+            request: Request::new(K::url_path(&(), None)),
+            fields,
+            read_page: page::read::<K>,
+            read_one: page::read_one::<K>,
+        }
+    }
+
+    /// All objects, page by page; the pages of one list are of the same version.
+    pub(super) fn list(&self) -> Pages {
+        let mut fetching = JoinSet::new();
+        let source = self.clone();
+        fetching.spawn(async move { source.fetch(None).await });
+        Pages {
+            source: self.clone(),
+            fetching,
+        }
+    }
+
+    async fn fetch(&self, token: Option<String>) -> Result<String, Error> {
+        let params = ListParams {
+            limit: Some(PAGE),
+            continue_token: token,
+            field_selector: self.fields.map(str::to_owned),
+            ..ListParams::default()
+        };
+        let request = self.request.list(&params).map_err(Error::BuildRequest)?;
+        let fetched = tokio::time::timeout(PAGE_PATIENCE, self.client.request_text(request));
+        fetched.await.unwrap_or_else(|_| Err(late()))
+    }
+
+    /// What happens from this version on, and the version after it; ends when it is time to ask again.
+    pub(super) async fn watch(
+        &self,
+        version: &str,
+    ) -> Result<impl Stream<Item = Result<(String, Change), Broken>> + use<>, Broken> {
+        let params = WatchParams {
+            field_selector: self.fields.map(str::to_owned),
+            timeout: Some(WATCH_S),
+            ..WatchParams::default()
+        };
+        let request = self.request.watch(&params, version);
+        let request = request.map_err(|error| Broken::Watch(Error::BuildRequest(error)))?;
+        let end = Instant::now() + Duration::from_secs(WATCH_S.into()) + GRACE;
+        let asked = tokio::time::timeout_at(end, self.client.request_events(request));
+        let Ok(events) = asked.await else {
+            return Err(Broken::Watch(late()));
+        };
+        let events = events.map_err(Broken::Watch)?;
+        let read_one = self.read_one;
+        let told = move |event: Result<Event, Error>| {
+            let event = event.map_err(Broken::Watch)?;
+            change(event, read_one)
+        };
+        let changes = StreamExt::map(events, told);
+        Ok(Box::pin(changes.take_until(tokio::time::sleep_until(end))))
+    }
+}
+
+fn late() -> Error {
+    Error::ReadEvents(std::io::ErrorKind::TimedOut.into())
+}
+
+/// An event as it is sent; the object is read once it is known that it is one.
+type Event = WatchEvent<Box<RawValue>>;
+
+fn change(
+    event: Event,
+    read_one: fn(&str) -> serde_json::Result<ApiObject>,
+) -> Result<(String, Change), Broken> {
+    match event {
+        Event::Added(raw) | Event::Modified(raw) => match read_one(raw.get()) {
+            Ok(object) => {
+                let version = object.metadata().resource_version.clone();
+                Ok((version.unwrap_or_default(), Change::Upsert(object)))
+            }
+            // The rest of the kind must not wait for this one.
+            Err(error) => {
+                let key = key(&raw)?;
+                let (namespace, name) = (&key.namespace, &key.name);
+                tracing::error!(namespace, name, %error, "an object cannot be read");
+                Ok((key.resource_version, Change::Nothing))
+            }
+        },
+        Event::Deleted(raw) => {
+            let mut key = key(&raw)?;
+            let version = std::mem::take(&mut key.resource_version);
+            Ok((version, Change::Delete(key)))
+        }
+        Event::Bookmark(bookmark) => Ok((bookmark.metadata.resource_version, Change::Nothing)),
+        Event::Error(status) => Err(Broken::Said(status)),
+    }
+}
+
+fn key(raw: &RawValue) -> Result<Key, Broken> {
+    #[derive(Deserialize)]
+    struct Object {
+        metadata: Key,
+    }
+    let object: Object =
+        serde_json::from_str(raw.get()).map_err(|error| Broken::Watch(Error::SerdeError(error)))?;
+    Ok(object.metadata)
+}
+
+/// The pages of a list. While one is read and told, the next one is fetched.
+pub(super) struct Pages {
+    source: Source,
+    /// The text of the next page; nothing after the last.
+    fetching: JoinSet<Result<String, Error>>,
+}
+
+impl Pages {
+    /// The next page; `None` after the last.
+    pub(super) async fn next(&mut self) -> Option<Result<Page, Broken>> {
+        let text = match unbroken(self.fetching.join_next().await?) {
+            Ok(text) => text,
+            Err(error) => return Some(Err(Broken::List(error))),
+        };
+        let (tell, next) = oneshot::channel();
+        let read = self.source.read_page;
+        let reading = tokio::task::spawn_blocking(move || {
+            let mut tell = Some(tell);
+            // Nobody waits for the token if the list is given up.
+            let mut ahead = |token| drop(tell.take().map(|tell| tell.send(token)));
+            read(&text, &mut ahead)
+        });
+        if let Ok(Some(token)) = next.await {
+            let source = self.source.clone();
+            self.fetching
+                .spawn(async move { source.fetch(Some(token)).await });
+        }
+        let page = unbroken(reading.await);
+        Some(page.map_err(|error| Broken::List(Error::SerdeError(error))))
+    }
+}
+
+/// What a task returned; its panic is ours.
+fn unbroken<T>(joined: Result<T, JoinError>) -> T {
+    joined.unwrap_or_else(|broke| std::panic::resume_unwind(broke.into_panic()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stowplan_api::k8s::api::core::v1::Pod;
+
+    fn told(line: &str) -> (String, Change) {
+        let event = serde_json::from_str(line).unwrap();
+        change(event, page::read_one::<Pod>).unwrap()
+    }
+
+    #[test]
+    fn an_object_that_cannot_be_read_does_not_stop_the_others() {
+        let line = r#"{"type":"MODIFIED","object":{"kind":"Pod",
+            "metadata":{"name":"p","namespace":"n","resourceVersion":"7"},
+            "spec":{"containers":"none"}}}"#;
+        let (version, change) = told(line);
+        assert_eq!(version, "7");
+        assert!(matches!(change, Change::Nothing));
+    }
+
+    #[test]
+    fn what_is_gone_is_known_by_its_key() {
+        let line = r#"{"type":"DELETED","object":{"kind":"Pod",
+            "metadata":{"name":"p","namespace":"n","resourceVersion":"8"}}}"#;
+        let (version, change) = told(line);
+        let Change::Delete(key) = change else {
+            panic!("it is gone");
+        };
+        assert_eq!(
+            (version.as_str(), key.namespace.as_str(), key.name.as_str()),
+            ("8", "n", "p")
+        );
+    }
+}
