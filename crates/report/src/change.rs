@@ -5,7 +5,7 @@ use crate::report::Text;
 use serde::{Deserialize, Serialize};
 use stowplan_engine::Snapshot;
 use stowplan_engine::model::{Effect, Taint};
-use stowplan_engine::remedy::{Remedy, Suggestion};
+use stowplan_engine::remedy::{Place, Remedy, Suggestion};
 
 /// One change that alone makes the pod fit: the engine has tried it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -59,7 +59,7 @@ fn in_words(cluster: &Snapshot, remedy: &Remedy) -> (&'static str, String) {
             let change = format!("have {} free on {}", amounts.join(" and "), text(*node));
             ("Free", change)
         }
-        Remedy::Evict { node, pods } => {
+        Remedy::Evict { from, pods } => {
             let pods: Vec<_> = pods.iter().map(|pod| pod.key.to_string()).collect();
             let pods = match pods.as_slice() {
                 [one, two, others @ ..] if others.len() > 1 => {
@@ -67,7 +67,15 @@ fn in_words(cluster: &Snapshot, remedy: &Remedy) -> (&'static str, String) {
                 }
                 all => all.join(" and "),
             };
-            ("Evict", format!("move {pods} away from {}", text(*node)))
+            let change = match *from {
+                Place::Node(node) => format!("move {pods} away from {}", text(node)),
+                Place::Domain { key, value } => {
+                    let (key, value) = (text(key), text(value));
+                    format!("move {pods} away from all nodes with {key}={value}")
+                }
+                Place::Anywhere => format!("remove {pods}"),
+            };
+            ("Evict", change)
         }
         Remedy::AddNode { like } => ("AddNode", format!("add a node like {}", text(*like))),
     }

@@ -153,6 +153,45 @@ fn pods_that_no_node_is_asked_for() {
     .assert_eq(&stowplan_on("explain lost-claim -f -", CLUSTER).all());
 }
 
+/// Two nodes in a zone, with pods in the way of others.
+const IN_THE_WAY: &str = "
+{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {zone: a}}, status: {allocatable: {cpu: 2, pods: 10}}}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n2, labels: {zone: a}}, status: {allocatable: {cpu: 2, pods: 10}}}
+---
+{apiVersion: v1, kind: PersistentVolume, metadata: {name: v}, spec: {accessModes: [ReadWriteOncePod], capacity: {storage: 1Gi}, hostPath: {path: /v}, claimRef: {namespace: default, name: only}}}
+---
+{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: only, annotations: {pv.kubernetes.io/bind-completed: 'yes'}}, spec: {accessModes: [ReadWriteOncePod], volumeName: v, resources: {requests: {storage: 1Gi}}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: web, labels: {app: web}}, spec: {nodeName: n1, containers: [{name: a}], volumes: [{name: v, persistentVolumeClaim: {claimName: only}}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: shy}, spec: {containers: [{name: a}], affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, labelSelector: {matchLabels: {app: web}}}]}}}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: next}, spec: {containers: [{name: a}], volumes: [{name: v, persistentVolumeClaim: {claimName: only}}]}}
+";
+
+#[test]
+fn pods_that_are_in_the_way() {
+    let what_would_help = |pod: &str| {
+        let run = stowplan_on(&format!("explain {pod} -f -"), IN_THE_WAY);
+        let all = run.all();
+        let at = all.find("WHAT WOULD").unwrap_or_default();
+        all[at..].to_owned()
+    };
+    expect![[r#"
+        WHAT WOULD MAKE IT FIT
+        - move default/web away from all nodes with zone=a (2 nodes)
+        exit status 3
+    "#]]
+    .assert_eq(&what_would_help("shy"));
+    expect![[r#"
+        WHAT WOULD MAKE IT FIT
+        - remove default/web (2 nodes)
+        exit status 3
+    "#]]
+    .assert_eq(&what_would_help("next"));
+}
+
 #[test]
 fn pods_and_nodes_that_are_not_there() {
     for (args, expected) in [

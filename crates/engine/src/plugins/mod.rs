@@ -5,6 +5,7 @@ mod asked;
 pub mod bin_packing;
 mod change;
 mod claims;
+pub(crate) mod crowd;
 pub mod default_binder;
 pub mod default_preemption;
 pub mod dynamic_resources;

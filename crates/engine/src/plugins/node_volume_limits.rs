@@ -13,6 +13,10 @@ use crate::{Attached, NodeInfo, Snapshot};
 use std::sync::Arc;
 use stowplan_base::Sym;
 
+mod holders;
+
+pub(crate) use holders::Holders;
+
 const LIMIT_EXCEEDED: &str = "node(s) exceed max volume count";
 
 /// The plugin.
@@ -166,22 +170,35 @@ impl Plugin for NodeVolumeLimits {
     }
 }
 
-/// Whether the node has room for the volumes. What its pods use already is not new; what only a
-/// VolumeAttachment tells of is.
+/// Whether the node has room for the volumes.
 fn has_room(csi_node: &CsiNode, attached: &Attached, new: &[AttachedVolume]) -> bool {
     new.iter().all(|AttachedVolume { driver, .. }| {
-        let Some(limit) = volume_limit(csi_node, *driver) else {
-            return true;
-        };
-        let room = limit - attached.count(*driver);
-        let wanted = || new.iter().filter(|volume| volume.driver == *driver);
-        wanted().count() as i64 <= room || {
-            let more = wanted()
-                .filter(|volume| !attached.is_in_use(volume))
-                .count() as i64;
-            more == 0 || more <= room
-        }
+        let in_use = |volume: &AttachedVolume| attached.is_in_use(volume);
+        surplus(csi_node, *driver, attached.count(*driver), new, in_use) == 0
     })
+}
+
+/// How many volumes of the driver are too many where so many are attached. What the node's pods use
+/// already is not new; what only a VolumeAttachment tells of is.
+fn surplus(
+    csi_node: &CsiNode,
+    driver: Sym,
+    attached: i64,
+    new: &[AttachedVolume],
+    in_use: impl Fn(&AttachedVolume) -> bool,
+) -> i64 {
+    let Some(limit) = volume_limit(csi_node, driver) else {
+        return 0;
+    };
+    let room = limit - attached;
+    let wanted = || new.iter().filter(|volume| volume.driver == driver);
+    if wanted().count() as i64 <= room {
+        return 0;
+    }
+    match wanted().filter(|volume| !in_use(volume)).count() as i64 {
+        0 => 0,
+        more => (more - room).max(0),
+    }
 }
 
 fn raises_a_limit(old: &CsiNode, new: &CsiNode) -> bool {

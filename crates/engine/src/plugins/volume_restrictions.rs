@@ -202,6 +202,29 @@ fn sources_conflict(a: &VolumeSource, b: &VolumeSource) -> bool {
     }
 }
 
+/// The pods on a node with disks that `pod` cannot share.
+pub(crate) fn disk_holders(pod: &Pod, node: &NodeInfo) -> Vec<Arc<Pod>> {
+    let holders = node.pods_with_disks.iter();
+    holders
+        .filter(|other| disks_conflict(pod, other))
+        .cloned()
+        .collect()
+}
+
+/// The pods on any node that use claims which `pod` must have for itself.
+pub(crate) fn claim_holders(cx: Cx<'_>, pod: &Pod) -> Vec<Arc<Pod>> {
+    let claims = read_write_once_pod_claims(cx, pod).unwrap_or_default();
+    if claims.is_empty() {
+        return Vec::new();
+    }
+    let uses = |other: &Pod| {
+        let mut named = other.volumes.iter().filter_map(|v| v.named_claim());
+        other.namespace == pod.namespace && named.any(|claim| claims.contains(&claim))
+    };
+    let placed = cx.cluster.nodes().iter().flat_map(|node| &node.pods);
+    placed.filter(|other| uses(other)).cloned().collect()
+}
+
 fn frees_a_volume(pod: &Pod, deleted: &Pod) -> bool {
     if deleted.namespace != pod.namespace {
         return false;

@@ -5,16 +5,23 @@
 //! asked again. What does not help is not told.
 
 mod candidates;
+mod crowds;
+mod labels;
+mod new_nodes;
+mod room;
 #[cfg(test)]
 mod tests;
 mod trial;
+mod volumes;
 
-use crate::framework::{Cx, Framework};
+use crate::NodeInfo;
+use crate::framework::{Cx, Fit, Framework};
 use crate::model::{Pod, ResourceId, Taint};
-use crate::schedule::{Scope, find_feasible};
+use crate::schedule::{Feasibility, Scope, find_feasible};
 use candidates::Candidate;
 use std::sync::Arc;
 use stowplan_base::Sym;
+use trial::Trials;
 
 /// At most so many changes are told.
 pub const REMEDIES_MAX: usize = 5;
@@ -55,10 +62,10 @@ pub enum Remedy {
         /// What is missing, by resource: cpu in thousandths.
         amounts: Vec<(ResourceId, i64)>,
     },
-    /// Take these pods off a node.
+    /// Take these pods away.
     Evict {
-        /// The node.
-        node: Sym,
+        /// Where they must not be.
+        from: Place,
         /// The pods.
         pods: Vec<Arc<Pod>>,
     },
@@ -67,6 +74,22 @@ pub enum Remedy {
         /// The model.
         like: Sym,
     },
+}
+
+/// Where pods are in the way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// On this node.
+    Node(Sym),
+    /// On all nodes with this label.
+    Domain {
+        /// The label's key.
+        key: Sym,
+        /// Its value.
+        value: Sym,
+    },
+    /// Wherever they are: it does not help to move them.
+    Anywhere,
 }
 
 impl Remedy {
@@ -107,17 +130,55 @@ pub fn remedies(framework: &Framework, cx: Cx<'_>, pod: &Pod) -> Vec<Suggestion>
     if !found.feasible.is_empty() || found.pre_filter.is_some() {
         return Vec::new();
     }
-    let candidates = candidates::all(framework, cx, &found, pod);
-    let mut suggestions = Vec::new();
-    for candidate in in_order(candidates).into_iter().take(TRIALS_MAX) {
-        if suggestions.len() == REMEDIES_MAX {
-            break;
-        }
-        let remedy = candidate.remedy;
-        if let Some(nodes) = trial::helps(framework, cx, pod, &remedy) {
-            suggestions.push(Suggestion { remedy, nodes });
-        }
+    let case = Case {
+        framework,
+        cx,
+        found: &found,
+        pod,
+    };
+    let mut trials = Trials::new(framework, cx, pod);
+    let candidates = in_order(candidates::all(case));
+    verified(candidates, |remedy| trials.helps(remedy))
+}
+
+/// A pod that fits nowhere.
+#[derive(Clone, Copy)]
+struct Case<'a> {
+    framework: &'a Framework,
+    cx: Cx<'a>,
+    found: &'a Feasibility,
+    pod: &'a Pod,
+}
+
+impl<'a> Case<'a> {
+    fn node(&self, at: usize) -> &'a NodeInfo {
+        &self.cx.cluster.nodes()[at]
     }
+
+    /// What every filter says to a node.
+    fn verdicts(&self, node: &NodeInfo) -> Vec<(&'static str, Fit)> {
+        let cycle = &self.found.cycle;
+        self.framework
+            .run_all_filters(self.cx, cycle, self.pod, node)
+    }
+
+    fn fits(&self, node: &NodeInfo) -> bool {
+        self.verdicts(node).iter().all(|(_, fit)| fit.is_ok())
+    }
+}
+
+/// Those of the first [`TRIALS_MAX`] candidates that help, up to [`REMEDIES_MAX`]: `helps` says on
+/// how many nodes.
+fn verified(
+    candidates: Vec<Candidate>,
+    mut helps: impl FnMut(&Remedy) -> Option<usize>,
+) -> Vec<Suggestion> {
+    let tried = candidates.into_iter().take(TRIALS_MAX);
+    let help = tried.filter_map(|Candidate { remedy, .. }| {
+        let nodes = helps(&remedy)?;
+        Some(Suggestion { remedy, nodes })
+    });
+    let mut suggestions: Vec<_> = help.take(REMEDIES_MAX).collect();
     suggestions.sort_by_key(|suggestion| suggestion.remedy.rank());
     suggestions
 }

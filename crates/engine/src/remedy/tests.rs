@@ -1,6 +1,13 @@
 //! One test per kind of change.
 
-use super::{Remedy, remedies};
+mod bounds;
+mod crowds;
+mod labels;
+mod new_nodes;
+mod trials;
+mod volumes;
+
+use super::{Place, Remedy, remedies};
 use crate::framework::{Framework, Plugins, expand};
 use crate::model::{Effect, HostPort, Pod, Protocol, Taint};
 use crate::plugins::registry::{PluginArgs, Registry};
@@ -36,9 +43,14 @@ fn check(world: &World, pod: &Pod, expected: &[&str]) {
                     });
                     format!("free {}{}", text(*node), amounts.collect::<String>())
                 }
-                Remedy::Evict { node, pods } => {
+                Remedy::Evict { from, pods } => {
                     let pods: String = pods.iter().map(|p| format!(" {}", p.key.name)).collect();
-                    format!("evict {}{pods}", text(*node))
+                    let from = match *from {
+                        Place::Node(node) => text(node),
+                        Place::Domain { key, value } => format!("{}={}", text(key), text(value)),
+                        Place::Anywhere => "*".to_owned(),
+                    };
+                    format!("evict {from}{pods}")
                 }
                 Remedy::AddNode { like } => format!("add {}", text(*like)),
             };

@@ -3,43 +3,72 @@
 use super::{Remedy, Suggestion};
 use crate::Snapshot;
 use crate::framework::{Cx, Framework};
-use crate::model::{Effect, Labels, Node, Object, Pod, Resources, Toleration, TolerationOp};
+use crate::model::{
+    CsiNode, Effect, Kind, Labels, Node, Object, Pod, Resources, Taint, Toleration, TolerationOp,
+    VolumeAttachment,
+};
 use crate::schedule::{Scope, find_feasible};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use stowplan_base::{Sym, sym};
 
-/// On how many nodes the pod would fit after the change; `None` if on none.
-pub(super) fn helps(
-    framework: &Framework,
-    cx: Cx<'_>,
-    pod: &Pod,
-    remedy: &Remedy,
-) -> Option<usize> {
-    let nodes = match remedy {
-        Remedy::Ungate { .. } => fits_on(framework, cx, &ungated(pod)),
-        Remedy::Tolerate { taint } => {
-            let mut pod = pod.clone();
-            let toleration = Toleration {
-                key: taint.key,
-                op: TolerationOp::Equal,
-                value: taint.value,
-                effect: Some(taint.effect).filter(|effect| *effect != Effect::PreferNoSchedule),
-            };
-            let tolerations = pod.tolerations.iter().copied().chain([toleration]);
-            pod.tolerations = tolerations.collect();
-            fits_on(framework, cx, &pod)
+/// Trials for one pod.
+pub(super) struct Trials<'a> {
+    framework: &'a Framework,
+    cx: Cx<'a>,
+    pod: &'a Pod,
+    /// A copy of the cluster: it costs more than a trial, so that one has to do for all of them.
+    copy: Option<Snapshot>,
+}
+
+impl<'a> Trials<'a> {
+    /// No trial was made yet.
+    pub(super) fn new(framework: &'a Framework, cx: Cx<'a>, pod: &'a Pod) -> Self {
+        Self {
+            framework,
+            cx,
+            pod,
+            copy: None,
         }
-        remedy => {
-            let mut cluster = cx.cluster.clone();
-            change(&mut cluster, remedy)?;
-            let cx = Cx {
-                cluster: &cluster,
-                ..cx
-            };
-            fits_on(framework, cx, pod)
+    }
+
+    /// On how many nodes the pod would fit after the change; `None` if on none.
+    pub(super) fn helps(&mut self, remedy: &Remedy) -> Option<usize> {
+        let nodes = match remedy {
+            Remedy::Ungate { .. } => self.fits_on(self.cx, &ungated(self.pod)),
+            Remedy::Tolerate { taint } => self.fits_on(self.cx, &tolerating(self.pod, taint)),
+            remedy => self.helps_on_copy(remedy)?,
+        };
+        (nodes > 0).then_some(nodes)
+    }
+
+    /// Changes the copy, asks, and undoes the change.
+    fn helps_on_copy(&mut self, remedy: &Remedy) -> Option<usize> {
+        let copy = self.copy.take();
+        let mut cluster = copy.unwrap_or_else(|| self.cx.cluster.clone());
+        let before = cluster.log().end();
+        let unlisted = change(&mut cluster, remedy)?;
+        let cx = Cx {
+            cluster: &cluster,
+            ..self.cx
+        };
+        let nodes = self.fits_on(cx, self.pod);
+        if cluster.rewind(before) {
+            for pod in unlisted {
+                cluster.list_pod(pod);
+            }
+            self.copy = Some(cluster);
         }
-    };
-    (nodes > 0).then_some(nodes)
+        Some(nodes)
+    }
+
+    fn fits_on(&self, cx: Cx<'_>, pod: &Pod) -> usize {
+        if self.framework.run_pre_enqueue(cx, pod, None).is_some() {
+            return 0;
+        }
+        let found = find_feasible(self.framework, cx, pod, Scope::Everything);
+        found.map_or(0, |found| found.feasible.len())
+    }
 }
 
 /// What would come of a gated pod without its gates.
@@ -47,8 +76,22 @@ pub(super) fn without_gates(framework: &Framework, cx: Cx<'_>, pod: &Pod) -> Opt
     let remedy = Remedy::Ungate {
         gates: pod.scheduling_gates.to_vec(),
     };
-    let nodes = helps(framework, cx, pod, &remedy)?;
+    let nodes = Trials::new(framework, cx, pod).helps(&remedy)?;
     Some(Suggestion { remedy, nodes })
+}
+
+fn tolerating(pod: &Pod, taint: &Taint) -> Pod {
+    let toleration = Toleration {
+        key: taint.key,
+        op: TolerationOp::Equal,
+        value: taint.value,
+        effect: Some(taint.effect).filter(|effect| *effect != Effect::PreferNoSchedule),
+    };
+    let tolerations = pod.tolerations.iter().copied().chain([toleration]);
+    Pod {
+        tolerations: tolerations.collect(),
+        ..pod.clone()
+    }
 }
 
 fn ungated(pod: &Pod) -> Pod {
@@ -58,16 +101,9 @@ fn ungated(pod: &Pod) -> Pod {
     }
 }
 
-fn fits_on(framework: &Framework, cx: Cx<'_>, pod: &Pod) -> usize {
-    if framework.run_pre_enqueue(cx, pod, None).is_some() {
-        return 0;
-    }
-    let found = find_feasible(framework, cx, pod, Scope::Everything);
-    found.map_or(0, |found| found.feasible.len())
-}
-
-/// Makes a change to a cluster; `None` if it does not apply there.
-fn change(cluster: &mut Snapshot, remedy: &Remedy) -> Option<()> {
+/// Makes a change to a cluster; `None` if it does not apply there. Returns the pods that are no longer
+/// listed, which no log tells of.
+fn change(cluster: &mut Snapshot, remedy: &Remedy) -> Option<Vec<Arc<Pod>>> {
     match remedy {
         Remedy::Ungate { .. } | Remedy::Tolerate { .. } => return None,
         Remedy::Uncordon { node } => change_node(cluster, *node, |node| {
@@ -89,15 +125,53 @@ fn change(cluster: &mut Snapshot, remedy: &Remedy) -> Option<()> {
                 Resources::set(&mut node.allocatable, *resource, after);
             }
         })?,
-        Remedy::Evict { pods, .. } => {
-            for pod in pods {
-                cluster.unlist_pod(pod.namespace, pod.name);
-                cluster.remove_pod(&pod.uid);
-            }
-        }
+        Remedy::Evict { pods, .. } => return evict(cluster, pods),
         Remedy::AddNode { like } => add_node(cluster, *like)?,
     }
-    Some(())
+    Some(Vec::new())
+}
+
+fn evict(cluster: &mut Snapshot, pods: &[Arc<Pod>]) -> Option<Vec<Arc<Pod>>> {
+    let mut left: Vec<(&Pod, Sym)> = Vec::new();
+    let mut unlisted = Vec::new();
+    for pod in pods {
+        left.push((pod, cluster.node_of_pod(&pod.uid)?));
+        unlisted.extend(cluster.unlist_pod(pod.namespace, pod.name));
+        cluster.remove_pod(&pod.uid);
+    }
+    detach(cluster, &left);
+    Some(unlisted)
+}
+
+/// Volumes that pods left behind on a node where nobody else uses them are detached.
+fn detach(cluster: &mut Snapshot, left: &[(&Pod, Sym)]) {
+    let volumes = |pod: &Pod| -> Vec<Sym> {
+        let claims = pod.volumes.iter().filter_map(|volume| volume.claim());
+        let claims = claims.filter_map(|claim| cluster.claims.get(pod.namespace, claim));
+        claims.map(|claim| claim.volume_name).collect()
+    };
+    let mut unused: BTreeSet<(Sym, Sym)> = BTreeSet::new();
+    for (pod, node) in left {
+        unused.extend(volumes(pod).into_iter().map(|volume| (*node, volume)));
+    }
+    let nodes: BTreeSet<Sym> = unused.iter().map(|(node, _)| *node).collect();
+    for info in nodes.iter().filter_map(|node| cluster.node(*node)) {
+        for volume in info.pods.iter().flat_map(|pod| volumes(pod)) {
+            unused.remove(&(info.node.name, volume));
+        }
+    }
+    if unused.is_empty() {
+        return;
+    }
+    let is_unused = |attachment: &&Arc<VolumeAttachment>| {
+        let volume = attachment.volume_name;
+        volume.is_some_and(|volume| unused.contains(&(attachment.node_name, volume)))
+    };
+    let detached = cluster.volume_attachments.iter().filter(is_unused);
+    let detached: Vec<Sym> = detached.map(|attachment| attachment.name).collect();
+    for name in detached {
+        cluster.remove(Kind::VolumeAttachment, Sym::EMPTY, name);
+    }
 }
 
 fn change_node(cluster: &mut Snapshot, name: Sym, change: impl FnOnce(&mut Node)) -> Option<()> {
@@ -116,6 +190,15 @@ fn add_node(cluster: &mut Snapshot, like: Sym) -> Option<()> {
         let labels = node.labels.iter().chain([(sym::HOSTNAME, node.name)]);
         node.labels = Labels::new(labels.collect::<Vec<_>>());
     }
+    // Its drivers come with it.
+    let csi_node = cluster.csi_nodes.get(Sym::EMPTY, like);
+    let csi_node = csi_node.map(|csi_node| CsiNode {
+        name: node.name,
+        ..CsiNode::clone(csi_node)
+    });
     cluster.upsert(Object::Node(Arc::new(node)));
+    if let Some(csi_node) = csi_node {
+        cluster.upsert(Object::CSINode(Arc::new(csi_node)));
+    }
     Some(())
 }

@@ -15,6 +15,19 @@ impl Snapshot {
         Some(cluster)
     }
 
+    /// The same, without a copy; `false`, and nothing is undone, if changes since are forgotten.
+    pub(crate) fn rewind(&mut self, position: u64) -> bool {
+        let Some((a, b)) = self.log.since(position) else {
+            return false;
+        };
+        // What is undone is logged, too.
+        let since: Vec<Delta> = a.iter().chain(b).cloned().collect();
+        for delta in since.iter().rev() {
+            self.undo(delta);
+        }
+        true
+    }
+
     fn undo(&mut self, delta: &Delta) {
         match delta {
             Delta::Pod {
@@ -127,9 +140,12 @@ mod tests {
         world.snapshot.remove_pod("n/p");
         note(&world);
         for (position, nodes, labels) in &moments {
-            let before = world.snapshot.rewound(*position).unwrap();
-            assert_eq!(seen(&before), *nodes, "at {position}");
-            assert_eq!(before.namespace_labels(ns), labels, "at {position}");
+            let mut in_place = world.snapshot.clone();
+            assert!(in_place.rewind(*position));
+            for before in [world.snapshot.rewound(*position).unwrap(), in_place] {
+                assert_eq!(seen(&before), *nodes, "at {position}");
+                assert_eq!(before.namespace_labels(ns), labels, "at {position}");
+            }
         }
         assert!(
             world

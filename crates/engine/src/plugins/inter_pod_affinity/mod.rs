@@ -2,6 +2,7 @@
 //!
 //! Upstream: `pkg/scheduler/framework/plugins/interpodaffinity`.
 
+mod crowds;
 mod filtering;
 mod hints;
 mod scoring;
@@ -10,6 +11,7 @@ mod term;
 mod tests;
 mod topology;
 
+pub(crate) use crowds::crowds;
 pub use filtering::RequiredTerms;
 pub use scoring::PreferredTerms;
 

@@ -74,6 +74,14 @@ impl Domains {
         with_pods.map(|(value, _)| *value)
     }
 
+    /// The value of the domain with the least matching pods, of those that exist.
+    pub(super) fn emptiest(&self) -> Option<Sym> {
+        let domains = self.values.iter().zip(&self.domains);
+        let existing = domains.filter(|(_, domain)| domain.counted > 0);
+        let least = existing.min_by_key(|(_, domain)| domain.pods);
+        least.map(|(value, _)| *value)
+    }
+
     /// A node that counts came or went. A domain exists while it has one.
     pub(super) fn count_node(&mut self, id: DomainId, comes: bool) {
         let domain = &mut self.domains[id as usize];

@@ -14,14 +14,14 @@ const NODE_LABEL_NOT_MATCH: &str =
 
 /// A pod's hard constraints and how its like are spread now. What PreFilter leaves for Filter.
 #[derive(Clone, Debug, Default)]
-pub struct HardConstraints(Vec<HardConstraint>);
+pub struct HardConstraints(pub(super) Vec<HardConstraint>);
 
 #[derive(Clone, Debug)]
-struct HardConstraint {
-    constraint: Arc<Constraint>,
+pub(super) struct HardConstraint {
+    pub(super) constraint: Arc<Constraint>,
     /// The pod matches its own selector.
     self_match: bool,
-    domains: Domains,
+    pub(super) domains: Domains,
     /// Nearly every node is a domain of its own.
     fine: bool,
 }
@@ -92,7 +92,7 @@ impl HardConstraints {
         constraints.any(|constraint| constraint.counts(other, pod.namespace, names))
     }
 
-    fn has_all_keys(&self, node: &Node) -> bool {
+    pub(super) fn has_all_keys(&self, node: &Node) -> bool {
         has_all_keys(&node.labels, self.0.iter().map(|hard| &*hard.constraint))
     }
 
@@ -171,9 +171,7 @@ impl HardConstraints {
             if place == Place::Missing {
                 return Err(Status::unresolvable(NODE_LABEL_NOT_MATCH));
             }
-            let least = hard.domains.global_minimum(hard.constraint.min_domains);
-            let skew = place.pods(&hard.domains) + i64::from(hard.self_match) - least;
-            if skew > i64::from(hard.constraint.max_skew) {
+            if hard.surplus(place.pods(&hard.domains)) > 0 {
                 return Err(Status::unschedulable(CONSTRAINTS_NOT_MATCH));
             }
         }
@@ -221,6 +219,13 @@ impl HardConstraints {
 }
 
 impl HardConstraint {
+    /// How many pods too many there are in a domain with so many, once the pod is there too.
+    pub(super) fn surplus(&self, pods: i64) -> i64 {
+        let least = self.domains.global_minimum(self.constraint.min_domains);
+        let skew = pods + i64::from(self.self_match) - least;
+        skew - i64::from(self.constraint.max_skew)
+    }
+
     fn place(&self, node: &Node) -> Place {
         Place::of(node, self.constraint.topology_key, &self.domains, self.fine)
     }

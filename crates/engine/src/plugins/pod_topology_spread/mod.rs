@@ -3,6 +3,7 @@
 //! Upstream: `pkg/scheduler/framework/plugins/podtopologyspread`.
 
 mod constraint;
+mod crowds;
 mod default_selector;
 mod domains;
 mod filtering;
