@@ -31,10 +31,7 @@ fn add_meta(ty: &mut Type) {
         Field::new("kind", text()),
         Field::new("metadata", meta),
     ];
-    map.fields
-        .retain(|field| !own.iter().any(|o| o.name == field.name));
-    map.fields.extend(own);
-    map.fields.sort_by(|a, b| a.name.cmp(&b.name));
+    map.add_fields(own.into());
 }
 
 fn convert(schema: &Value, keep: bool) -> Type {

@@ -48,9 +48,39 @@ pub trait View {
     }
 }
 
+/// Up to here a map is walked. Names differ in length more often than not, so that few texts are looked
+/// at; the search of the map itself looks at one per step.
+const WALKED_MAX: usize = 16;
+
+/// Whether two texts are the same. Names are short: most are compared by a word from either end, without
+/// a call.
+#[inline]
+fn is_same(one: &str, other: &str) -> bool {
+    fn ends<const N: usize>(bytes: &[u8]) -> Option<([u8; N], [u8; N])> {
+        Some((*bytes.first_chunk()?, *bytes.last_chunk()?))
+    }
+    let (one, other) = (one.as_bytes(), other.as_bytes());
+    if one.len() != other.len() {
+        return false;
+    }
+    match one.len() {
+        4..8 => ends::<4>(one) == ends(other),
+        8..=16 => ends::<8>(one) == ends(other),
+        _ => one == other,
+    }
+}
+
+fn field<'a>(map: &'a Map<String, Value>, key: &str) -> &'a Value {
+    let found = match map.len() <= WALKED_MAX {
+        true => map.iter().find(|(name, _)| is_same(name, key)),
+        false => return map.get(key).unwrap_or(&NULL),
+    };
+    found.map_or(&NULL, |(_, value)| value)
+}
+
 impl View for Value {
     fn at(&self, key: &str) -> &Value {
-        self.get(key).unwrap_or(&NULL)
+        self.as_object().map_or(&NULL, |map| field(map, key))
     }
 
     fn path(&self, keys: &[&str]) -> &Value {
@@ -60,7 +90,7 @@ impl View for Value {
 
 impl View for Map<String, Value> {
     fn at(&self, key: &str) -> &Value {
-        self.get(key).unwrap_or(&NULL)
+        field(self, key)
     }
 
     fn path(&self, keys: &[&str]) -> &Value {
@@ -158,6 +188,34 @@ mod tests {
         assert_eq!(object.at("spec").list("list").len(), 1);
         assert!(object.at("spec").list("none").is_empty());
         assert!(!object.has("x"));
+    }
+
+    #[test]
+    fn texts_are_compared_whole() {
+        let text = "abcdefghijklmnopqrstuvwxyz";
+        for length in 0..=text.len() {
+            let whole = &text[..length];
+            assert!(is_same(whole, &whole.to_owned()));
+            for at in 0..length {
+                let mut other = whole.to_owned();
+                other.replace_range(at..=at, "-");
+                assert!(!is_same(whole, &other), "{other}");
+            }
+            assert!(!is_same(whole, &format!("{whole}-")));
+        }
+    }
+
+    #[test]
+    fn fields_are_found_in_small_and_large_maps() {
+        for count in [0, 1, WALKED_MAX, WALKED_MAX + 1, 100] {
+            let map: Map<_, _> = (0..count).map(|i| (i.to_string(), json!(i))).collect();
+            for i in 0..=count {
+                let wanted = map.get(&i.to_string()).unwrap_or(&Value::Null);
+                assert_eq!(map.at(&i.to_string()), wanted);
+                assert_eq!(Value::from(map.clone()).at(&i.to_string()), wanted);
+            }
+        }
+        assert_eq!(json!([1]).at("0"), &Value::Null);
     }
 
     #[test]

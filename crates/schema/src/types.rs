@@ -61,11 +61,27 @@ pub enum ListKind {
 #[derive(Clone, Debug)]
 pub struct Object {
     /// Known fields, ordered by name.
-    pub fields: Vec<Field>,
+    pub(crate) fields: Vec<Field>,
     /// What stands under other keys; `None` if there must not be any.
     pub rest: Option<TypeRef>,
     /// Replaced as a whole when merged.
     pub atomic: bool,
+    /// How the names of `fields` begin, see [`head`].
+    heads: Vec<u64>,
+}
+
+/// The first eight bytes of a name, as a number that is ordered like the name.
+fn head(name: &str) -> u64 {
+    match name.as_bytes().first_chunk() {
+        Some(whole) => u64::from_be_bytes(*whole),
+        None => {
+            let mut padded = [0; 8];
+            for (to, from) in padded.iter_mut().zip(name.bytes()) {
+                *to = from;
+            }
+            u64::from_be_bytes(padded)
+        }
+    }
 }
 
 /// A field of a struct.
@@ -143,6 +159,7 @@ impl Object {
     pub fn of_fields(mut fields: Vec<Field>) -> Self {
         fields.sort_by(|a, b| a.name.cmp(&b.name));
         Self {
+            heads: fields.iter().map(|field| head(&field.name)).collect(),
             fields,
             rest: None,
             atomic: false,
@@ -155,7 +172,22 @@ impl Object {
             fields: Vec::new(),
             rest: Some(rest),
             atomic: false,
+            heads: Vec::new(),
         }
+    }
+
+    /// The known fields, ordered by name.
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// Adds fields, in place of those of the same name.
+    pub fn add_fields(&mut self, fields: Vec<Field>) {
+        let mut all = std::mem::take(&mut self.fields);
+        all.retain(|field| !fields.iter().any(|other| other.name == field.name));
+        all.extend(fields);
+        let ordered = Self::of_fields(all);
+        (self.fields, self.heads) = (ordered.fields, ordered.heads);
     }
 
     /// A known field.
@@ -165,9 +197,16 @@ impl Object {
 
     /// Where in `fields` a known field is.
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
-        self.fields
-            .binary_search_by(|field| field.name.as_ref().cmp(name))
-            .ok()
+        let head = head(name);
+        let mut at = self.heads.partition_point(|other| *other < head);
+        // Few names begin alike; those stand side by side.
+        while self.heads.get(at) == Some(&head) {
+            if self.fields.get(at)?.name == name {
+                return Some(at);
+            }
+            at += 1;
+        }
+        None
     }
 
     /// What stands under a key: a known field, or else the rest.
@@ -276,6 +315,7 @@ pub static UNTYPED: Type = Type::new(
         fields: Vec::new(),
         rest: Some(TypeRef::to(&UNTYPED)),
         atomic: true,
+        heads: Vec::new(),
     }),
 );
 
@@ -288,3 +328,30 @@ pub static DEDUCED: Type = Type::new(
     }),
     Some(Object::of_values(TypeRef::to(&DEDUCED))),
 );
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_found_by_name() {
+        let names = ["terminationA", "terminationB", "a", "aa", "", "terminat"];
+        let fields = names.map(|name| Field::new(name, TypeRef::to(&UNTYPED)));
+        let object = Object::of_fields(fields.into());
+        for name in names {
+            assert_eq!(object.field(name).map(|f| f.name.as_ref()), Some(name));
+        }
+        let mut object = object;
+        object.add_fields(vec![
+            Field::new("b0", TypeRef::to(&UNTYPED)),
+            Field::new("a", TypeRef::to(&DEDUCED)),
+        ]);
+        assert_eq!(object.fields().len(), names.len() + 1);
+        assert!(object.field("b0").is_some());
+        let is_new = |ty: &Type| ty.map.as_ref().is_some_and(|map| !map.atomic);
+        assert!(object.field("a").is_some_and(|field| is_new(&field.ty)));
+        for name in ["terminationC", "termination", "b", "aaa", "a\0", "z"] {
+            assert!(object.field(name).is_none(), "{name}");
+        }
+    }
+}

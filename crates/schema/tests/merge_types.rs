@@ -40,7 +40,7 @@ fn print(ty: &Type) -> String {
 
 fn print_object(object: &Object) -> String {
     let mut fields: Vec<String> = Vec::new();
-    for field in &object.fields {
+    for field in object.fields() {
         let mut text = format!("{}:{}", field.name, reference(&field.ty));
         if let Some(default) = &field.default {
             write!(text, "={default}").expect("a string");

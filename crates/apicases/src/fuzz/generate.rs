@@ -5,7 +5,7 @@ use super::{once_in, pick, values};
 use serde_json::{Map, Value, json};
 use stowplan_base::Rng;
 use stowplan_kinds::{Kind, table};
-use stowplan_schema::{Scalar, Type, type_of};
+use stowplan_schema::{Object, Scalar, Type, type_of};
 
 const DEPTH_MAX: usize = 7;
 
@@ -53,7 +53,7 @@ pub(super) fn place_field(object: &mut Value, rng: &mut Rng, corpus: &Corpus) {
         if depth > 0 && (once_in(rng, 4) || depth > DEPTH_MAX) {
             break;
         }
-        let fields = ty.map.as_ref().map_or(&[][..], |map| &map.fields);
+        let fields = ty.map.as_ref().map_or(&[][..], Object::fields);
         if let Some(field) = pick(rng, fields) {
             if !at.is_object() {
                 *at = json!({});
@@ -85,7 +85,7 @@ fn value(ty: &Type, depth: usize, rng: &mut Rng, corpus: &Corpus) -> Value {
         let mut out = Map::new();
         // The deeper, the fewer.
         let sparse = 2 + depth;
-        for field in map.fields.iter().filter(|_| depth < DEPTH_MAX) {
+        for field in map.fields().iter().filter(|_| depth < DEPTH_MAX) {
             if once_in(rng, sparse) {
                 let value = value(&field.ty, depth + 1, rng, corpus);
                 out.insert(field.name.to_string(), value);

@@ -58,11 +58,7 @@ impl Element<'_> {
     pub(crate) fn encode(&self) -> String {
         let mut out = String::new();
         match self {
-            Self::Field(name) => {
-                out.reserve_exact(name.len() + 2);
-                out.push_str("f:");
-                out.push_str(name);
-            }
+            Self::Field(name) => return ["f:", name].concat(),
             Self::Key(keys) => {
                 out.push_str("k:{");
                 for (i, (name, key)) in keys.iter().enumerate() {

@@ -39,6 +39,13 @@ impl<'a> Set<'a> {
         }
     }
 
+    /// Nothing, with room for so many steps.
+    pub(crate) fn with_room(steps: usize) -> Self {
+        Self {
+            entries: Vec::with_capacity(steps),
+        }
+    }
+
     /// A set of named fields: `&["metadata", "name"]` leads to the name.
     pub(crate) fn of_paths(paths: &[&[&'a str]]) -> Self {
         let mut set = Self::new();
@@ -236,13 +243,16 @@ impl<'a> Set<'a> {
     }
 
     fn encode_entries(&self, member: bool) -> Map<String, Value> {
-        let here =
-            (member && !self.is_empty()).then(|| (".".to_owned(), Value::Object(Map::new())));
-        let inside = self.entries.iter().map(|entry| {
+        // Mostly few, and in order: to put them in one by one is cheaper than to collect them.
+        let mut map = Map::new();
+        if member && !self.is_empty() {
+            map.insert(".".to_owned(), Value::Object(Map::new()));
+        }
+        for entry in &self.entries {
             let inside = entry.children.encode_entries(entry.member);
-            (entry.element.encode(), Value::Object(inside))
-        });
-        here.into_iter().chain(inside).collect()
+            map.insert(entry.element.encode(), Value::Object(inside));
+        }
+        map
     }
 
     /// Reads `fieldsV1`.

@@ -25,7 +25,7 @@ pub(super) fn map_field<'t>(ty: Option<&'t Type>, name: &str) -> Result<PatchMet
             ty.map_or("map", go_kind)
         )));
     };
-    let fields = ty.map.as_ref().map(|map| map.fields.as_slice());
+    let fields = ty.map.as_ref().map(|map| map.fields());
     let fields = fields.unwrap_or_default();
     let field = ty
         .field(name)
@@ -59,7 +59,7 @@ pub(super) fn list_field<'t>(ty: Option<&'t Type>, name: &str) -> Result<PatchMe
 }
 
 fn is_struct(ty: &Type) -> bool {
-    ty.map.as_ref().is_some_and(|map| !map.fields.is_empty()) || !ty.name.is_empty()
+    ty.map.as_ref().is_some_and(|map| !map.fields().is_empty()) || !ty.name.is_empty()
 }
 
 /// As Go's `reflect.Kind` prints it, as far as it can be told.

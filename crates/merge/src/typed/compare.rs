@@ -2,7 +2,8 @@
 //!
 //! Upstream: `structured-merge-diff/v6/typed/compare.go`.
 
-use super::{Keys, NO_SHAPE, Shape, element};
+use super::field_set::elements;
+use super::{NO_SHAPE, Shape, element, type_under};
 use crate::fields::{Element, Set, value};
 use serde_json::{Map, Value};
 use stowplan_schema::{List, ListKind, Object, Type};
@@ -62,6 +63,11 @@ pub(crate) fn compare<'a>(
 
 fn visit<'a>(ty: &'a Type, old: Side<'a>, new: Side<'a>) -> Result<Found<'a>, String> {
     let mut found = Found::default();
+    if let (None, Some(new)) = (old, new) {
+        found.added = true;
+        found.inside.added = all_inside(ty, new)?;
+        return Ok(found);
+    }
     let (old_shape, new_shape) = (Shape::of(ty, old), Shape::of(ty, new));
     let leaf = if new.is_none() {
         found.visit_shape(old_shape, old, new)?
@@ -76,6 +82,26 @@ fn visit<'a>(ty: &'a Type, old: Side<'a>, new: Side<'a>) -> Result<Found<'a>, St
         found.removed |= new.is_none();
     }
     Ok(found)
+}
+
+/// What is inside something that was not there before.
+fn all_inside<'a>(ty: &'a Type, new: &'a Value) -> Result<Set<'a>, String> {
+    match Shape::of(ty, Some(new)) {
+        Shape::Nothing => Err(NO_SHAPE.to_owned()),
+        Shape::Map(map) if !map.atomic => {
+            let fields = entries(Some(new));
+            let mut set = Set::with_room(fields.map_or(0, Map::len));
+            for (key, value) in fields.into_iter().flatten() {
+                let (ty, _) = type_under(map, key).ok_or(NO_SHAPE)?;
+                set.add(Element::Field(key), true, all_inside(ty, value)?);
+            }
+            Ok(set)
+        }
+        Shape::List(list) if list.kind != ListKind::Atomic => {
+            elements(list, new, |item| all_inside(&list.item, item))
+        }
+        _ => Ok(Set::new()),
+    }
 }
 
 impl<'a> Found<'a> {
@@ -118,7 +144,6 @@ impl<'a> Found<'a> {
         old: Option<&'a Map<String, Value>>,
         new: Option<&'a Map<String, Value>>,
     ) -> Result<(), String> {
-        let mut types = Keys::of(map);
         let mut olds = old.into_iter().flatten().peekable();
         let mut news = new.into_iter().flatten().peekable();
         loop {
@@ -130,7 +155,7 @@ impl<'a> Found<'a> {
             };
             let old = olds.next_if(|entry| entry.0 == key).map(|entry| entry.1);
             let new = news.next_if(|entry| entry.0 == key).map(|entry| entry.1);
-            let (ty, _) = types.next(key).ok_or(NO_SHAPE)?;
+            let (ty, _) = type_under(map, key).ok_or(NO_SHAPE)?;
             self.inside.put(Element::Field(key), visit(ty, old, new)?);
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Upstream: `structured-merge-diff/v6/typed/tofieldset.go`.
 
-use super::{Keys, NO_SHAPE, Shape, element};
+use super::{NO_SHAPE, Shape, element, type_under};
 use crate::fields::{Element, Set};
 use serde_json::Value;
 use stowplan_schema::{List, ListKind, Object, Type};
@@ -20,14 +20,17 @@ fn visit<'a>(ty: &'a Type, value: &'a Value) -> Result<(bool, Set<'a>), String> 
         Shape::Map(map) if map.atomic => Ok((true, Set::new())),
         Shape::Map(map) => Ok((false, visit_map(map, value)?)),
         Shape::List(list) if list.kind == ListKind::Atomic => Ok((true, Set::new())),
-        Shape::List(list) => Ok((false, visit_list(list, value)?)),
+        Shape::List(list) => {
+            let inside = |item| Ok(visit(&list.item, item)?.1);
+            Ok((false, elements(list, value, inside)?))
+        }
     }
 }
 
 fn visit_map<'a>(map: &'a Object, value: &'a Value) -> Result<Set<'a>, String> {
-    let (mut set, mut types) = (Set::new(), Keys::of(map));
+    let mut set = Set::new();
     for (key, value) in value.as_object().into_iter().flatten() {
-        let (ty, declared) = types.next(key).ok_or(NO_SHAPE)?;
+        let (ty, declared) = type_under(map, key).ok_or(NO_SHAPE)?;
         let (member, inside) = visit(ty, value)?;
         let empty = value.is_null() || value.as_object().is_some_and(serde_json::Map::is_empty);
         let member = member || empty || !declared;
@@ -36,8 +39,13 @@ fn visit_map<'a>(map: &'a Object, value: &'a Value) -> Result<Set<'a>, String> {
     Ok(set)
 }
 
-/// Elements that share a key are in it by the key alone.
-fn visit_list<'a>(list: &'a List, value: &'a Value) -> Result<Set<'a>, String> {
+/// The elements of a list that can be told apart, and what is inside them. Those that share a key are in
+/// it by the key alone.
+pub(super) fn elements<'a>(
+    list: &'a List,
+    value: &'a Value,
+    inside: impl Fn(&'a Value) -> Result<Set<'a>, String>,
+) -> Result<Set<'a>, String> {
     let items = value.as_array().map(Vec::as_slice).unwrap_or_default();
     let mut all = Vec::with_capacity(items.len());
     for (i, item) in items.iter().enumerate() {
@@ -48,10 +56,10 @@ fn visit_list<'a>(list: &'a List, value: &'a Value) -> Result<Set<'a>, String> {
     let mut set = Set::new();
     let mut all = all.into_iter().peekable();
     while let Some((element, item)) = all.next() {
-        let mut inside = Set::new();
-        if all.peek().is_none_or(|next| next.0 != element) {
-            inside = visit(&list.item, item)?.1;
-        }
+        let inside = match all.peek().is_none_or(|next| next.0 != element) {
+            true => inside(item)?,
+            false => Set::new(),
+        };
         while all.next_if(|next| next.0 == element).is_some() {}
         set.add(element, true, inside);
     }

@@ -21,8 +21,7 @@ pub(crate) use validate::validate;
 use crate::fields::Element;
 use serde_json::Value;
 use std::borrow::Cow;
-use std::cmp::Ordering;
-use stowplan_schema::{Field, List, ListKind, Object, Scalar, Type};
+use stowplan_schema::{List, ListKind, Object, Scalar, Type};
 
 /// What a value is taken for, of all that its type allows.
 #[derive(Clone, Copy)]
@@ -55,31 +54,11 @@ impl<'t> Shape<'t> {
     }
 }
 
-/// Finds the types of keys that are asked for in order.
-struct Keys<'t> {
-    fields: &'t [Field],
-    rest: Option<&'t Type>,
-}
-
-impl<'t> Keys<'t> {
-    fn of(object: &'t Object) -> Self {
-        Self {
-            fields: &object.fields,
-            rest: object.rest.as_deref(),
-        }
-    }
-
-    /// The type under a key that comes after all that were asked for before, and whether it is a
-    /// declared field.
-    fn next(&mut self, key: &str) -> Option<(&'t Type, bool)> {
-        while let [field, others @ ..] = self.fields {
-            match field.name.as_ref().cmp(key) {
-                Ordering::Less => self.fields = others,
-                Ordering::Equal => return Some((&field.ty, true)),
-                Ordering::Greater => break,
-            }
-        }
-        self.rest.map(|rest| (rest, false))
+/// The type under a key, and whether it is a declared field.
+fn type_under<'t>(object: &'t Object, key: &str) -> Option<(&'t Type, bool)> {
+    match object.field(key) {
+        Some(field) => Some((&field.ty, true)),
+        None => object.rest.as_deref().map(|rest| (rest, false)),
     }
 }
 

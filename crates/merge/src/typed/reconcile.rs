@@ -61,7 +61,7 @@ fn visit<'a>(
 
 /// Maps of anything are left alone.
 fn is_free(map: &Object) -> bool {
-    map.fields.is_empty()
+    map.fields().is_empty()
         && map.rest.as_deref().is_some_and(|rest| {
             std::ptr::eq(rest, &DEDUCED)
                 || (rest.name.is_empty() && rest.scalar == Some(Scalar::Untyped) && !map.atomic)

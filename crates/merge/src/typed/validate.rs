@@ -2,7 +2,7 @@
 //!
 //! Upstream: `structured-merge-diff/v6/typed/validate.go`.
 
-use super::{Keys, NO_SHAPE, Shape, element};
+use super::{NO_SHAPE, Shape, element, type_under};
 use crate::fields::Element;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -131,10 +131,9 @@ impl Check {
     }
 
     fn visit_map(&mut self, object: &Object, map: &serde_json::Map<String, Value>) {
-        let mut types = Keys::of(object);
         for (key, value) in map {
             let since = self.faults.len();
-            let ty = types.next(key);
+            let ty = type_under(object, key);
             match ty {
                 Some((ty, _)) => self.visit(ty, value),
                 None => self.fault("field not declared in schema"),
