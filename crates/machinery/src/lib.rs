@@ -6,6 +6,7 @@
 pub mod field;
 pub mod fields;
 pub mod go;
+pub mod json;
 pub mod labels;
 pub mod lookup;
 pub mod meta;

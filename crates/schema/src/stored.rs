@@ -1,7 +1,7 @@
 //! The form that an object has after it was stored.
 
 use crate::go::Kind;
-use crate::types::{Type, TypeRef};
+use crate::types::{Field, Type, TypeRef};
 use serde_json::{Map, Value};
 
 /// Gives an object of a built-in type the form that it has after upstream stored it, whatever was
@@ -45,17 +45,29 @@ fn settle(ty: &TypeRef, value: &mut Value) {
 
 fn settle_fields(ty: &Type, fields: &mut Map<String, Value>) {
     let Some(object) = &ty.map else { return };
-    fields.retain(|name, value| {
-        let Some(field) = object.field(name) else {
-            return false;
-        };
-        // A pointer to what is written as null comes only from decoding; nil is not told from it.
-        let nil = field.ty.pointer && value.is_null() && !field.ty.writes_null();
-        if !nil {
-            field.ty.settle(value);
-            to_stored_form(&field.ty, value);
+    // Mostly nothing goes, and to look is cheaper than to retain.
+    let mut gone = Vec::new();
+    for (name, value) in fields.iter_mut() {
+        let stays = object
+            .field(name)
+            .is_some_and(|field| settle_field(field, value));
+        if !stays {
+            gone.push(name.clone());
         }
-        field.is_written(value, nil)
-    });
+    }
+    for name in gone {
+        fields.remove(&name);
+    }
     ty.complete(fields);
+}
+
+/// Says whether the field is written.
+fn settle_field(field: &Field, value: &mut Value) -> bool {
+    // A pointer to what is written as null comes only from decoding; nil is not told from it.
+    let nil = field.ty.pointer && value.is_null() && !field.ty.writes_null();
+    if !nil {
+        field.ty.settle(value);
+        to_stored_form(&field.ty, value);
+    }
+    field.is_written(value, nil)
 }

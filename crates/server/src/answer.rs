@@ -28,11 +28,11 @@ pub(crate) fn object(code: u16, object: &Value, output: Output) -> Answer {
         Format::Json => {
             // Most objects fit.
             let mut body = Vec::with_capacity(4096);
-            // Writing JSON to memory does not fail.
-            let _ = match output.pretty {
-                true => serde_json::to_writer_pretty(&mut body, object),
-                false => serde_json::to_writer(&mut body, object),
-            };
+            match output.pretty {
+                // Writing JSON to memory does not fail.
+                true => drop(serde_json::to_writer_pretty(&mut body, object)),
+                false => stowplan_machinery::json::write(&mut body, object),
+            }
             bytes(code, "application/json", body)
         }
         Format::Yaml => bytes(code, "application/yaml", yaml::from_json(object)),

@@ -59,6 +59,10 @@ pub(crate) fn object(
         ))
     };
     let body = open(&request.body, encoding).map_err(unrecognized)?;
+    if let Some(object) = body.plain(resource) {
+        request.sent.get_or_init(|| Sent::of(&object));
+        return Ok(finished(resource, object));
+    }
     let given = body.meta().map_err(|e| unrecognized(e.to_string()))?;
     let (group, version) = match given.api_version.split('/').collect::<Vec<_>>()[..] {
         [""] if resource.is_custom() => ("", ""),
@@ -268,6 +272,21 @@ impl Opened<'_> {
                 problems: Vec::new(),
             }),
         }
+    }
+
+    /// The object, if nothing is wrong with it and it is of the kind that is asked for: then one reading
+    /// is enough. Otherwise what is said depends on what is found first.
+    fn plain(&self, resource: &Resource) -> Option<Value> {
+        if resource.is_custom() || matches!(self, Self::Protobuf(_)) {
+            return None;
+        }
+        let decoded = self.decode(resource).ok()?;
+        let fits = |field, own: &str| [own, ""].contains(&decoded.object.text(field));
+        // A kind under another spelling of the field's name would be a problem.
+        let is_plain = decoded.problems.is_empty()
+            && fits("apiVersion", &resource.api_version())
+            && fits("kind", resource.kind());
+        is_plain.then_some(decoded.object)
     }
 
     fn decode(&self, resource: &Resource) -> Result<Decoded, DecodeError> {

@@ -175,6 +175,7 @@ impl<'a, 't> Reader<'a, 't> {
     ) -> Result<(), Stop> {
         let mut seen = 0_u128;
         let mut first = true;
+        let is_new = map.is_empty();
         while let Some(key) = self.input.next_key(first)? {
             first = false;
             let position = object.position(&key);
@@ -189,9 +190,9 @@ impl<'a, 't> Reader<'a, 't> {
             if again {
                 self.problem("duplicate", &key);
             }
-            let mut value = match again || !map.is_empty() {
-                true => map.remove(field.name.as_ref()).unwrap_or(Value::Null),
-                false => Value::Null,
+            let mut value = match is_new && !again {
+                true => Value::Null,
+                false => map.remove(field.name.as_ref()).unwrap_or(Value::Null),
             };
             let nil = self.input.peek()? == b'n' && field.ty.pointer;
             self.path.push(Step::Field(ty, field));

@@ -1,6 +1,7 @@
 //! A pull parser.
 
 use std::borrow::Cow;
+use stowplan_machinery::json as text;
 
 /// Not JSON; `problem` says why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -131,9 +132,12 @@ impl<'a> Parser<'a> {
 
     /// A text. The next byte is known to be a quote.
     pub(crate) fn string(&mut self) -> Result<Cow<'a, str>, Bad> {
-        let raw = self.quoted()?;
-        if !raw.contains(&b'\\') {
-            return Ok(String::from_utf8_lossy(raw));
+        let (raw, escaped) = self.quoted()?;
+        if !escaped {
+            return Ok(match std::str::from_utf8(raw) {
+                Ok(text) => Cow::Borrowed(text),
+                Err(_) => String::from_utf8_lossy(raw),
+            });
         }
         let mut out = Vec::with_capacity(raw.len());
         let mut rest = raw;
@@ -149,20 +153,25 @@ impl<'a> Parser<'a> {
         }))
     }
 
-    /// What stands between the quotes. Escapes are checked, and left as they are.
-    fn quoted(&mut self) -> Result<&'a [u8], Bad> {
+    /// What stands between the quotes, and whether there are escapes in it. They are checked, and left
+    /// as they are.
+    fn quoted(&mut self) -> Result<(&'a [u8], bool), Bad> {
         let start = self.at + 1;
         let mut at = start;
+        let mut escaped = false;
         loop {
+            let rest = self.bytes.get(at..).ok_or(Bad)?;
+            at += text::plain_prefix(rest);
             match *self.bytes.get(at).ok_or(Bad)? {
                 b'"' => break,
                 b'\\' => at += self.escape(at + 1)?,
-                byte if byte < 0x20 => return Err(Bad),
-                _ => at += 1,
+                _ => return Err(Bad),
             }
+            escaped = true;
         }
         self.at = at + 1;
-        self.bytes.get(start..at).ok_or(Bad)
+        let raw = self.bytes.get(start..at).ok_or(Bad)?;
+        Ok((raw, escaped))
     }
 
     /// How long the escape is whose second byte is here.

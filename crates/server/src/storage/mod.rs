@@ -12,13 +12,16 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use stowplan_machinery::lookup::Lookup;
-use stowplan_machinery::{Edit, Status, View};
+use stowplan_machinery::{Edit, Status, View, json};
 use stowplan_store::{CommitError, Entry, Revision};
 
 /// The key of an object, or of all objects of a namespace (empty `name`), or of all (both empty).
 /// Upstream's keys, because error messages show them.
 pub(crate) fn key(resource: &Resource, namespace: &str, name: &str) -> String {
-    let mut key = prefix(resource);
+    let parts = prefix(resource);
+    let length = parts.iter().map(|part| part.len()).sum::<usize>();
+    let mut key = String::with_capacity(length + namespace.len() + 1 + name.len());
+    parts.iter().for_each(|part| key.push_str(part));
     if !namespace.is_empty() {
         key.push_str(namespace);
         key.push('/');
@@ -28,22 +31,20 @@ pub(crate) fn key(resource: &Resource, namespace: &str, name: &str) -> String {
 }
 
 /// Upstream: `DefaultStorageFactory` and its special prefixes (`kubeapiserver/default_storage_factory_builder.go`).
-fn prefix(resource: &Resource) -> String {
-    if resource.is_custom() {
-        return format!("/registry/{}/{}/", resource.group(), resource.plural());
+fn prefix(resource: &Resource) -> [&str; 5] {
+    let (group, plural) = (resource.group(), resource.plural());
+    if resource.is_custom() || group == "apiextensions.k8s.io" {
+        return ["/registry/", group, "/", plural, "/"];
     }
-    let folder = match (resource.group(), resource.plural()) {
+    let folder = match (group, plural) {
         ("", "replicationcontrollers") => "controllers",
         ("", "endpoints") => "services/endpoints",
         ("", "services") => "services/specs",
         ("", "nodes") => "minions",
         ("networking.k8s.io", "ingresses") => "ingress",
-        (group @ "apiextensions.k8s.io", plural) => {
-            return format!("/registry/{group}/{plural}/");
-        }
         (_, plural) => plural,
     };
-    format!("/registry/{folder}/")
+    ["/registry/", folder, "/", "", ""]
 }
 
 /// The bytes to keep of an object.
@@ -60,10 +61,7 @@ pub(crate) fn encode_as(object: &Value, completed: bool) -> Bytes {
     let mut out = Vec::with_capacity(4096);
     let field = |out: &mut Vec<u8>, separator: &str, name: &str, value: &Value| {
         out.extend_from_slice(separator.as_bytes());
-        // Writing JSON to memory does not fail.
-        let _ = serde_json::to_writer(&mut *out, name);
-        out.push(b':');
-        let _ = serde_json::to_writer(&mut *out, value);
+        json::write_field(out, name, value);
     };
     let fields = object.as_object();
     let get = |name: &str| fields.and_then(|f| f.get(name)).unwrap_or(&EMPTY);
