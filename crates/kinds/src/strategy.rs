@@ -37,6 +37,12 @@ pub trait Strategy: Sync {
     /// the name judged by `validate_name`).
     fn validate(&self, object: &Value, cx: &Context<'_>) -> ErrorList;
 
+    /// Whether `validate` makes the checks that all metadata gets, with a rule of its own for names: then
+    /// only names are looked at once more. To say no is always right.
+    fn checks_metadata(&self) -> bool {
+        false
+    }
+
     /// What is wrong with a name, or with a prefix of one (`generateName`): upstream's messages.
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String>;
 

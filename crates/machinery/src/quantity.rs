@@ -5,6 +5,7 @@
 //! `k8s.io/apimachinery/pkg/api/resource` (quantity.go, amount.go, suffix.go).
 
 use serde_json::Value;
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -165,7 +166,10 @@ impl Quantity {
         exponent: i32,
         form: Form,
     ) -> Option<Self> {
-        let all = format!("{}{}", parts.whole, parts.fraction);
+        let all = match parts.fraction {
+            "" => Cow::Borrowed(parts.whole),
+            fraction => Cow::Owned([parts.whole, fraction].concat()),
+        };
         let places = i32::try_from(parts.fraction.len()).ok()?;
         let (factor, scale) = match base {
             2 => {

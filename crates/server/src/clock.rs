@@ -4,15 +4,22 @@ use stowplan_base::Time;
 
 /// `metav1.Time`: RFC 3339 in UTC, to the second.
 pub(crate) fn seconds(time: Time) -> String {
-    let (date, second) = split(time);
-    format!("{date}T{}Z", clock(second))
+    let mut text = to_second(time);
+    text.push('Z');
+    text
 }
 
 /// `metav1.MicroTime`: with six digits after the second.
 pub(crate) fn micros(time: Time) -> String {
-    let (date, second) = split(time);
-    let micros = time.as_nanos().rem_euclid(1_000_000_000) / 1_000;
-    format!("{date}T{}.{micros:06}Z", clock(second))
+    let mut text = to_second(time);
+    text.push('.');
+    digits(
+        &mut text,
+        time.as_nanos().rem_euclid(1_000_000_000) / 1_000,
+        6,
+    );
+    text.push('Z');
+    text
 }
 
 /// Reads what [`seconds`] and [`micros`] write: whole seconds since the epoch.
@@ -23,22 +30,32 @@ pub(crate) fn parse_seconds(text: &str) -> Option<i64> {
     Some(days_from_civil(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second)
 }
 
-fn split(time: Time) -> (String, i64) {
+/// Every request asks for the time more than once, so this does without `format!`.
+fn to_second(time: Time) -> String {
     let seconds = time.as_nanos().div_euclid(1_000_000_000);
     let (year, month, day) = civil_from_days(seconds.div_euclid(86_400));
-    (
-        format!("{year:04}-{month:02}-{day:02}"),
-        seconds.rem_euclid(86_400),
-    )
+    let second = seconds.rem_euclid(86_400);
+    let mut text = String::with_capacity("2026-01-02T03:04:05.000000Z".len());
+    digits(&mut text, year, 4);
+    for (separator, number) in [
+        ('-', month),
+        ('-', day),
+        ('T', second / 3_600),
+        (':', second / 60 % 60),
+        (':', second % 60),
+    ] {
+        text.push(separator);
+        digits(&mut text, number, 2);
+    }
+    text
 }
 
-fn clock(second: i64) -> String {
-    format!(
-        "{:02}:{:02}:{:02}",
-        second / 3_600,
-        second / 60 % 60,
-        second % 60
-    )
+/// Appends the last digits of a number.
+fn digits(text: &mut String, number: i64, count: u32) {
+    for place in (0..count).rev() {
+        let digit = number / 10_i64.pow(place) % 10;
+        text.push(char::from(b'0' + u8::try_from(digit).unwrap_or_default()));
+    }
 }
 
 /// The date of a day counted from 1970-01-01 (Howard Hinnant's algorithm).

@@ -74,6 +74,19 @@ fn parse_version(text: &str) -> Option<Version> {
     }
 }
 
+const ENFORCE: [&str; 2] = [
+    "pod-security.kubernetes.io/enforce",
+    "pod-security.kubernetes.io/enforce-version",
+];
+const AUDIT: [&str; 2] = [
+    "pod-security.kubernetes.io/audit",
+    "pod-security.kubernetes.io/audit-version",
+];
+const WARN: [&str; 2] = [
+    "pod-security.kubernetes.io/warn",
+    "pod-security.kubernetes.io/warn-version",
+];
+
 /// One mode's two labels: the level and version to use, and what is wrong with them.
 struct Mode {
     level: Option<Result<Level, ()>>,
@@ -81,26 +94,21 @@ struct Mode {
 }
 
 impl Mode {
-    fn of(labels: &Value, mode: &str, faults: &mut ErrorList) -> Self {
-        let key = format!("pod-security.kubernetes.io/{mode}");
+    /// By the labels of these names: that of the level, and that of its version.
+    fn of(labels: &Value, [key, version]: [&str; 2], faults: &mut ErrorList) -> Self {
         let mut fault = |key: &str, value: &str, detail: &str| {
             let metadata = Path::new("metadata");
             let labels = metadata.child("labels");
             faults.push(Error::invalid(&labels.key(key), value, detail));
         };
-        let level = labels.at(&key).as_str().map(|text| {
+        let level = labels.at(key).as_str().map(|text| {
             parse_level(text).ok_or_else(|| {
-                fault(
-                    &key,
-                    text,
-                    "must be one of privileged, baseline, restricted",
-                );
+                fault(key, text, "must be one of privileged, baseline, restricted");
             })
         });
-        let key = format!("{key}-version");
-        let version = labels.at(&key).as_str().map(|text| {
+        let version = labels.at(version).as_str().map(|text| {
             parse_version(text).unwrap_or_else(|| {
-                fault(&key, text, "must be \"latest\" or \"v1.x\"");
+                fault(version, text, "must be \"latest\" or \"v1.x\"");
                 Version::Latest
             })
         });
@@ -117,10 +125,10 @@ impl Policy {
     /// strictest and warns of nothing.
     pub(super) fn of(labels: &Value) -> (Self, ErrorList) {
         let mut faults = ErrorList::new();
-        let enforce = Mode::of(labels, "enforce", &mut faults);
+        let enforce = Mode::of(labels, ENFORCE, &mut faults);
         // What is audited has no effect here, but its labels have to be right.
-        Mode::of(labels, "audit", &mut faults);
-        let warn = Mode::of(labels, "warn", &mut faults);
+        Mode::of(labels, AUDIT, &mut faults);
+        let warn = Mode::of(labels, WARN, &mut faults);
         let enforced = LevelVersion {
             level: match enforce.level {
                 None => Level::Privileged,

@@ -20,21 +20,7 @@ pub fn validate(
     rule: NameRule<'_>,
     path: &Path<'_>,
 ) -> ErrorList {
-    let mut errors = ErrorList::new();
-    let generate_name = metadata.text("generateName");
-    if !generate_name.is_empty() {
-        let at = path.child("generateName");
-        let faults = rule(generate_name, true).into_iter();
-        errors.extend(faults.map(|fault| Error::invalid(&at, generate_name, fault)));
-    }
-    let name = metadata.text("name");
-    let at = path.child("name");
-    if name.is_empty() {
-        errors.push(Error::required(&at, "name or generateName is required"));
-    } else {
-        let faults = rule(name, false).into_iter();
-        errors.extend(faults.map(|fault| Error::invalid(&at, name, fault)));
-    }
+    let mut errors = validate_names(metadata, rule, path);
     errors.extend(validate_namespace(metadata, namespaced, path));
     let generation = metadata.int("generation").unwrap_or_default();
     if generation < 0 {
@@ -64,6 +50,26 @@ pub fn validate(
         metadata.list("managedFields"),
         &path.child("managedFields"),
     ));
+    errors
+}
+
+/// Faults of the name of a new object, and of what it was generated from.
+pub fn validate_names(metadata: &Value, rule: NameRule<'_>, path: &Path<'_>) -> ErrorList {
+    let mut errors = ErrorList::new();
+    let generate_name = metadata.text("generateName");
+    if !generate_name.is_empty() {
+        let at = path.child("generateName");
+        let faults = rule(generate_name, true).into_iter();
+        errors.extend(faults.map(|fault| Error::invalid(&at, generate_name, fault)));
+    }
+    let name = metadata.text("name");
+    let at = path.child("name");
+    if name.is_empty() {
+        errors.push(Error::required(&at, "name or generateName is required"));
+    } else {
+        let faults = rule(name, false).into_iter();
+        errors.extend(faults.map(|fault| Error::invalid(&at, name, fault)));
+    }
     errors
 }
 
@@ -160,16 +166,17 @@ pub fn validate_annotations(annotations: &Value, path: &Path<'_>) -> ErrorList {
 
 fn validate_owner_references(references: &[Value], path: &Path<'_>) -> ErrorList {
     let mut errors = ErrorList::new();
-    let mut controller: Option<String> = None;
+    let named = |owner: &Value| format!("{}/{}", owner.text("kind"), owner.text("name"));
+    let mut controller = None;
     for reference in references {
         errors.extend(validate_owner_reference(reference, path));
         if !reference.flag("controller") {
             continue;
         }
-        let this = format!("{}/{}", reference.text("kind"), reference.text("name"));
-        match &controller {
-            None => controller = Some(this),
+        match controller {
+            None => controller = Some(reference),
             Some(first) => {
+                let (first, this) = (named(first), named(reference));
                 let shown: Vec<String> = references.iter().map(shown_owner).collect();
                 errors.push(Error::invalid(
                     path,

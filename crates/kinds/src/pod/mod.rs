@@ -42,6 +42,10 @@ impl Strategy for Pod {
         validate::validate_create(object)
     }
 
+    fn checks_metadata(&self) -> bool {
+        true
+    }
+
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         name_rules::dns_subdomain(name, prefix)
     }
@@ -107,11 +111,13 @@ impl Strategy for Pod {
 /// What to tell of a name that is fine for the object but no label.
 pub(crate) fn name_warning(object: &Value, why: &str) -> impl Iterator<Item = String> {
     let faults = names::dns1123_label(meta::name(object));
-    let text = format!(
-        "metadata.name: {why}, which can result in surprising behavior; a DNS label is recommended: [{}]",
-        faults.join(" ")
-    );
-    (!faults.is_empty()).then_some(text).into_iter()
+    let text = || {
+        let faults = faults.join(" ");
+        format!(
+            "metadata.name: {why}, which can result in surprising behavior; a DNS label is recommended: [{faults}]"
+        )
+    };
+    (!faults.is_empty()).then(text).into_iter()
 }
 
 /// How `pods/status` behaves.

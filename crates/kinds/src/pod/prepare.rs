@@ -37,6 +37,10 @@ pub(super) fn for_create(pod: &mut Value, now: &str) {
 
 /// Labels named by key become expressions of the selectors beside them.
 fn merge_label_keys(pod: &mut Value) {
+    let spec = pod.at("spec");
+    if !spec.has("affinity") && !spec.has("topologySpreadConstraints") {
+        return;
+    }
     let labels = pod.at("metadata").at("labels").clone();
     let spec = pod.at_mut("spec");
     if let Some(affinity) = spec.child_mut("affinity") {

@@ -251,12 +251,12 @@ impl Write<'_> {
         self.strategy.prepare_for_create(object, &cx);
         let mut errors = self.strategy.validate(object, &cx);
         if errors.is_empty() {
-            errors = metadata::validate(
-                object.at("metadata"),
-                self.target.resource.namespaced(),
-                &names::path_segment,
-                &Path::new("metadata"),
-            );
+            let (metadata, at) = (object.at("metadata"), Path::new("metadata"));
+            let namespaced = self.target.resource.namespaced();
+            errors = match self.strategy.checks_metadata() {
+                true => metadata::validate_names(metadata, &names::path_segment, &at),
+                false => metadata::validate(metadata, namespaced, &names::path_segment, &at),
+            };
         }
         if !errors.is_empty() {
             return Err(self.invalid(object, errors));

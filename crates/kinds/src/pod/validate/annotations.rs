@@ -2,7 +2,7 @@
 
 use crate::common::faults::Faults;
 use crate::common::paths;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use stowplan_machinery::field::{ErrorList, Path};
 use stowplan_machinery::{View, go};
 
@@ -122,6 +122,9 @@ pub(super) fn validate_update(
 /// Profiles that are given twice, as annotations and as fields, agree. `path` is the spec's.
 pub(super) fn validate_profiles_match(object: &Value, path: &Path<'_>, errors: &mut ErrorList) {
     let annotations = object.at("metadata").at("annotations");
+    if annotations.as_object().is_none_or(Map::is_empty) {
+        return;
+    }
     let spec = object.at("spec");
     let context = spec.at("securityContext");
     if context.has("seccompProfile") && annotations.has(SECCOMP_POD) {

@@ -24,8 +24,9 @@ pub(crate) fn warnings(object: &Value, path: &Path<'_>, is_template: bool) -> Ve
     node_affinity(spec, &at, &mut out);
     spread(spec, &at, &mut out);
     let metadata = path.child("metadata");
-    let annotations = metadata.child("annotations");
-    deprecated_annotations(object, &annotations, &mut out);
+    let annotations_at = metadata.child("annotations");
+    let annotations = object.path(&["metadata", "annotations"]);
+    deprecated_annotations(annotations, &annotations_at, &mut out);
     volumes(spec, &at, &mut out);
     paths::overlaps(spec, &mut out);
     duplicates(spec, &at, &mut out);
@@ -35,17 +36,17 @@ pub(crate) fn warnings(object: &Value, path: &Path<'_>, is_template: bool) -> Ve
     }
     let seccomp = "seccomp.security.alpha.kubernetes.io/pod";
     if !spec.at("securityContext").has("seccompProfile") {
-        non_functional_seccomp(object, seccomp, &annotations, &mut out);
+        non_functional_seccomp(annotations, seccomp, &annotations_at, &mut out);
     }
     each_container(spec, &at, |container, at| {
         let context = container.at("securityContext");
         let name = container.text("name");
-        if !context.has("seccompProfile") {
+        if !annotations.is_null() && !context.has("seccompProfile") {
             let key = format!("container.seccomp.security.alpha.kubernetes.io/{name}");
-            non_functional_seccomp(object, &key, &annotations, &mut out);
+            non_functional_seccomp(annotations, &key, &annotations_at, &mut out);
         }
         if is_template && !context.has("appArmorProfile") {
-            app_armor(object, name, &annotations, &mut out);
+            app_armor(object, name, &annotations_at, &mut out);
         }
         container_resources(container, at, &mut out);
         variables(container, &at.child("env"), &mut out);
@@ -117,7 +118,7 @@ fn spread(spec: &Value, path: &Path<'_>, out: &mut Vec<String>) {
     }
 }
 
-fn deprecated_annotations(object: &Value, path: &Path<'_>, out: &mut Vec<String>) {
+fn deprecated_annotations(annotations: &Value, path: &Path<'_>, out: &mut Vec<String>) {
     for (key, message) in [
         (
             "scheduler.alpha.kubernetes.io/critical-pod",
@@ -132,7 +133,7 @@ fn deprecated_annotations(object: &Value, path: &Path<'_>, out: &mut Vec<String>
             r#"non-functional in v1.11+; use the "sysctls" field instead"#,
         ),
     ] {
-        if object.path(&["metadata", "annotations"]).has(key) {
+        if annotations.has(key) {
             out.push(format!("{}: {message}", path.key(key)));
         }
     }
@@ -249,8 +250,8 @@ fn container_resources(container: &Value, path: &Path<'_>, out: &mut Vec<String>
     }
 }
 
-fn non_functional_seccomp(object: &Value, key: &str, path: &Path<'_>, out: &mut Vec<String>) {
-    if object.path(&["metadata", "annotations"]).has(key) {
+fn non_functional_seccomp(annotations: &Value, key: &str, path: &Path<'_>, out: &mut Vec<String>) {
+    if annotations.has(key) {
         let at = path.key(key);
         out.push(format!(
             "{at}: non-functional in v1.27+; use the \"seccompProfile\" field instead"

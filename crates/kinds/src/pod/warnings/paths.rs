@@ -1,98 +1,117 @@
 //! Files of one volume that would overwrite each other.
 
 use serde_json::{Map, Value};
+use std::fmt;
 use stowplan_machinery::{View, go};
 
-struct File {
-    path: String,
+#[derive(Clone, Copy)]
+struct File<'a> {
+    path: &'a str,
     /// Where it comes from, if that is not clear from the volume.
-    source: String,
+    source: Option<Source<'a>>,
 }
 
-impl File {
+/// The kind of what holds files, and its name if it has one.
+#[derive(Clone, Copy)]
+struct Source<'a>(&'static str, Option<&'a str>);
+
+impl fmt::Display for Source<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.1 {
+            Some(name) => write!(f, "{} {}", self.0, go::quote(name)),
+            None => f.write_str(self.0),
+        }
+    }
+}
+
+impl File<'_> {
     fn shown(&self) -> String {
-        let quoted = go::quote(&self.path);
-        match self.source.is_empty() {
-            true => quoted,
-            false => format!("{quoted} ({})", self.source),
+        let quoted = go::quote(self.path);
+        match self.source {
+            Some(source) => format!("{quoted} ({source})"),
+            None => quoted,
         }
     }
 
     fn overlaps(&self, other: &Self) -> bool {
-        let inside = |a: &str, b: &str| format!("{a}/").starts_with(&format!("{b}/"));
+        let inside = |a: &str, b: &str| {
+            let rest = a.strip_prefix(b);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
         !self.path.is_empty()
             && !other.path.is_empty()
-            && (inside(&self.path, &other.path) || inside(&other.path, &self.path))
+            && (inside(self.path, other.path) || inside(other.path, self.path))
     }
 }
 
 pub(super) fn overlaps(spec: &Value, out: &mut Vec<String>) {
     for volume in spec.list("volumes") {
-        let name = go::quote(volume.text("name"));
+        let name = volume.text("name");
         for (field, kind, names) in [
             ("configMap", "ConfigMap", Some("name")),
             ("secret", "Secret", Some("secretName")),
             ("downwardAPI", "DownwardAPI", None),
         ] {
-            let source = volume.at(field);
-            let described = match names {
-                Some(field) => format!("{kind} {}", go::quote(source.text(field))),
-                None => kind.to_owned(),
-            };
-            check(&name, &described, files(source, ""), &mut Vec::new(), out);
+            let own = volume.at(field);
+            let within = Source(kind, names.map(|field| own.text(field)));
+            check(name, within, files(own, None), &mut Vec::new(), out);
         }
         let mut seen = Vec::new();
         for source in volume.at("projected").list("sources") {
             if source.as_object().is_some_and(Map::is_empty) {
+                let name = go::quote(name);
                 out.push(format!("volume {name} (Projected) has no sources provided"));
             }
-            check(&name, "Projected", projected(source), &mut seen, out);
+            let within = Source("Projected", None);
+            check(name, within, projected(source), &mut seen, out);
         }
     }
 }
 
-fn files(source: &Value, described: &str) -> Vec<File> {
-    let items = source.list("items").iter();
-    items
-        .map(|item| File {
-            path: item.text("path").to_owned(),
-            source: described.to_owned(),
-        })
-        .collect()
+fn files<'a>(holder: &'a Value, source: Option<Source<'a>>) -> Vec<File<'a>> {
+    let items = holder.list("items").iter();
+    let file = |item: &'a Value| File {
+        path: item.text("path"),
+        source,
+    };
+    items.map(file).collect()
 }
 
 /// The files of the first source that is given.
-fn projected(source: &Value) -> Vec<File> {
+fn projected(source: &Value) -> Vec<File<'_>> {
     for (field, kind) in [("configMap", "ConfigMap"), ("secret", "Secret")] {
         let own = source.at(field);
         if own.has("items") {
-            return files(own, &format!("{kind} {}", go::quote(own.text("name"))));
+            return files(own, Some(Source(kind, Some(own.text("name")))));
         }
     }
     if source.at("downwardAPI").has("items") {
-        return files(source.at("downwardAPI"), "DownwardAPI");
+        let named = Source("DownwardAPI", None);
+        return files(source.at("downwardAPI"), Some(named));
     }
     if source.has("serviceAccountToken") {
-        let path = source.at("serviceAccountToken").text("path").to_owned();
-        let source = "ServiceAccountToken".to_owned();
-        return vec![File { path, source }];
+        return vec![File {
+            path: source.at("serviceAccountToken").text("path"),
+            source: Some(Source("ServiceAccountToken", None)),
+        }];
     }
     Vec::new()
 }
 
 /// Compares files with those that the volume has already.
-fn check(
+fn check<'a>(
     volume: &str,
-    described: &str,
-    files: Vec<File>,
-    seen: &mut Vec<File>,
+    within: Source<'_>,
+    files: Vec<File<'a>>,
+    seen: &mut Vec<File<'a>>,
     out: &mut Vec<String>,
 ) {
     for mut file in files {
-        file.path = file.path.trim_end_matches('/').to_owned();
+        file.path = file.path.trim_end_matches('/');
         for other in seen.iter().filter(|other| file.overlaps(other)) {
             out.push(format!(
-                "volume {volume} ({described}): overlapping paths: {} with {}",
+                "volume {} ({within}): overlapping paths: {} with {}",
+                go::quote(volume),
                 file.shown(),
                 other.shown()
             ));

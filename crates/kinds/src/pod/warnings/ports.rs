@@ -2,11 +2,14 @@
 
 use super::each_container;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use stowplan_machinery::field::Path;
 use stowplan_machinery::{View, go};
 
 pub(super) fn warnings(spec: &Value, path: &Path<'_>, out: &mut Vec<String>) {
+    if are_apart(spec) {
+        return;
+    }
     let mut all: BTreeMap<(i64, String), Vec<(String, Value)>> = BTreeMap::new();
     each_container(spec, path, |container, at| {
         let list = at.child("ports");
@@ -49,6 +52,20 @@ pub(super) fn warnings(spec: &Value, path: &Path<'_>, out: &mut Vec<String>) {
             }
         }
     });
+}
+
+/// Whether there is nothing to be told, as of most pods: then no place has to be printed.
+fn are_apart(spec: &Value) -> bool {
+    let (mut numbers, mut names) = (BTreeSet::new(), BTreeSet::new());
+    let lists = ["initContainers", "containers", "ephemeralContainers"];
+    let containers = lists.into_iter().flat_map(|list| spec.list(list));
+    let mut ports = containers.flat_map(|container| container.list("ports"));
+    ports.all(|port| {
+        let (number, name) = (port.int("containerPort"), port.text("name"));
+        numbers.insert((number.unwrap_or_default(), port.text("protocol")))
+            && (name.is_empty() || names.insert(name))
+            && (port.text("hostIP").is_empty() || host_port(port) != 0)
+    })
 }
 
 fn host_port(port: &Value) -> i64 {
