@@ -81,6 +81,12 @@ impl Slot {
         }
     }
 
+    /// The form, if somebody holds it.
+    pub(crate) fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        let known = lock(&self.form).as_ref().and_then(Weak::upgrade)?;
+        known.downcast().ok()
+    }
+
     /// The form, found or made. Two who ask at once may both make it: nobody waits for another.
     pub(crate) fn get_or_make<T: Send + Sync + 'static>(
         &self,
@@ -123,6 +129,7 @@ mod tests {
     #[test]
     fn a_slot_is_filled_once_and_keeps_its_type() {
         let slot = Slot::new(&Cache::new(1_000));
+        assert!(slot.get::<String>().is_none());
         let made = Cell::new(0);
         let make = || {
             made.set(made.get() + 1);
@@ -132,6 +139,11 @@ mod tests {
         let second = slot.get_or_make(1, make);
         assert!(Arc::ptr_eq(&first, &second));
         assert_eq!(made.get(), 1);
+        assert!(
+            slot.get::<String>()
+                .is_some_and(|form| Arc::ptr_eq(&first, &form))
+        );
+        assert!(slot.get::<u32>().is_none());
         let other = slot.get_or_make(1, || 7_u32);
         assert_eq!(*other, 7, "another type is made anew");
         assert_eq!(*slot.get_or_make(1, || 8_u32), 8);

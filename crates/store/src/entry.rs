@@ -31,6 +31,11 @@ impl Entry {
         self.slot.get_or_make(size, || make(&self.value))
     }
 
+    /// The decoded form, if somebody has asked for it and it is still there.
+    pub fn decoded_before<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.slot.get()
+    }
+
     /// Bytes that it takes up, roughly.
     pub(crate) fn size(&self) -> usize {
         const OVERHEAD: usize = 170;

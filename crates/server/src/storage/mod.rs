@@ -8,8 +8,9 @@ pub(crate) mod glance;
 
 use crate::resource::Resource;
 use bytes::Bytes;
-use serde::Deserialize;
+use serde::de::DeserializeSeed;
 use serde_json::{Map, Value};
+use std::marker::PhantomData;
 use std::sync::Arc;
 use stowplan_machinery::lookup::Lookup;
 use stowplan_machinery::{Edit, Status, View, json};
@@ -138,21 +139,49 @@ fn write_rest(out: &mut Vec<u8>, entry: &Entry, at: usize, revision: Revision) {
 
 /// JSON that this server wrote. How deep it nests was checked when it came in.
 pub(crate) fn parse(bytes: &[u8]) -> Value {
-    let mut reader = serde_json::Deserializer::from_slice(bytes);
-    reader.disable_recursion_limit();
-    Value::deserialize(&mut reader).unwrap_or_else(|error| {
+    read(bytes, PhantomData::<Value>).unwrap_or_else(|error| {
         tracing::error!(%error, "a stored object cannot be read");
         Value::Object(Map::new())
     })
 }
 
+/// Reads bytes at the beginning of which there is JSON.
+fn read<'de, S: DeserializeSeed<'de>>(
+    bytes: &'de [u8],
+    seed: S,
+) -> Result<S::Value, serde_json::Error> {
+    // To look at all bytes once costs less than to look at every text in them.
+    match std::str::from_utf8(bytes) {
+        Ok(text) => {
+            let mut reader = serde_json::Deserializer::from_str(text);
+            reader.disable_recursion_limit();
+            seed.deserialize(&mut reader)
+        }
+        Err(_) => {
+            let mut reader = serde_json::Deserializer::from_slice(bytes);
+            reader.disable_recursion_limit();
+            seed.deserialize(&mut reader)
+        }
+    }
+}
+
 /// The object in an entry; made once and shared.
 pub(crate) fn object(entry: &Entry) -> Arc<Value> {
-    entry.decoded(|bytes| {
-        let mut object = parse(bytes);
-        set_revision(&mut object, entry.mod_revision);
-        object
-    })
+    entry.decoded(|bytes| with_revision(bytes, entry.mod_revision))
+}
+
+/// The object in an entry that is about to be replaced, so that nobody will ask for it again.
+pub(crate) fn outgoing_object(entry: &Entry) -> Value {
+    match entry.decoded_before::<Value>() {
+        Some(object) => Value::clone(&object),
+        None => with_revision(&entry.value, entry.mod_revision),
+    }
+}
+
+fn with_revision(bytes: &[u8], revision: Revision) -> Value {
+    let mut object = parse(bytes);
+    set_revision(&mut object, revision);
+    object
 }
 
 /// What a client hears when a transaction failed for another reason than a precondition.

@@ -62,9 +62,8 @@ async fn assign(api: &Api, target: &Target, binding: &Value, dry_run: bool) -> R
     let missing = || Status::not_found(&target.group_resource(), &target.name);
     loop {
         let entry = api.store().get(key.as_bytes()).ok_or_else(missing)?;
-        let existing = storage::object(&entry);
-        check_preconditions(target, binding, &existing)?;
-        let mut pod = Value::clone(&existing);
+        let mut pod = storage::outgoing_object(&entry);
+        check_preconditions(target, binding, &pod)?;
         let now = clock::seconds(api.env().now());
         if let Err(why) = rules::assign(&mut pod, binding, &now) {
             let bindings = GroupResource::new("", "pods/binding");
