@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 use std::sync::{Mutex, PoisonError, RwLock};
-use stowplan_kinds::columns::Column;
+use stowplan_kinds::columns::{Column, Read};
 use stowplan_kinds::{Conversion, Kind, Strategy, Subresource, table};
 use stowplan_machinery::Edit;
 use stowplan_machinery::meta::{GroupKind, GroupResource};
@@ -207,6 +207,14 @@ impl Resource {
                 definitions.map(Column::to_json).collect()
             }
             Definition::Custom(custom) => custom.version.column_definitions().into(),
+        }
+    }
+
+    /// What of an object [`Self::row`] looks at; nothing said is all of it.
+    pub(crate) fn row_reads(&self) -> &'static [Read] {
+        match &self.0 {
+            Definition::BuiltIn(built_in) => built_in.kind.columns.reads,
+            Definition::Custom(_) => &[],
         }
     }
 

@@ -6,6 +6,7 @@ use crate::storage::{self, glance};
 use crate::transform::{partial, write_list, write_partial};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
+use stowplan_machinery::json::write_field;
 use stowplan_machinery::{Edit, Status, View};
 use stowplan_store::Entry;
 
@@ -74,20 +75,20 @@ pub(crate) fn write(
 ) -> Vec<u8> {
     let now_s = api.env().now().as_millis() / 1_000;
     let spoken = target.spoken();
+    let reads = spoken.row_reads();
     let head = json!({
         "kind": "Table",
         "apiVersion": format!("meta.k8s.io/{}", style.version),
         "metadata": metadata,
         "columnDefinitions": spoken.columns(),
     });
-    // Writing JSON to memory does not fail.
     write_list(&head, "rows", entries, |out, entry| {
-        let (cells, conditions) = spoken.row(&glance::object(entry), now_s);
-        out.extend_from_slice(b"{\"cells\":");
-        let _ = serde_json::to_writer(&mut *out, &cells);
+        let (cells, conditions) = spoken.row(&glance::part(entry, reads), now_s);
+        out.push(b'{');
+        write_field(out, "cells", &cells.into());
         if let Some(conditions) = conditions {
-            out.extend_from_slice(b",\"conditions\":");
-            let _ = serde_json::to_writer(&mut *out, &conditions);
+            out.push(b',');
+            write_field(out, "conditions", &conditions);
         }
         out.extend_from_slice(b",\"object\":");
         match style.include {

@@ -47,6 +47,37 @@ pub struct Columns {
     pub row: fn(object: &Value, now_s: i64) -> Vec<Value>,
     /// The `conditions` of a row, if it has any: whether a pod has completed.
     pub conditions: fn(object: &Value) -> Option<Value>,
+    /// What of an object the two look at; nothing said is all of it.
+    pub reads: &'static [Read],
+}
+
+/// A field, and what of it is looked at (of each of its elements, if it is a list); nothing said is all
+/// of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Read(pub &'static str, pub &'static [Read]);
+
+impl Read {
+    const fn all(field: &'static str) -> Self {
+        Self(field, &[])
+    }
+
+    /// A value but for what is not looked at.
+    pub fn cut(value: &Value, reads: &[Self]) -> Value {
+        match value {
+            value if reads.is_empty() => value.clone(),
+            Value::Array(items) => items.iter().map(|item| Self::cut(item, reads)).collect(),
+            Value::Object(fields) => {
+                let read = |name: &str| reads.iter().find(|read| read.0 == name);
+                let fields = fields.iter();
+                fields
+                    .filter_map(|(name, value)| {
+                        Some((name.clone(), Self::cut(value, read(name)?.1)))
+                    })
+                    .collect()
+            }
+            scalar => scalar.clone(),
+        }
+    }
 }
 
 /// One column.
@@ -70,6 +101,7 @@ impl Columns {
             resource,
             row,
             conditions: |_| None,
+            reads: &[],
         }
     }
 

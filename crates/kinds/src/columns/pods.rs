@@ -1,14 +1,39 @@
 //! Pods and pod templates.
 
 use super::text::{condition, containers, count, labels, or, terminating};
-use super::{Columns, age};
+use super::{Columns, Read, age};
 use serde_json::{Value, json};
 use stowplan_machinery::{View, meta};
 
 pub(crate) static PODS: Columns = Columns {
     conditions: completed,
+    reads: READS,
     ..Columns::new("pods", row)
 };
+
+/// Little of a pod, and there are many of them.
+const READS: &[Read] = &[
+    Read(
+        "metadata",
+        &[
+            Read::all("name"),
+            Read::all("creationTimestamp"),
+            Read::all("deletionTimestamp"),
+        ],
+    ),
+    Read(
+        "spec",
+        &[
+            Read("containers", CONTAINER),
+            Read("initContainers", CONTAINER),
+            Read::all("nodeName"),
+            Read::all("readinessGates"),
+        ],
+    ),
+    Read::all("status"),
+];
+
+const CONTAINER: &[Read] = &[Read::all("name"), Read::all("restartPolicy")];
 
 pub(crate) static POD_TEMPLATES: Columns = Columns::new("podtemplates", |object, _| {
     let template = object.at("template");
@@ -205,9 +230,35 @@ mod tests {
 
     /// Ready, status and restarts of a pod, an hour after the epoch.
     fn check(spec: Value, status: Value, expected: [&str; 3]) {
-        let pod = json!({"metadata": {"name": "a"}, "spec": spec, "status": status});
+        let pod = json!({"metadata": {"name": "a", "creationTimestamp": "1970-01-01T00:00:00Z"},
+            "spec": spec, "status": status});
         let cells = row(&pod, 3600);
         assert_eq!(cells[1..4], expected.map(Value::from), "{status}");
+        same_of_what_is_read(&pod);
+    }
+
+    fn same_of_what_is_read(pod: &Value) {
+        let read = Read::cut(pod, READS);
+        assert_eq!(row(&read, 3600), row(pod, 3600));
+        assert_eq!(completed(&read), completed(pod));
+    }
+
+    #[test]
+    fn every_cell_is_made_from_what_is_read() {
+        let pod = json!({
+            "metadata": {"name": "a", "creationTimestamp": "1970-01-01T00:00:00Z", "uid": "u"},
+            "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i"}],
+                "readinessGates": [{"conditionType": "x"}, {"conditionType": "y"}]},
+            "status": {"phase": "Failed", "nominatedNodeName": "m", "podIPs": [{"ip": "1.2.3.4"}],
+                "conditions": [{"type": "x", "status": "True"}]},
+        });
+        let shown = ["a", "0/1", "Failed", "0", "60m", "1.2.3.4", "n", "m", "1/2"];
+        assert_eq!(row(&pod, 3600), shown.map(Value::from));
+        same_of_what_is_read(&pod);
+        assert_eq!(
+            Read::cut(&pod, READS)["spec"]["containers"],
+            json!([{"name": "c"}])
+        );
     }
 
     fn one() -> Value {
@@ -268,6 +319,7 @@ mod tests {
         let mut pod = json!({"metadata": {"deletionTimestamp": "1970-01-01T00:00:00Z"},
             "status": {"phase": "Running"}});
         assert_eq!(row(&pod, 0)[2], "Terminating");
+        same_of_what_is_read(&pod);
         pod["status"] = json!({"phase": "Running", "reason": "NodeLost"});
         assert_eq!(row(&pod, 0)[2], "Unknown");
         pod["status"] = json!({"phase": "Succeeded"});

@@ -3,9 +3,14 @@
 //! The bytes are JSON that [`super::encode`] wrote: `apiVersion`, `kind` and `metadata` come first, and
 //! nothing is escaped that could be taken for the beginning of a field.
 
-use super::{METADATA, metadata_at, parse};
+use super::{METADATA, metadata_at, parse, read};
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
+use std::fmt;
 use std::ops::Range;
+use stowplan_kinds::columns::Read;
+use stowplan_machinery::json;
 use stowplan_store::{Entry, Revision};
 
 /// Where the value that begins at a bracket ends.
@@ -32,10 +37,11 @@ fn end_of(bytes: &[u8], start: usize) -> usize {
 /// Behind the quote that ends a text.
 fn end_of_text(bytes: &[u8], mut at: usize) -> usize {
     while let Some(rest) = bytes.get(at..) {
-        match memchr::memchr2(b'"', b'\\', rest) {
-            Some(found) if rest.get(found) == Some(&b'"') => return at + found + 1,
+        let plain = json::plain_prefix(rest);
+        match rest.get(plain) {
+            Some(b'"') => return at + plain + 1,
             // What is escaped ends nothing.
-            Some(found) => at += found + 2,
+            Some(_) => at += plain + 2,
             None => break,
         }
     }
@@ -83,6 +89,88 @@ pub(crate) fn object(entry: &Entry) -> Value {
     }
     let parts = [value.get(..begin), value.get(end..)];
     parse(&parts.map(Option::unwrap_or_default).concat())
+}
+
+/// Of the object only this, and nothing of it is kept; nothing said is all but what [`object`] leaves out.
+pub(crate) fn part(entry: &Entry, reads: &'static [Read]) -> Value {
+    if reads.is_empty() {
+        return object(entry);
+    }
+    // The whole tells what is wrong with it.
+    read(&entry.value, Part(reads)).unwrap_or_else(|_| parse(&entry.value))
+}
+
+/// Reads some fields of a value and passes over the others.
+#[derive(Clone, Copy)]
+struct Part(&'static [Read]);
+
+impl<'de> DeserializeSeed<'de> for Part {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
+        match self.0.is_empty() {
+            true => Value::deserialize(reader),
+            false => reader.deserialize_any(self),
+        }
+    }
+}
+
+impl<'de> Visitor<'de> for Part {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a map, a list of maps, or null")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element_seed(self)? {
+            list.push(item);
+        }
+        Ok(list.into())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some(read) = fields.next_key_seed(Name(self.0))? {
+            match read {
+                Some(Read(name, inside)) => {
+                    map.insert((*name).to_owned(), fields.next_value_seed(Part(inside))?);
+                }
+                None => {
+                    fields.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(map.into())
+    }
+}
+
+/// Reads the name of a field, and tells whether it is one of these.
+struct Name(&'static [Read]);
+
+impl<'de> DeserializeSeed<'de> for Name {
+    type Value = Option<&'static Read>;
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Self::Value, D::Error> {
+        reader.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Name {
+    type Value = Option<&'static Read>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+        Ok(self.0.iter().find(|read| read.0 == name))
+    }
 }
 
 /// Appends the metadata as clients see it.
@@ -153,6 +241,35 @@ mod tests {
     }
 
     #[test]
+    fn some_fields_are_read_alone() {
+        const READS: &[Read] = &[
+            Read("metadata", &[Read("name", &[])]),
+            Read(
+                "spec",
+                &[
+                    Read("list", &[Read("a", &[])]),
+                    Read("none", &[Read("a", &[])]),
+                ],
+            ),
+            Read("status", &[]),
+            Read("missing", &[Read("a", &[])]),
+        ];
+        let object = json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": "x\n", "labels": {"a": "{\"name\":\"y\"}"}},
+            "spec": {"list": [{"a": [1, {"b": "\\"}], "b": 1}, null, {}], "none": null, "text": "\""},
+            "status": {"a": {"b": [1.5, true]}},
+        });
+        let cut = part(&stored(&object), READS);
+        assert_eq!(cut, Read::cut(&object, READS));
+        assert_eq!(cut["spec"]["list"][0], json!({"a": [1, {"b": "\\"}]}));
+        // What is not of the form that was expected is read as a whole.
+        let odd = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": 1});
+        assert_eq!(part(&stored(&odd), READS), odd);
+        assert_eq!(part(&stored(&object), &[]), object);
+    }
+
+    #[test]
     fn no_bytes_bring_it_down() {
         let object = json!({
             "apiVersion": "v1", "kind": "Pod",
@@ -166,6 +283,7 @@ mod tests {
             let entry = store.get(b"/a").expect("was put");
             labels(&entry);
             super::object(&entry);
+            part(&entry, &[Read("metadata", &[Read("name", &[])])]);
             write_metadata(&mut Vec::new(), &entry, Revision(7));
         }
     }
