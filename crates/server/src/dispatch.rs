@@ -47,7 +47,10 @@ pub(crate) async fn answer(api: &Arc<Api>, request: &Request) -> Result<Answer, 
         request.warn(warning);
     }
     let reads = matches!(info.verb.as_str(), "get" | "list" | "watch");
-    let follow_up = (crd::concerns(&target) && !reads).then(|| FollowUp(Some(Arc::clone(api))));
+    let follow_up = match reads {
+        true => None,
+        false => crd::FollowUp::of(api, &target),
+    };
     let outcome = perform(api, request, target).await;
     if let Some(mut follow_up) = follow_up
         && let Some(task) = follow_up.start()
@@ -56,23 +59,6 @@ pub(crate) async fn answer(api: &Arc<Api>, request: &Request) -> Result<Answer, 
         drop(task.await);
     }
     outcome
-}
-
-/// What a write to a definition entails. A client that hangs up does not stop it half-way.
-struct FollowUp(Option<Arc<Api>>);
-
-impl FollowUp {
-    fn start(&mut self) -> Option<tokio::task::JoinHandle<()>> {
-        let api = self.0.take()?;
-        let runtime = tokio::runtime::Handle::try_current().ok()?;
-        Some(runtime.spawn(async move { crd::reconcile(&api).await }))
-    }
-}
-
-impl Drop for FollowUp {
-    fn drop(&mut self) {
-        drop(self.start());
-    }
 }
 
 /// Does what the verb says.

@@ -6,13 +6,14 @@ use super::Custom;
 use crate::api::Api;
 use crate::request::Target;
 use crate::resource::Resource;
+use crate::verbs::delete;
 use crate::{clock, storage};
 use serde_json::Value;
 use std::sync::Arc;
 use stowplan_crd::{CLEANUP, Definition, names};
 use stowplan_machinery::{Edit, View};
 use stowplan_merge::managed;
-use stowplan_store::{Entry, Expect, Txn};
+use stowplan_store::{CommitError, Entry, Expect, Txn};
 
 const GROUP: &str = "apiextensions.k8s.io";
 const PLURAL: &str = "customresourcedefinitions";
@@ -22,13 +23,46 @@ pub(crate) fn is_definition(resource: &Resource) -> bool {
     resource.is(GROUP, PLURAL)
 }
 
-/// Whether a write to a target may have consequences for what is served.
-pub(crate) fn concerns(target: &Target) -> bool {
-    is_definition(&target.resource)
-        || target
-            .resource
-            .custom()
-            .is_some_and(|c| c.definition.terminating)
+/// Where a definition is kept, and what is there now.
+pub(crate) fn entry(api: &Api, definition: &Definition) -> (String, Option<Arc<Entry>>) {
+    let (group, plural) = (&definition.group, &definition.plural);
+    let key = format!("/registry/{GROUP}/{PLURAL}/{plural}.{group}");
+    let entry = api.store().get(key.as_bytes());
+    (key, entry)
+}
+
+/// What a write to a definition, or to an object whose definition goes, entails. A client that hangs up
+/// does not stop it half-way.
+pub(crate) struct FollowUp(Option<(Arc<Api>, Resource)>);
+
+impl FollowUp {
+    /// Of a write that is about to be made; most entail nothing.
+    pub(crate) fn of(api: &Arc<Api>, target: &Target) -> Option<Self> {
+        let resource = &target.resource;
+        let may = resource.is_custom() || is_definition(resource);
+        may.then(|| Self(Some((Arc::clone(api), resource.clone()))))
+    }
+
+    /// Begins with it, if there is anything to do now that the write has been made.
+    pub(crate) fn start(&mut self) -> Option<tokio::task::JoinHandle<()>> {
+        let (api, resource) = self.0.take()?;
+        let goes = |definition| {
+            let present = entry(&api, definition).1;
+            let present = present.map(|entry| storage::object(&entry));
+            present.is_some_and(|object| object.at("metadata").has("deletionTimestamp"))
+        };
+        if resource.custom().is_some_and(|c| !goes(&c.definition)) {
+            return None;
+        }
+        let runtime = tokio::runtime::Handle::try_current().ok()?;
+        Some(runtime.spawn(async move { reconcile(&api).await }))
+    }
+}
+
+impl Drop for FollowUp {
+    fn drop(&mut self) {
+        drop(self.start());
+    }
 }
 
 /// Marks a definition for deletion: it waits for its objects. Upstream: `REST.Delete` in
@@ -64,9 +98,21 @@ pub(crate) async fn reconcile(api: &Api) {
         return;
     };
     let prefix = storage::key(&resource, "", "");
+    // Nothing new is let in where all is about to be deleted.
+    serve(api, &prefix);
     // A grant can free a name that another definition waits for.
-    while settle_all(api, &resource, &prefix).await {}
-    let entries = all(api, &prefix);
+    let mut settled = false;
+    while settle_all(api, &resource, &prefix).await {
+        settled = true;
+    }
+    if settled {
+        serve(api, &prefix);
+    }
+}
+
+/// Serves what the definitions of the moment define.
+fn serve(api: &Api, prefix: &str) {
+    let entries = all(api, prefix);
     let mut served = Vec::new();
     for entry in &entries {
         let object = storage::object(entry);
@@ -172,28 +218,24 @@ async fn finalize(api: &Api, entry: &Entry, object: &Value) -> bool {
 /// Deletes objects; those that finalizers hold are only marked. Says whether all are gone.
 async fn empty(api: &Api, prefix: &str) -> bool {
     let now = clock::seconds(api.env().now());
-    for entry in all(api, prefix) {
-        let object = storage::object(&entry);
-        let expect = Expect::Revision(entry.mod_revision);
-        let metadata = object.at("metadata");
-        let txn = match (
-            metadata.list("finalizers").is_empty(),
-            metadata.has("deletionTimestamp"),
-        ) {
-            (true, _) => Txn::new().delete(entry.key.clone(), expect),
-            (false, true) => continue,
-            (false, false) => {
-                let mut marked = Value::clone(&object);
-                let metadata = marked.at_mut("metadata");
-                let generation = metadata.int("generation").unwrap_or_default();
-                metadata.set("deletionTimestamp", now.as_str());
-                metadata.set("deletionGracePeriodSeconds", 0);
-                metadata.set("generation", generation + 1);
-                Txn::new().put(entry.key.clone(), storage::encode(&marked), expect)
+    loop {
+        let mut raced = false;
+        for entry in all(api, prefix) {
+            let Some(txn) = delete::step(&entry, &now) else {
+                continue;
+            };
+            match api.store().commit(txn).await {
+                Ok(_) => {}
+                // Whoever was quicker changed it.
+                Err(CommitError::Conflict(_)) => raced = true,
+                Err(error) => {
+                    tracing::error!(%error, "objects of a definition cannot be deleted");
+                    return false;
+                }
             }
-        };
-        // Whoever was quicker changed it; the next round sees it.
-        let _ = api.store().commit(txn).await;
+        }
+        if !raced {
+            return all(api, prefix).is_empty();
+        }
     }
-    all(api, prefix).is_empty()
 }

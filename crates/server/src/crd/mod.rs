@@ -3,7 +3,7 @@
 mod life;
 mod route;
 
-pub(crate) use life::{concerns, is_definition, mark, reconcile};
+pub(crate) use life::{FollowUp, entry, is_definition, mark, reconcile};
 pub(crate) use route::check;
 
 use serde_json::Value;

@@ -5,7 +5,7 @@ use crate::request::Target;
 use crate::storage::{self, Cluster};
 use serde_json::Value;
 use stowplan_admission::{Attributes, Operation, QuotaWrite};
-use stowplan_machinery::{Status, meta};
+use stowplan_machinery::{Status, View, meta};
 use stowplan_store::{Expect, Txn};
 
 impl Write<'_> {
@@ -23,12 +23,36 @@ impl Write<'_> {
         let custom = self.target.resource.custom();
         let goes = custom.is_some_and(|custom| custom.definition.terminating);
         match goes && existing.is_null() && self.request.info.verb != "update" {
-            true => Err(Status::forbidden(
-                &self.target.group_resource(),
-                &self.target.name,
-                "create not allowed while custom resource definition is terminating",
-            )),
+            true => Err(self.definition_goes()),
             false => Ok(()),
+        }
+    }
+
+    fn definition_goes(&self) -> Status {
+        Status::forbidden(
+            &self.target.group_resource(),
+            &self.target.name,
+            "create not allowed while custom resource definition is terminating",
+        )
+    }
+
+    /// A new custom resource is stored only while its definition is what it is now: whoever deletes
+    /// the definition meanwhile either finds the object or keeps it from coming to be.
+    pub(super) fn under_definition(&self, txn: Txn) -> Result<Txn, Status> {
+        let Some(custom) = self.target.resource.custom() else {
+            return Ok(txn);
+        };
+        let (key, entry) = crate::crd::entry(self.api, &custom.definition);
+        let entry = entry.ok_or_else(crate::route::no_such_path)?;
+        let present = storage::object(&entry);
+        if present.at("metadata").has("deletionTimestamp") {
+            return Err(self.definition_goes());
+        }
+        // Another one of the same name may have come.
+        let namespaced = present.at("spec").text("scope") == "Namespaced";
+        match namespaced == custom.definition.namespaced {
+            true => Ok(txn.require(key, Expect::Revision(entry.mod_revision))),
+            false => Err(crate::route::no_such_path()),
         }
     }
 

@@ -531,3 +531,22 @@ fn count_generation(metadata: &mut Value) {
         _ => {}
     }
 }
+
+/// Removes an object that nobody asks about, or marks it; nothing if its finalizers are waited for.
+pub(crate) fn step(entry: &Entry, now: &str) -> Option<Txn> {
+    let object = storage::object(entry);
+    let expect = Expect::Revision(entry.mod_revision);
+    let metadata = object.at("metadata");
+    if metadata.list("finalizers").is_empty() {
+        return Some(Txn::new().delete(entry.key.clone(), expect));
+    }
+    if metadata.has("deletionTimestamp") {
+        return None;
+    }
+    let mut marked = Value::clone(&object);
+    let metadata = marked.at_mut("metadata");
+    metadata.set("deletionTimestamp", now);
+    metadata.set("deletionGracePeriodSeconds", 0);
+    count_generation(metadata);
+    Some(Txn::new().put(entry.key.clone(), storage::encode(&marked), expect))
+}

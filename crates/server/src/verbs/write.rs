@@ -127,8 +127,8 @@ impl Write<'_> {
                 return Err(Status::plain_error(why).into());
             }
             // Without a quota only the name can be taken; with one, somebody else may have been charged
-            // meanwhile, and there is less left of it.
-            if charged.is_empty() {
+            // meanwhile, and there is less left of it. A definition can change at any time.
+            if charged.is_empty() && !self.target.resource.is_custom() {
                 return self.store_new(object, charged).await;
             }
             match self.store_new(object.clone(), charged).await {
@@ -167,7 +167,7 @@ impl Write<'_> {
             return Ok(Stored { object, entry });
         }
         drop_self_link(&mut object);
-        let txn = charged.put(
+        let txn = self.under_definition(charged)?.put(
             key.clone(),
             self.encoded(&object, completed),
             Expect::Absent,

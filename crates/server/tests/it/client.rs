@@ -100,6 +100,11 @@ impl Client {
         assert_eq!(answer.code, 201, "{path}: {}", answer.body);
     }
 
+    pub(crate) async fn delete(&self, path: &str) -> Answer {
+        let kind = "application/json";
+        self.send("DELETE", path, kind, &Value::Null).await
+    }
+
     /// A server-side apply.
     pub(crate) async fn apply(&self, path: &str, body: Value) -> Answer {
         let kind = "application/apply-patch+yaml";

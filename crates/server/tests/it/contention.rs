@@ -130,3 +130,40 @@ async fn a_budget_lets_no_more_pods_go_than_it_allows() {
     let disrupted = budget["status"]["disruptedPods"].as_object();
     assert_eq!(disrupted.map(serde_json::Map::len), Some(5));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_is_created_goes_with_its_definition_or_does_not_come_to_be() {
+    const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    const OBJECTS: &str = "/apis/race.io/v1/namespaces/default/rs";
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let version = json!({"name": "v1", "served": true, "storage": true,
+        "schema": {"openAPIV3Schema": schema}});
+    let names = json!({"plural": "rs", "kind": "R"});
+    let spec = json!({"group": "race.io", "scope": "Namespaced", "names": names,
+        "versions": [version]});
+    let definition = json!({"metadata": {"name": "rs.race.io"}, "spec": spec});
+    let name = format!("{DEFINITIONS}/rs.race.io");
+    let client = Client::new().await;
+    for round in 0..100 {
+        client.create(DEFINITIONS, definition.clone()).await;
+        let codes = race(9, |i| {
+            let (client, name) = (client.clone(), name.clone());
+            let object = json!({"apiVersion": "race.io/v1", "kind": "R",
+                "metadata": {"name": format!("x{i}")}});
+            async move {
+                match i {
+                    4 => client.delete(&name).await,
+                    _ => client.post(OBJECTS, object).await,
+                }
+            }
+        });
+        let codes = codes.await;
+        let known = |(code, _): &(u16, usize)| [200, 201, 403, 404].contains(code);
+        assert!(codes.iter().all(known), "{codes:?}");
+        assert_eq!(client.get(&name).await["code"], 404, "round {round}");
+        client.create(DEFINITIONS, definition.clone()).await;
+        let left = client.get(OBJECTS).await;
+        assert_eq!(left["items"], json!([]), "round {round}");
+        assert_eq!(client.delete(&name).await.code, 200);
+    }
+}
