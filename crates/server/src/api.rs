@@ -8,7 +8,7 @@ use crate::places::Places;
 use crate::provider::Provider;
 use crate::request::{Info, Query, Request, unescape};
 use crate::resource::Resources;
-use crate::{advertise, bootstrap, dispatch, gate, negotiate, openapi, storage};
+use crate::{advertise, bootstrap, dispatch, expiry, gate, negotiate, openapi, storage};
 use axum::body::Body;
 use futures_util::FutureExt;
 use std::collections::BTreeMap;
@@ -61,6 +61,7 @@ impl Api {
             stopping: tokio::sync::watch::Sender::new(false),
         });
         bootstrap::run(&api).await?;
+        expiry::start(&api);
         Ok(api)
     }
 

@@ -16,6 +16,7 @@ mod decode;
 mod discovery;
 mod dispatch;
 pub mod env;
+mod expiry;
 mod gate;
 mod health;
 mod negotiate;

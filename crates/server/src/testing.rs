@@ -17,9 +17,14 @@ pub(crate) async fn api() -> Arc<Api> {
 
 /// A server on a store.
 pub(crate) async fn api_on(store: Store) -> Arc<Api> {
+    api_with(Box::new(env::System::new()), store).await
+}
+
+/// A server with a clock of one's own.
+pub(crate) async fn api_with(env: Box<dyn env::Env>, store: Store) -> Arc<Api> {
     let admin = User::new("admin", &["system:masters"]);
     let config = Config {
-        env: Box::new(env::System::new()),
+        env,
         store,
         tokens: BTreeMap::from([(TOKEN.to_owned(), admin)]),
         token_key: None,

@@ -66,6 +66,12 @@ fn field(value: &[u8], name: &str, bracket: u8) -> Option<(usize, Range<usize>)>
     Some((begin, start..end_of(value, start)))
 }
 
+/// The metadata of an object, but for its revision. Nothing of it is kept.
+pub(crate) fn metadata_alone(entry: &Entry) -> Value {
+    let bytes = entry.value.get(metadata(&entry.value));
+    bytes.map(parse).unwrap_or_default()
+}
+
 /// The labels of an object.
 pub(crate) fn labels(entry: &Entry) -> Map<String, Value> {
     let found = field(&entry.value, "labels", b'{');
@@ -215,6 +221,7 @@ mod tests {
         let mut expected = object.clone();
         expected.at_mut("metadata").unset("managedFields");
         assert_eq!(super::object(&entry), expected);
+        assert_eq!(&metadata_alone(&entry), object.at("metadata"));
         let mut out = Vec::new();
         write_metadata(&mut out, &entry, Revision(7));
         let mut expected = object.at("metadata").clone();
@@ -284,6 +291,7 @@ mod tests {
             labels(&entry);
             super::object(&entry);
             part(&entry, &[Read("metadata", &[Read("name", &[])])]);
+            metadata_alone(&entry);
             write_metadata(&mut Vec::new(), &entry, Revision(7));
         }
     }
