@@ -446,6 +446,8 @@ pub(crate) struct Resources {
     custom: RwLock<Served>,
     compiled: Mutex<HashMap<(Bytes, Revision), Arc<stowplan_crd::Definition>>>,
     settling: tokio::sync::Mutex<()>,
+    /// Tells who follows custom resources that other ones are served.
+    changed: tokio::sync::watch::Sender<u64>,
 }
 
 /// The custom resources that are served, and the how-manieth set of them that is.
@@ -469,6 +471,11 @@ impl Resources {
         (set, all.collect())
     }
 
+    /// Tells whenever another set of them is served.
+    pub(crate) fn changes(&self) -> tokio::sync::watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
     /// Held while definitions are brought to where they shall be.
     pub(crate) fn settling(&self) -> &tokio::sync::Mutex<()> {
         &self.settling
@@ -490,8 +497,10 @@ impl Resources {
         let custom = custom.into_iter().map(|c| Resource(Definition::Custom(c)));
         let custom = Arc::new(custom.collect());
         let mut served = self.custom.write().unwrap_or_else(PoisonError::into_inner);
-        *served = Served(served.0 + 1, custom);
+        let set = served.0 + 1;
+        *served = Served(set, custom);
         drop(served);
+        self.changed.send_replace(set);
         let mut compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
         let current: HashSet<_> = of.iter().map(|e| (&e.key, e.mod_revision)).collect();
         compiled.retain(|(key, revision), _| current.contains(&(key, *revision)));

@@ -28,12 +28,25 @@ pub(crate) struct Channel {
 }
 
 impl Channel {
-    /// At most `max` events after a revision, and whether these are all.
-    pub(crate) fn after(&self, revision: Revision, max: usize) -> (Vec<Arc<Event>>, bool) {
+    /// At most `max` events after a revision, with at most so many bytes (or one event), and whether
+    /// these are all.
+    pub(crate) fn after(
+        &self,
+        revision: Revision,
+        max: usize,
+        bytes_max: usize,
+    ) -> (Vec<Arc<Event>>, bool) {
         let start = self.events.partition_point(|e| e.revision <= revision);
-        let end = self.events.len().min(start.saturating_add(max));
-        let events = self.events.range(start..end).cloned().collect();
-        (events, end == self.events.len())
+        let mut bytes = 0;
+        let fits = |event: &&Arc<Event>| {
+            let first = bytes == 0;
+            bytes += event.key().len() + event.entry.value.len();
+            first || bytes <= bytes_max
+        };
+        let new = self.events.range(start..).take(max).take_while(fits);
+        let events: Vec<_> = new.cloned().collect();
+        let all = start + events.len() == self.events.len();
+        (events, all)
     }
 }
 

@@ -31,6 +31,8 @@ pub struct Seen {
 impl Watch {
     /// How many events are given out at once.
     const EVENTS_MAX: usize = 1024;
+    /// How many bytes of values they may have, unless one alone has more.
+    const BYTES_MAX: usize = 64 << 10;
 
     pub(crate) fn new(shared: Arc<Shared>, prefix: Bytes, after: Revision) -> Result<Self, Error> {
         let notify = {
@@ -78,7 +80,7 @@ impl Watch {
                 compacted: state.compacted,
             });
         }
-        let (events, all) = channel.after(self.seen, Self::EVENTS_MAX);
+        let (events, all) = channel.after(self.seen, Self::EVENTS_MAX, Self::BYTES_MAX);
         if events.is_empty() && state.closed {
             return Err(Error::Closed);
         }

@@ -31,6 +31,8 @@ const DURATION_MAX: Duration = Duration::from_secs(24 * 3_600);
 const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 /// A last bookmark comes so long before the end.
 const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
+/// How much of what is there is told at once, roughly.
+const CHUNK_BYTES: usize = 64 << 10;
 /// What media types a stream can have.
 const STREAMS: &str =
     "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
@@ -83,6 +85,9 @@ pub(crate) async fn watch(
         selection,
         output,
         style,
+        initial: Vec::new().into_iter(),
+        initial_end: None,
+        definition: Definition::of(api, target),
         watch: None,
         after: wanted,
         buffer: Vec::new(),
@@ -91,7 +96,12 @@ pub(crate) async fn watch(
         bookmark_at: options.bookmarks.then(|| now + BOOKMARK_EVERY),
         last_bookmark: options.bookmarks && duration > BOOKMARK_BEFORE_END,
     };
-    let initial = options.send_initial_events == Some(true);
+    // Whoever asks by the path, as of old, and for no revision gets the state without a word about its
+    // end. Upstream: `forceWatch`.
+    let initial = match options.send_initial_events {
+        None => wanted == Revision(0),
+        Some(initial) => initial,
+    };
     let begun = match initial {
         _ if stream.ended => Ok(()),
         true => {
@@ -127,6 +137,12 @@ struct Stream {
     selection: Selection,
     output: Output,
     style: Style,
+    /// What was there when the watch began and is still to be told.
+    initial: std::vec::IntoIter<Arc<Entry>>,
+    /// The bookmark that comes after it.
+    initial_end: Option<Revision>,
+    /// Of a custom resource.
+    definition: Option<Definition>,
     watch: Option<stowplan_store::Watch>,
     /// Events up to this revision are not told.
     after: Revision,
@@ -135,6 +151,40 @@ struct Stream {
     deadline: Instant,
     bookmark_at: Option<Instant>,
     last_bookmark: bool,
+}
+
+/// The definition that a watch lives and dies with.
+struct Definition {
+    key: String,
+    born: Option<Revision>,
+    changes: tokio::sync::watch::Receiver<u64>,
+    gone: bool,
+}
+
+impl Definition {
+    fn of(api: &Api, target: &Target) -> Option<Self> {
+        let custom = target.resource.custom()?;
+        // Before looking: who looks again after a change sees it.
+        let changes = api.resources().changes();
+        let (key, entry) = crate::crd::entry(api, &custom.definition);
+        Some(Self {
+            key,
+            gone: entry.is_none(),
+            born: entry.map(|entry| entry.create_revision),
+            changes,
+        })
+    }
+
+    /// Whether it is gone, even if there is another one of its name.
+    fn is_gone(&mut self, api: &Api) -> bool {
+        if !self.gone && self.changes.has_changed().unwrap_or(true) {
+            self.changes.mark_unchanged();
+            let entry = api.store().get(self.key.as_bytes());
+            let present = entry.map(|entry| entry.create_revision);
+            self.gone = present.is_none() || present != self.born;
+        }
+        self.gone
+    }
 }
 
 impl Stream {
@@ -161,15 +211,28 @@ impl Stream {
             ..options.clone()
         };
         let found = find(&self.api, &self.target, &self.selection, &all).await?;
-        for entry in &found.entries {
-            self.tell("ADDED", entry, entry.mod_revision);
-        }
         self.after = found.revision;
         self.watch_after(found.revision)?;
-        if options.bookmarks {
-            self.bookmark(found.revision, true);
-        }
+        self.initial = found.entries.into_iter();
+        let told = options.bookmarks && options.send_initial_events == Some(true);
+        self.initial_end = told.then_some(found.revision);
         Ok(())
+    }
+
+    /// Some more of what was there; says whether that was anything.
+    fn tell_initial(&mut self) -> bool {
+        while self.buffer.len() < CHUNK_BYTES && !self.ended {
+            if let Some(entry) = self.initial.next() {
+                self.tell("ADDED", &entry, entry.mod_revision);
+            } else if let Some(revision) = self.initial_end.take() {
+                self.bookmark(revision, true);
+            } else {
+                // Its room is needed by others.
+                self.initial = Vec::new().into_iter();
+                break;
+            }
+        }
+        !self.buffer.is_empty() || self.ended
     }
 
     fn begin_after(&mut self, wanted: Revision) -> Result<(), Status> {
@@ -186,7 +249,8 @@ impl Stream {
         Ok(())
     }
 
-    /// The next bytes; `None` at the end.
+    /// The next bytes; `None` at the end. However slowly they are read, and however much there is to
+    /// tell, the watch ends in time and has its bookmarks.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if !self.buffer.is_empty() {
@@ -195,19 +259,43 @@ impl Stream {
             if self.ended {
                 return None;
             }
-            self.wait().await;
+            let now = Instant::now();
+            let over = now >= self.deadline || *self.stopping.borrow();
+            if self.tell_initial() {
+                self.ended |= over;
+            } else if over {
+                self.tell_events();
+                self.ended = true;
+            } else if self.bookmark_due().is_some_and(|at| now >= at) {
+                self.regular_bookmark();
+            } else if self.definition_is_gone() {
+                // What became of the last objects is told before the end.
+                self.ended |= self.tell_events() == Some(0);
+            } else {
+                self.wait().await;
+            }
         }
     }
 
+    fn bookmark_due(&self) -> Option<Instant> {
+        let at = self.bookmark_at?;
+        Some(match self.last_bookmark {
+            true => at.min(self.deadline - BOOKMARK_BEFORE_END),
+            false => at,
+        })
+    }
+
+    fn definition_is_gone(&mut self) -> bool {
+        let definition = self.definition.as_mut();
+        definition.is_some_and(|definition| definition.is_gone(&self.api))
+    }
+
+    /// Waits for something to do; events are told at once.
     async fn wait(&mut self) {
+        let bookmark_at = self.bookmark_due();
         let Some(watch) = &mut self.watch else {
             self.ended = true;
             return;
-        };
-        let end = self.deadline;
-        let bookmark_at = match self.last_bookmark {
-            true => self.bookmark_at.map(|at| at.min(end - BOOKMARK_BEFORE_END)),
-            false => self.bookmark_at,
         };
         let bookmark = async {
             match bookmark_at {
@@ -220,15 +308,37 @@ impl Stream {
             // Gone only together with the server.
             let _ = stopping.wait_for(|stopping| *stopping).await;
         };
+        let definition = &self.definition;
+        let defined = async {
+            match definition {
+                Some(definition) => drop(definition.changes.clone().changed().await),
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             biased;
             seen = watch.next() => match seen {
                 Ok(seen) => seen.events.iter().for_each(|event| self.event(event)),
                 Err(error) => self.fail(&expired(&error)),
             },
-            () = tokio::time::sleep_until(end) => self.ended = true,
-            () = stop => self.ended = true,
-            () = bookmark => self.regular_bookmark(),
+            () = tokio::time::sleep_until(self.deadline) => {}
+            () = stop => {}
+            () = bookmark => {}
+            () = defined => {}
+        }
+    }
+
+    /// Tells some of what has happened; says how many events that were, and `None` if they are lost.
+    fn tell_events(&mut self) -> Option<usize> {
+        match self.watch.as_mut()?.try_next() {
+            Ok(seen) => {
+                seen.events.iter().for_each(|event| self.event(event));
+                Some(seen.events.len())
+            }
+            Err(error) => {
+                self.fail(&expired(&error));
+                None
+            }
         }
     }
 
