@@ -28,8 +28,10 @@ pub struct Limits {
     pub connections: usize,
     /// Bytes of a request's header.
     pub header_bytes: u32,
-    /// How long a client may take for the handshake, and for the header of a request.
+    /// How long a client may take for the handshake, and for the header of its first request.
     pub header_time: Duration,
+    /// How long an HTTP/1 connection may wait for its next request.
+    pub idle_time: Duration,
     /// Requests at once on one HTTP/2 connection.
     pub streams: u32,
     /// How long a client may leave what it is sent unread.
@@ -43,7 +45,9 @@ impl Default for Limits {
         Self {
             connections: 10_000,
             header_bytes: 1 << 20,
-            header_time: Duration::from_secs(10),
+            // These two are upstream's: `secure_serving.go`.
+            header_time: Duration::from_secs(32),
+            idle_time: Duration::from_secs(90),
             streams: 250,
             write_time: Duration::from_secs(60),
             drain_time: Duration::from_secs(5),
@@ -171,7 +175,8 @@ fn builder(limits: &Limits) -> auto::Builder<TokioExecutor> {
     builder
         .http1()
         .timer(TokioTimer::new())
-        .header_read_timeout(limits.header_time)
+        // It also runs while nothing is asked. The header of the first request is waited for less long.
+        .header_read_timeout(limits.idle_time.max(limits.header_time))
         .max_buf_size(limits.header_bytes as usize);
     builder
         .http2()

@@ -206,6 +206,28 @@ async fn a_client_that_does_not_read_is_dropped_and_others_are_served() {
 }
 
 #[tokio::test]
+async fn a_connection_that_has_been_used_may_rest() {
+    let limits = Limits {
+        header_time: Duration::from_millis(300),
+        idle_time: Duration::from_millis(1_500),
+        ..Limits::default()
+    };
+    let fine = tower::service_fn(|_: Request<Incoming>| async { text("fine") });
+    let server = Running::start(fine, limits).await;
+    let stream = TokioIo::new(server.connect("http/1.1", None).await);
+    let (mut sender, connection) = http1::handshake(stream).await.unwrap();
+    let connection = tokio::spawn(connection);
+    for _ in 0..2 {
+        let answer = sender.send_request(get("/")).await.unwrap();
+        assert_eq!(read(answer).await.1, "fine");
+        tokio::time::sleep(Duration::from_millis(600)).await;
+    }
+    // Not for ever.
+    let end = tokio::time::timeout(Duration::from_secs(60), connection).await;
+    assert!(end.is_ok(), "still connected");
+}
+
+#[tokio::test]
 async fn a_client_that_never_asks_is_dropped() {
     let limits = Limits {
         header_time: Duration::from_millis(200),
