@@ -19,7 +19,8 @@ pub mod yaml;
 mod zero;
 
 pub use decode::{
-    DecodeError, Decoded, TypeMeta, decode, decode_json, from_unstructured, parse_json, type_meta,
+    DecodeError, Decoded, TypeMeta, decode, decode_json, from_unstructured, parse_any, parse_json,
+    type_meta,
 };
 pub use stored::to_stored_form;
 pub use table::{type_names, type_of};

@@ -157,16 +157,15 @@ pub(crate) fn validate_counts(status: &Value, counts: &Counts, errors: &mut Erro
     }
 }
 
-/// How often names collided only grows.
+/// How often names collided only grows. Upstream: `IsDecremented`, to which nothing is less than any
+/// number.
 pub(super) fn validate_collisions(new: &Value, old: &Value, errors: &mut ErrorList) {
     let count = |object: &Value| object.at("status").int("collisionCount");
-    if let (Some(after), Some(before)) = (count(new), count(old))
-        && after < before
-    {
+    if count(new) < count(old) {
         let status = Path::new("status");
         errors.invalid(
             &status.child("collisionCount"),
-            after,
+            count(new).unwrap_or_default(),
             "cannot be decremented",
         );
     }

@@ -343,6 +343,32 @@ fn statuses_count_and_leave_the_rest_alone() {
 }
 
 #[test]
+fn collisions_are_not_forgotten() {
+    let kinds: [&dyn Strategy; 3] = [&DEPLOYMENT, &DAEMON_SET, &STATEFUL_SET];
+    for strategy in kinds {
+        let mut old = created(strategy, json!({}));
+        let status = strategy.status().expect("has one");
+        for (before, after, fault) in [
+            (json!(2), json!(null), Some("0")),
+            (json!(2), json!(1), Some("1")),
+            (json!(2), json!(2), None),
+            (json!(null), json!(0), None),
+            (json!(null), json!(null), None),
+        ] {
+            let mut new = old.clone();
+            old["status"]["collisionCount"] = before;
+            new["status"]["collisionCount"] = after;
+            let errors = status.validate_update(&new, &old, &CX);
+            let found: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            let text = |value| {
+                format!("status.collisionCount: Invalid value: {value}: cannot be decremented")
+            };
+            assert_eq!(found, Vec::from_iter(fault.map(text)));
+        }
+    }
+}
+
+#[test]
 fn warnings_come_with_changes_of_what_is_wanted() {
     let constraint =
         json!([{"maxSkew": 1, "topologyKey": "z", "whenUnsatisfiable": "DoNotSchedule"}]);

@@ -46,7 +46,7 @@ pub fn parse_json(json: &[u8]) -> Result<Decoded, DecodeError> {
 }
 
 /// Reads JSON of any type, as it stands in a raw extension.
-pub(crate) fn parse_any(json: &[u8]) -> Result<Value, DecodeError> {
+pub fn parse_any(json: &[u8]) -> Result<Value, DecodeError> {
     match crate::json::problem(json) {
         Some(problem) => Err(DecodeError::text(problem)),
         None => reader::read_any(json, 0),

@@ -1,12 +1,13 @@
 //! Annotations of pods that mean something to the cluster.
 
 use crate::common::faults::Faults;
-use crate::common::paths;
+use crate::common::{paths, taints};
 use serde_json::{Map, Value};
 use stowplan_machinery::field::{ErrorList, Path};
 use stowplan_machinery::{View, go};
 
 const MIRROR: &str = "kubernetes.io/config.mirror";
+const TOLERATIONS: &str = "scheduler.alpha.kubernetes.io/tolerations";
 const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 const SECCOMP_POD: &str = "seccomp.security.alpha.kubernetes.io/pod";
 const SECCOMP_CONTAINER: &str = "container.seccomp.security.alpha.kubernetes.io/";
@@ -25,6 +26,63 @@ pub(in crate::pod) fn has_bad_deletion_cost(annotations: &Value) -> bool {
     annotations.has(DELETION_COST) && (!plain || cost.parse::<i32>().is_err())
 }
 
+/// The tolerations that an annotation lists, or what Go says about it. Upstream:
+/// `GetTolerationsFromPodAnnotations`; the type that it reads into has no names of its own for JSON.
+fn tolerations(text: &str) -> Result<Vec<Value>, String> {
+    if text.is_empty() {
+        return Ok(Vec::new());
+    }
+    let wrong = |value: &Value, ty: &str| {
+        let value = match value {
+            Value::Bool(_) => "bool",
+            Value::Number(_) => "number",
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+            Value::Null | Value::Object(_) => "object",
+        };
+        Err(format!("json: cannot unmarshal {value} into Go {ty}"))
+    };
+    let listed = match stowplan_schema::parse_any(text.as_bytes()) {
+        Err(fault) => return Err(fault.to_string()),
+        Ok(Value::Null) => return Ok(Vec::new()),
+        Ok(Value::Array(listed)) => listed,
+        Ok(other) => return wrong(&other, "value of type []core.Toleration"),
+    };
+    let mut tolerations = Vec::new();
+    for one in &listed {
+        let mut toleration = Map::new();
+        if !one.is_null() && !one.is_object() {
+            return wrong(one, "value of type core.Toleration");
+        }
+        for (given, value) in one.as_object().into_iter().flatten() {
+            let mut fields = ["Key", "Operator", "Value", "Effect", "TolerationSeconds"].iter();
+            let Some(field) = fields.find(|field| field.eq_ignore_ascii_case(given)) else {
+                continue;
+            };
+            let ty = match *field {
+                "TolerationSeconds" => "int64",
+                "Operator" => "core.TolerationOperator",
+                "Effect" => "core.TaintEffect",
+                _ => "string",
+            };
+            let fits = match ty {
+                "int64" => value.is_i64(),
+                _ => value.is_string(),
+            };
+            if !value.is_null() && !fits {
+                return wrong(
+                    value,
+                    &format!("struct field Toleration.{field} of type {ty}"),
+                );
+            }
+            let (first, rest) = field.split_at(1);
+            toleration.insert(first.to_lowercase() + rest, value.clone());
+        }
+        tolerations.push(Value::Object(toleration));
+    }
+    Ok(tolerations)
+}
+
 /// Faults of the annotations of a pod or template with that spec.
 pub(super) fn validate(
     annotations: &Value,
@@ -39,6 +97,13 @@ pub(super) fn validate(
             annotations.text(MIRROR),
             "must set spec.nodeName if mirror pod annotation is set",
         );
+    }
+    match tolerations(annotations.text(TOLERATIONS)) {
+        Err(why) => errors.invalid(path, TOLERATIONS, why),
+        Ok(tolerations) => {
+            let at = path.child(TOLERATIONS);
+            errors.extend(taints::validate_tolerations(&tolerations, &at));
+        }
     }
     if !bad_deletion_cost && has_bad_deletion_cost(annotations) {
         errors.invalid(

@@ -45,7 +45,7 @@ pub(super) fn validate_init(around: &Around<'_>, path: &Path<'_>, errors: &mut E
     for (i, container) in around.spec.list("initContainers").iter().enumerate() {
         let at = path.index(i);
         validate_common(container, around, &at, errors);
-        validate_restarts(container, &at, errors);
+        validate_init_restarts(container, &at, errors);
         let name = container.text("name");
         if taken.contains(name) {
             errors.duplicate(&at.child("name"), name);
@@ -297,6 +297,18 @@ fn validate_resize_policy(
 const RULES_MAX: usize = 20;
 const EXIT_CODES_MAX: usize = 255;
 
+/// When an init container is started again. Upstream: `validateInitContainerRestartPolicy`, which looks
+/// no further where no policy is given.
+fn validate_init_restarts(container: &Value, path: &Path<'_>, errors: &mut ErrorList) {
+    if container.has("restartPolicy") {
+        validate_restarts(container, path, errors);
+    } else if !container.list("restartPolicyRules").is_empty() {
+        errors.required(&path.child("restartPolicy"), POLICY_MISSING);
+    }
+}
+
+const POLICY_MISSING: &str = "must specify restartPolicy when restart rules are used";
+
 /// When the container is started again, whatever the pod says.
 fn validate_restarts(container: &Value, path: &Path<'_>, errors: &mut ErrorList) {
     let rules = container.list("restartPolicyRules");
@@ -305,10 +317,7 @@ fn validate_restarts(container: &Value, path: &Path<'_>, errors: &mut ErrorList)
         if rules.is_empty() {
             return;
         }
-        errors.required(
-            &at,
-            "must specify restartPolicy when restart rules are used",
-        );
+        errors.required(&at, POLICY_MISSING);
     } else {
         match container.text("restartPolicy") {
             "Always" | "Never" | "OnFailure" => {}

@@ -334,6 +334,17 @@ fn restarts_of_containers() {
         ],
     );
     let mut own = container();
+    put(
+        &mut own,
+        &json!({"name": "i", "restartPolicyRules": [{"action": "x"}]}),
+    );
+    check_spec(
+        json!({"initContainers": [own]}),
+        &[
+            "spec.initContainers[0].restartPolicy: Required value: must specify restartPolicy when restart rules are used",
+        ],
+    );
+    let mut own = container();
     own["resizePolicy"] = json!([{"resourceName": "disk", "restartPolicy": "RestartContainer"}]);
     check_spec(
         json!({"restartPolicy": "Never", "containers": [own]}),
@@ -490,6 +501,7 @@ fn annotations_with_a_meaning() {
     pod["metadata"]["annotations"] = json!({
         "kubernetes.io/config.mirror": "x",
         "controller.kubernetes.io/pod-deletion-cost": "+1",
+        "scheduler.alpha.kubernetes.io/tolerations": "[{\"KEY\":\"a b\",\"operator\":\"Equal\"}]",
         "seccomp.security.alpha.kubernetes.io/pod": "x",
         "container.apparmor.security.beta.kubernetes.io/d": "x",
     });
@@ -497,11 +509,46 @@ fn annotations_with_a_meaning() {
         texts(validate_create(&pod)),
         [
             "metadata.annotations[kubernetes.io/config.mirror]: Invalid value: \"x\": must set spec.nodeName if mirror pod annotation is set",
+            "metadata.annotations.scheduler.alpha.kubernetes.io/tolerations[0].key: Invalid value: \"a b\": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
             "metadata.annotations[controller.kubernetes.io/pod-deletion-cost]: Invalid value: \"+1\": must be a 32bit integer",
             "metadata.annotations.seccomp.security.alpha.kubernetes.io/pod: Invalid value: \"x\": must be a valid seccomp profile",
             "metadata.annotations[container.apparmor.security.beta.kubernetes.io/d]: Invalid value: \"d\": container not found",
             "metadata.annotations[container.apparmor.security.beta.kubernetes.io/d]: Invalid value: \"x\": invalid AppArmor profile name: \"x\"",
         ]
+    );
+}
+
+#[test]
+fn tolerations_of_old_are_read() {
+    let check = |text: &str, why: &str| {
+        let mut pod = valid_pod();
+        let annotations = json!({"scheduler.alpha.kubernetes.io/tolerations": text});
+        pod["metadata"]["annotations"] = annotations;
+        let place =
+            "metadata.annotations: Invalid value: \"scheduler.alpha.kubernetes.io/tolerations\"";
+        let expected = match why {
+            "" => Vec::new(),
+            why => vec![format!("{place}: {why}")],
+        };
+        assert_eq!(texts(validate_create(&pod)), expected, "{text}");
+    };
+    let fine = r#"[{"key":"a","operator":"Exists","tolerationSeconds":null,"x":1}]"#;
+    for text in ["", "null", "[]", fine] {
+        check(text, "");
+    }
+    check("x", "invalid character 'x' looking for beginning of value");
+    check("[", "unexpected end of JSON input");
+    check(
+        "{}",
+        "json: cannot unmarshal object into Go value of type []core.Toleration",
+    );
+    check(
+        "[1]",
+        "json: cannot unmarshal number into Go value of type core.Toleration",
+    );
+    check(
+        r#"[{"key":1}]"#,
+        "json: cannot unmarshal number into Go struct field Toleration.Key of type string",
     );
 }
 
