@@ -362,6 +362,7 @@ impl Deletion<'_> {
             match self.api.store().commit(txn).await {
                 Ok(committed) => {
                     storage::set_revision(&mut object, committed.revision);
+                    after_delete(self.api, self.target).await;
                     return Ok(object);
                 }
                 Err(CommitError::Conflict(_)) => {}
@@ -532,6 +533,29 @@ fn count_generation(metadata: &mut Value) {
     }
 }
 
+/// What goes with an object that is gone: the endpoints of a service. Upstream: `afterDelete` in
+/// `pkg/registry/core/service/storage`.
+pub(super) async fn after_delete(api: &Api, target: &Target) {
+    let endpoints = match target.resource.is("", "services") {
+        true => api.resources().by_group("", "endpoints"),
+        false => None,
+    };
+    let Some(endpoints) = endpoints else { return };
+    let key = storage::key(&endpoints, &target.namespace, &target.name);
+    let now = clock::seconds(api.env().now());
+    while let Some(entry) = api.store().get(key.as_bytes())
+        && let Some(txn) = step(&entry, &now)
+    {
+        match api.store().commit(txn).await {
+            Err(CommitError::Conflict(_)) => {}
+            Ok(_) => return,
+            Err(error) => {
+                return tracing::error!(%error, "endpoints of a service cannot be deleted");
+            }
+        }
+    }
+}
+
 /// Removes an object that nobody asks about, or marks it; nothing if its finalizers are waited for.
 pub(crate) fn step(entry: &Entry, now: &str) -> Option<Txn> {
     let object = storage::object(entry);
@@ -549,4 +573,46 @@ pub(crate) fn step(entry: &Entry, now: &str) -> Option<Txn> {
     metadata.set("deletionGracePeriodSeconds", 0);
     count_generation(metadata);
     Some(Txn::new().put(entry.key.clone(), storage::encode(&marked), expect))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing;
+    use serde_json::{Value, json};
+
+    #[tokio::test]
+    async fn the_endpoints_of_a_service_go_with_it() {
+        const AT: &str = "/api/v1/namespaces/default";
+        let api = testing::api().await;
+        let endpoints = format!("{AT}/endpoints/s");
+        for finalizers in [json!([]), json!(["a/b"])] {
+            let service = json!({"metadata": {"name": "s", "finalizers": finalizers},
+                "spec": {"ports": [{"port": 80}]}});
+            for (plural, object) in [
+                ("services", service),
+                ("endpoints", json!({"metadata": {"name": "s"}})),
+                ("endpoints", json!({"metadata": {"name": "other"}})),
+            ] {
+                let url = format!("{AT}/{plural}");
+                testing::send(&api, "POST", &url, &[], &object).await;
+            }
+            let url = format!("{AT}/services/s");
+            let dry = format!("{url}?dryRun=All");
+            let (code, _) = testing::send(&api, "DELETE", &dry, &[], &Value::Null).await;
+            assert_eq!(code, 200);
+            assert_eq!(testing::get(&api, &endpoints, "").await.0, 200);
+            let (code, _) = testing::send(&api, "DELETE", &url, &[], &Value::Null).await;
+            assert_eq!(code, 200);
+            if finalizers != json!([]) {
+                assert_eq!(testing::get(&api, &endpoints, "").await.0, 200);
+                let patch = [("content-type", "application/merge-patch+json")];
+                let released = json!({"metadata": {"finalizers": null}});
+                testing::send(&api, "PATCH", &url, &patch, &released).await;
+            }
+            assert_eq!(testing::get(&api, &url, "").await.0, 404);
+            assert_eq!(testing::get(&api, &endpoints, "").await.0, 404);
+            let other = format!("{AT}/endpoints/other");
+            assert_eq!(testing::get(&api, &other, "").await.0, 200);
+        }
+    }
 }

@@ -519,8 +519,9 @@ impl Write<'_> {
         };
         match self.api.store().commit(txn).await {
             Ok(committed) => {
-                if !gone {
-                    storage::set_revision(&mut object, committed.revision);
+                match gone {
+                    true => super::delete::after_delete(self.api, self.target).await,
+                    false => storage::set_revision(&mut object, committed.revision),
                 }
                 Ok(object)
             }
