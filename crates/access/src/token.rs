@@ -45,6 +45,22 @@ pub struct Bound<'a> {
     pub name: &'a str,
     /// Its uid.
     pub uid: &'a str,
+    /// The name and the uid of the node that a pod is on; the uid is empty if the node is gone.
+    pub node: Option<(&'a str, &'a str)>,
+}
+
+/// How long tokens of what is being deleted are good for after it should be gone. Upstream:
+/// `jwt.DefaultLeeway`.
+pub const LEEWAY_SECONDS: i64 = 60;
+
+/// The present, as tokens are judged by it.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment<'a> {
+    /// Seconds since the epoch.
+    pub seconds: i64,
+    /// [`LEEWAY_SECONDS`] earlier, as the API writes times: what should be gone before then is taken
+    /// to be.
+    pub deleted_before: &'a str,
 }
 
 /// Whom a token stands for.
@@ -107,6 +123,11 @@ impl Key {
         });
         if let Some(bound) = bound {
             private[bound.kind] = json!({"name": bound.name, "uid": bound.uid});
+            match bound.node {
+                Some((name, "")) => private["node"] = json!({"name": name}),
+                Some((name, uid)) => private["node"] = json!({"name": name, "uid": uid}),
+                None => {}
+            }
         }
         let claims = json!({
             "iss": ISSUER,
@@ -142,7 +163,7 @@ impl Key {
         &self,
         token: &str,
         audiences: &[String],
-        now_s: i64,
+        now: Moment<'_>,
         cluster: &dyn Lookup,
     ) -> Result<Authenticated, Refusal> {
         let claims = self.claims(token).ok_or(Refusal::Unknown)?;
@@ -153,7 +174,7 @@ impl Key {
             .iter()
             .filter(|audience| audiences.contains(audience));
         let common: Vec<String> = common.cloned().collect();
-        let user = holder(&claims, now_s, cluster).ok_or(Refusal::Unknown)?;
+        let user = holder(&claims, now, cluster).ok_or(Refusal::Unknown)?;
         match common.is_empty() {
             true => Err(Refusal::Audience(made_for, audiences.to_vec())),
             false => Ok(Authenticated {
@@ -165,16 +186,19 @@ impl Key {
 }
 
 /// The user of claims that hold now.
-fn holder(claims: &Value, now_s: i64, cluster: &dyn Lookup) -> Option<User> {
+fn holder(claims: &Value, now: Moment<'_>, cluster: &dyn Lookup) -> Option<User> {
     let private = claims.at("kubernetes.io");
-    let in_time = claims.int("exp")? > now_s && claims.int("nbf")? <= now_s;
+    let in_time = claims.int("exp")? > now.seconds && claims.int("nbf")? <= now.seconds;
     if !in_time || claims.text("iss") != ISSUER {
         return None;
     }
     let namespace = private.text("namespace");
     let lives = |resource: &str, namespace: &str, reference: &Value| {
         let object = cluster.get("", resource, namespace, reference.text("name"));
-        object.is_some_and(|o| meta::uid(&o) == reference.text("uid"))
+        object.is_some_and(|o| {
+            let end = o.at("metadata").text("deletionTimestamp");
+            meta::uid(&o) == reference.text("uid") && (end.is_empty() || end >= now.deleted_before)
+        })
     };
     let account = private.at("serviceaccount");
     if !lives("serviceaccounts", namespace, account) {
@@ -205,7 +229,9 @@ fn holder(claims: &Value, now_s: i64, cluster: &dyn Lookup) -> Option<User> {
             return None;
         }
         note("node-name", node.text("name"));
-        note("node-uid", node.text("uid"));
+        if node.has("uid") {
+            note("node-uid", node.text("uid"));
+        }
     }
     Some(user)
 }
@@ -224,27 +250,45 @@ mod tests {
             .issue(&account, None, &audiences, (100, 200), "id")
             .unwrap();
         let cluster = Cluster(vec![("serviceaccounts", account.clone())]);
-        let known = key.authenticate(&token, &audiences, 150, &cluster).unwrap();
+        let known = key
+            .authenticate(&token, &audiences, at(150), &cluster)
+            .unwrap();
         assert_eq!(known.audiences, audiences);
         let user = known.user;
         assert_eq!(user.name, "system:serviceaccount:n:robot");
         let unknown = Err(Refusal::Unknown);
-        assert_eq!(key.authenticate(&token, &audiences, 200, &cluster), unknown);
-        assert_eq!(key.authenticate(&token, &audiences, 99, &cluster), unknown);
+        assert_eq!(
+            key.authenticate(&token, &audiences, at(200), &cluster),
+            unknown
+        );
+        assert_eq!(
+            key.authenticate(&token, &audiences, at(99), &cluster),
+            unknown
+        );
         let other = json!({"metadata": {"name": "robot", "namespace": "n", "uid": "u2"}});
         let other = Cluster(vec![("serviceaccounts", other)]);
-        assert_eq!(key.authenticate(&token, &audiences, 150, &other), unknown);
+        assert_eq!(
+            key.authenticate(&token, &audiences, at(150), &other),
+            unknown
+        );
         let stranger = Key::from_pkcs8(&Key::generate().unwrap()).unwrap();
         assert_eq!(
-            stranger.authenticate(&token, &audiences, 150, &cluster),
+            stranger.authenticate(&token, &audiences, at(150), &cluster),
             unknown
         );
         for broken in ["", ".", "a.b.c", &token[1..]] {
             assert_eq!(
-                key.authenticate(broken, &audiences, 150, &cluster),
+                key.authenticate(broken, &audiences, at(150), &cluster),
                 unknown,
                 "{broken}"
             );
+        }
+    }
+
+    fn at(seconds: i64) -> Moment<'static> {
+        Moment {
+            seconds,
+            deleted_before: "2026-01-01T00:00:00Z",
         }
     }
 
@@ -256,11 +300,13 @@ mod tests {
         let both = texts(&["vault", "other"]);
         let token = key.issue(&account, None, &both, (100, 200), "id").unwrap();
         let cluster = Cluster(vec![("serviceaccounts", account)]);
-        let refused = key.authenticate(&token, &texts(&[ISSUER]), 150, &cluster);
+        let refused = key.authenticate(&token, &texts(&[ISSUER]), at(150), &cluster);
         let expected = r#"token audiences ["vault" "other"] is invalid for the target audiences ["https://stow"]"#;
         assert_eq!(refused.unwrap_err().to_string(), expected);
         let wanted = texts(&[ISSUER, "vault"]);
-        let known = key.authenticate(&token, &wanted, 150, &cluster).unwrap();
+        let known = key
+            .authenticate(&token, &wanted, at(150), &cluster)
+            .unwrap();
         assert_eq!(known.audiences, ["vault"]);
     }
 
@@ -273,21 +319,55 @@ mod tests {
             kind: "pod",
             name: "p",
             uid: "p1",
+            node: Some(("n1", "m1")),
         };
         let token = key
             .issue(&account, Some(&bound), &audiences, (0, 9), "id")
             .unwrap();
         let mut objects = vec![("serviceaccounts", account)];
         assert!(
-            key.authenticate(&token, &audiences, 1, &Cluster(objects.clone()))
+            key.authenticate(&token, &audiences, at(1), &Cluster(objects.clone()))
                 .is_err()
         );
         objects.push((
             "pods",
             json!({"metadata": {"name": "p", "namespace": "n", "uid": "p1"}}),
         ));
-        let known = key.authenticate(&token, &audiences, 1, &Cluster(objects));
-        let user = known.unwrap().user;
+        let authenticate = |objects: &[(&'static str, Value)]| {
+            let known = key.authenticate(&token, &audiences, at(1), &Cluster(objects.to_vec()));
+            known.map(|known| known.user)
+        };
+        let user = authenticate(&objects).unwrap();
         assert_eq!(user.extra["authentication.kubernetes.io/pod-name"], ["p"]);
+        assert_eq!(user.extra["authentication.kubernetes.io/node-name"], ["n1"]);
+        assert_eq!(user.extra["authentication.kubernetes.io/node-uid"], ["m1"]);
+        // What should be gone for long is, even if it is still there.
+        for i in 0..2 {
+            for (end, good) in [
+                ("2026-01-01T00:00:00Z", true),
+                ("2025-12-31T23:59:59Z", false),
+            ] {
+                let mut objects = objects.clone();
+                objects[i].1["metadata"]["deletionTimestamp"] = json!(end);
+                assert_eq!(authenticate(&objects).is_ok(), good, "{i} {end}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_node_that_is_gone_is_known_by_its_name() {
+        let key = Key::from_pkcs8(&Key::generate().unwrap()).unwrap();
+        let account = json!({"metadata": {"name": "robot", "namespace": "n", "uid": "u1"}});
+        let bound = Bound {
+            kind: "pod",
+            name: "p",
+            uid: "p1",
+            node: Some(("n1", "")),
+        };
+        let token = key
+            .issue(&account, Some(&bound), &[], (0, 9), "id")
+            .unwrap();
+        let claims = key.claims(&token).unwrap();
+        assert_eq!(claims["kubernetes.io"]["node"], json!({"name": "n1"}));
     }
 }

@@ -1,11 +1,12 @@
 //! Who asks, and whether they may: before anything else is looked at.
 
 use crate::api::Api;
-use crate::decisions;
 use crate::request::Request;
 use crate::storage::Cluster;
+use crate::{clock, decisions};
 use stowplan_access::token::{self, Authenticated, Refusal};
 use stowplan_access::{Attributes, Target, User, authorize, impersonation};
+use stowplan_base::Time;
 use stowplan_machinery::Status;
 
 /// Finds out who asks and refuses what they may not do. `certified` is whom a client certificate
@@ -81,9 +82,14 @@ pub(crate) fn bearer(
             false => Err(Refusal::Unknown),
         };
     }
-    let now_s = api.env().now().as_millis() / 1_000;
+    let seconds = api.env().now().as_millis() / 1_000;
     let key = api.token_key().ok_or(Refusal::Unknown)?;
-    key.authenticate(token, audiences, now_s, &Cluster(api))
+    let deleted_before = clock::seconds(Time::from_secs(seconds - token::LEEWAY_SECONDS));
+    let now = token::Moment {
+        seconds,
+        deleted_before: &deleted_before,
+    };
+    key.authenticate(token, audiences, now, &Cluster(api))
 }
 
 fn attributes<'a>(api: &Api, request: &'a Request) -> Attributes<'a> {

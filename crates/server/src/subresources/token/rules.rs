@@ -89,6 +89,8 @@ pub(super) struct Holder {
     kind: &'static str,
     name: String,
     uid: String,
+    /// The node that a pod is on: its name, and its uid if it is there.
+    node: Option<(String, String)>,
 }
 
 impl Holder {
@@ -97,6 +99,7 @@ impl Holder {
             kind: self.kind,
             name: &self.name,
             uid: &self.uid,
+            node: self.node.as_ref().map(|(name, uid)| (&**name, &**uid)),
         }
     }
 }
@@ -153,7 +156,21 @@ pub(super) fn holder(
         kind,
         name: name.to_owned(),
         uid: uid.to_owned(),
+        node: match kind {
+            "pod" => node_of(&object, cluster),
+            _ => None,
+        },
     }))
+}
+
+fn node_of(pod: &Value, cluster: &dyn Lookup) -> Option<(String, String)> {
+    let name = pod.at("spec").text("nodeName");
+    if name.is_empty() {
+        return None;
+    }
+    let node = cluster.get("", "nodes", "", name);
+    let uid = node.map(|node| meta::uid(&node).to_owned());
+    Some((name.to_owned(), uid.unwrap_or_default()))
 }
 
 /// Upstream: `schema.FromAPIVersionAndKind`.
@@ -200,6 +217,11 @@ mod tests {
 
     fn cluster() -> Objects {
         let pod = |name: &str, account: &str| json!({"metadata": {"name": name, "uid": "p1"}, "spec": {"serviceAccountName": account}});
+        let on = |name: &str, node: &str| {
+            let mut pod = pod(name, "a");
+            pod["spec"]["nodeName"] = json!(node);
+            pod
+        };
         Objects(vec![
             (
                 "serviceaccounts",
@@ -207,6 +229,9 @@ mod tests {
             ),
             ("pods", pod("mine", "a")),
             ("pods", pod("other", "b")),
+            ("pods", on("near", "here")),
+            ("pods", on("far", "gone")),
+            ("nodes", json!({"metadata": {"name": "here", "uid": "m1"}})),
         ])
     }
 
@@ -258,6 +283,13 @@ mod tests {
         let pod = |name: &str| json!({"apiVersion": "v1", "kind": "Pod", "name": name});
         assert_eq!(find(Value::Null), Ok(None));
         assert_eq!(find(pod("mine")).unwrap().unwrap().bound().uid, "p1");
+        for (name, node) in [
+            ("mine", None),
+            ("near", Some(("here", "m1"))),
+            ("far", Some(("gone", ""))),
+        ] {
+            assert_eq!(find(pod(name)).unwrap().unwrap().bound().node, node);
+        }
         assert_eq!(
             find(pod("none")).unwrap_err().message,
             "pods \"none\" not found"
@@ -280,6 +312,7 @@ mod tests {
             kind: "pod",
             name: String::new(),
             uid: String::new(),
+            node: None,
         };
         assert_eq!(
             life(&request(3607, ISSUER), Some(&pod)),
