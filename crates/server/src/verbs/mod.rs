@@ -13,4 +13,4 @@ pub(crate) mod update;
 pub(crate) mod watch;
 mod write;
 
-pub(crate) use write::{Creation, Write};
+pub(crate) use write::{Creation, Write, wipe};

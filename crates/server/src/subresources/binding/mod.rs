@@ -7,7 +7,7 @@ use crate::answer::Answer;
 use crate::api::Api;
 use crate::request::options::WriteOptions;
 use crate::request::{Request, Target};
-use crate::verbs::Write;
+use crate::verbs::{Write, wipe};
 use crate::{clock, decode, negotiate, request, storage, transform};
 use serde_json::Value;
 use stowplan_machinery::meta::GroupResource;
@@ -30,6 +30,10 @@ pub(crate) async fn create(
         options.field_validation,
     )?;
     let mut target = target.clone();
+    // Below a pod it says which pod is meant. Upstream: `PreserveRequestObjectMetaSystemFieldsOnSubresourceCreate`.
+    if target.subresource.is_empty() {
+        wipe(&mut binding);
+    }
     if target.name.is_empty() {
         meta::name(&binding).clone_into(&mut target.name);
     }
@@ -109,4 +113,32 @@ fn check_preconditions(target: &Target, binding: &Value, pod: &Value) -> Result<
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing;
+    use serde_json::json;
+
+    #[tokio::test]
+    async fn a_binding_names_a_uid_only_below_its_pod() {
+        const AT: &str = "/api/v1/namespaces/default";
+        let api = testing::api().await;
+        let pod = json!({"metadata": {"name": "p"},
+            "spec": {"containers": [{"name": "c", "image": "i"}]}});
+        for (plural, object) in [
+            ("serviceaccounts", json!({"metadata": {"name": "default"}})),
+            ("pods", pod),
+        ] {
+            let url = format!("{AT}/{plural}");
+            let (code, answer) = testing::send(&api, "POST", &url, &[], &object).await;
+            assert_eq!(code, 201, "{answer}");
+        }
+        let binding = json!({"metadata": {"name": "p", "uid": "another"}, "target": {"name": "n"}});
+        for (path, expected) in [("pods/p/binding", 409), ("bindings", 201)] {
+            let url = format!("{AT}/{path}");
+            let (code, answer) = testing::send(&api, "POST", &url, &[], &binding).await;
+            assert_eq!(code, expected, "{answer}");
+        }
+    }
 }
