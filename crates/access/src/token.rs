@@ -139,12 +139,41 @@ impl Key {
             "jti": id,
             "kubernetes.io": private,
         });
-        let header = json!({"alg": "ES256", "typ": "JWT"});
+        let header = json!({"alg": "ES256", "kid": self.id()});
         let encode = |value: &Value| BASE64.encode(value.to_string());
         let signed = format!("{}.{}", encode(&header), encode(&claims));
         let signature = self.pair.sign(&self.random, signed.as_bytes());
         let signature = BASE64.encode(signature.map_err(|_| KeyError)?.as_ref());
         Ok(format!("{signed}.{signature}"))
+    }
+
+    /// The key that checks signatures, as a set of JSON web keys. Upstream: `publicJWKSFromKeys`.
+    pub fn public_set(&self) -> Value {
+        // An uncompressed point: 4, then both coordinates.
+        let point = self.pair.public_key().as_ref();
+        let coordinates = point.get(1..).unwrap_or_default();
+        let (x, y) = coordinates.split_at(coordinates.len() / 2);
+        json!({"keys": [{
+            "use": "sig",
+            "kty": "EC",
+            "kid": self.id(),
+            "crv": "P-256",
+            "alg": "ES256",
+            "x": BASE64.encode(x),
+            "y": BASE64.encode(y),
+        }]})
+    }
+
+    /// By what the key is known. Upstream: `keyIDFromPublicKey`, a digest of its DER form.
+    fn id(&self) -> String {
+        /// `SubjectPublicKeyInfo` of a point on P-256, up to the point.
+        const HEAD: [u8; 26] = [
+            0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06,
+            0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+        ];
+        let der = [&HEAD, self.pair.public_key().as_ref()].concat();
+        let digest = ring::digest::digest(&ring::digest::SHA256, &der);
+        BASE64.encode(digest.as_ref())
     }
 
     /// The claims of a token that this key signed.
@@ -241,6 +270,13 @@ mod tests {
     use super::*;
     use crate::rbac::tests::Cluster;
 
+    fn at(seconds: i64) -> Moment<'static> {
+        Moment {
+            seconds,
+            deleted_before: "2026-01-01T00:00:00Z",
+        }
+    }
+
     #[test]
     fn a_token_lives_as_long_as_its_account_and_its_time() {
         let key = Key::from_pkcs8(&Key::generate().unwrap()).unwrap();
@@ -285,11 +321,21 @@ mod tests {
         }
     }
 
-    fn at(seconds: i64) -> Moment<'static> {
-        Moment {
-            seconds,
-            deleted_before: "2026-01-01T00:00:00Z",
-        }
+    #[test]
+    fn others_can_check_signatures() {
+        let key = Key::from_pkcs8(&Key::generate().unwrap()).unwrap();
+        let account = json!({"metadata": {"name": "robot", "namespace": "n", "uid": "u1"}});
+        let token = key.issue(&account, None, &[], (100, 200), "id").unwrap();
+        let set = key.public_set();
+        let part = |text: &str| BASE64.decode(text).unwrap();
+        let parts: Vec<&str> = token.split('.').collect();
+        let header: Value = serde_json::from_slice(&part(parts[0])).unwrap();
+        assert_eq!(header["kid"], set["keys"][0]["kid"]);
+        let half = |name: &str| part(set["keys"][0][name].as_str().unwrap());
+        let point = [vec![4], half("x"), half("y")].concat();
+        let public = UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point);
+        let signed = format!("{}.{}", parts[0], parts[1]);
+        assert!(public.verify(signed.as_bytes(), &part(parts[2])).is_ok());
     }
 
     #[test]

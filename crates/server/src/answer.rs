@@ -70,6 +70,13 @@ pub(crate) fn too_many_requests() -> Answer {
     answer
 }
 
+/// Answers are for who asked, and for now, unless they say otherwise. Upstream: `WithCacheControl`.
+pub(crate) fn keep_from_caches(answer: &mut Answer) {
+    let private = HeaderValue::from_static("no-cache, private");
+    let headers = answer.headers_mut();
+    headers.entry(header::CACHE_CONTROL).or_insert(private);
+}
+
 /// Adds `Warning` headers. Upstream: `filters/warning.go` and `util/net.NewWarningHeader`.
 pub(crate) fn add_warnings(answer: &mut Answer, warnings: &[String]) {
     /// Beyond so many characters in all, each text is cut.

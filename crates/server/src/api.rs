@@ -39,6 +39,7 @@ pub struct Api {
     decisions: OnceLock<Box<dyn Decisions>>,
     /// Held while a service is given addresses and stored.
     addresses: tokio::sync::Mutex<()>,
+    address: OnceLock<SocketAddr>,
     places: Places,
     documents: openapi::Documents,
     audit: OnceLock<audit::Log>,
@@ -55,6 +56,7 @@ impl Api {
             provider: OnceLock::new(),
             decisions: OnceLock::new(),
             addresses: tokio::sync::Mutex::default(),
+            address: OnceLock::new(),
             places: Places::default(),
             documents: openapi::Documents::default(),
             audit: OnceLock::new(),
@@ -67,7 +69,13 @@ impl Api {
 
     /// Says where the server listens: the service `kubernetes` leads there.
     pub async fn advertise(&self, address: SocketAddr) -> Result<(), CommitError> {
+        let _ = self.address.set(address);
         advertise::run(self, address).await
+    }
+
+    /// Where the server listens, if it does.
+    pub(crate) fn address(&self) -> Option<SocketAddr> {
+        self.address.get().copied()
     }
 
     /// Says who runs pods. The first one stays.
@@ -169,6 +177,7 @@ impl Api {
             }
         };
         answer::add_warnings(&mut answer, &request.warnings());
+        answer::keep_from_caches(&mut answer);
         arrival.sign(&mut answer);
         if head {
             *answer.body_mut() = Body::empty();

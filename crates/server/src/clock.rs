@@ -30,6 +30,30 @@ pub(crate) fn parse_seconds(text: &str) -> Option<i64> {
     Some(days_from_civil(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second)
 }
 
+/// As HTTP headers have it: `Fri, 02 Jan 2026 03:04:05 GMT`.
+pub(crate) fn http_date(time: Time) -> String {
+    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+    const MONTHS: [&str; 12] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
+    let seconds = time.as_nanos().div_euclid(1_000_000_000);
+    let days = seconds.div_euclid(86_400);
+    let (year, month, day) = civil_from_days(days);
+    let name = |names: &[&'static str], at: i64| {
+        let at = usize::try_from(at).unwrap_or_default();
+        names.get(at).copied().unwrap_or_default()
+    };
+    let second = seconds.rem_euclid(86_400);
+    format!(
+        "{}, {day:02} {} {year:04} {:02}:{:02}:{:02} GMT",
+        name(&DAYS, days.rem_euclid(7)),
+        name(&MONTHS, month - 1),
+        second / 3_600,
+        second / 60 % 60,
+        second % 60
+    )
+}
+
 /// Every request asks for the time more than once, so this does without `format!`.
 fn to_second(time: Time) -> String {
     let seconds = time.as_nanos().div_euclid(1_000_000_000);
@@ -100,6 +124,8 @@ mod tests {
             assert_eq!(seconds(Time::from_secs(secs)), text);
             assert_eq!(parse_seconds(text), Some(secs));
         }
+        let date = http_date(Time::from_secs(1_767_323_045));
+        assert_eq!(date, "Fri, 02 Jan 2026 03:04:05 GMT");
         let time = Time::from_nanos(1_500_000_000);
         assert_eq!(micros(time), "1970-01-01T00:00:01.500000Z");
         assert_eq!(parse_seconds("yesterday"), None);

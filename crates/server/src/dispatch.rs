@@ -4,7 +4,9 @@ use crate::answer::{self, Answer};
 use crate::api::Api;
 use crate::request::options::ListOptions;
 use crate::request::{Request, Target};
-use crate::{crd, decisions, discovery, health, negotiate, openapi, route, subresources, verbs};
+use crate::{
+    crd, decisions, discovery, health, issuer, negotiate, openapi, route, subresources, verbs,
+};
 use std::sync::Arc;
 use stowplan_machinery::Status;
 
@@ -144,6 +146,9 @@ fn other(api: &Api, request: &Request) -> Result<Answer, Status> {
         }
         [""] => Ok(discovery::paths(api)),
         ["metrics"] => Ok(health::metrics(api)),
+        [".well-known", "openid-configuration"] | ["openid", "v1", "jwks"] => {
+            issuer::answer(api, request, &parts)
+        }
         ["openapi", document @ ..] => {
             Ok(openapi::answer(api, request, document).unwrap_or_else(no_such_page))
         }

@@ -19,6 +19,7 @@ pub mod env;
 mod expiry;
 mod gate;
 mod health;
+mod issuer;
 mod negotiate;
 mod openapi;
 mod pages;

@@ -2,11 +2,14 @@
 
 use crate::answer::{self, Answer};
 use crate::api::Api;
+use crate::clock;
 use crate::crd::Custom;
 use crate::request::Request;
 use bytes::Bytes;
+use http::{HeaderName, HeaderValue, header};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
+use stowplan_base::Duration;
 use stowplan_kinds::{Kind, table};
 use stowplan_schema::openapi;
 
@@ -77,23 +80,83 @@ fn no_kinds() -> Vec<u8> {
     [text(1, b"2.0"), text(2, &info)].concat()
 }
 
-/// The document at a path below `/openapi`, if there is one.
+/// The document at a path below `/openapi`, if there is one. Upstream: `kube-openapi/pkg/handler3`.
 pub(crate) fn answer(api: &Api, request: &Request, parts: &[&str]) -> Option<Answer> {
-    let path = parts.join("/");
-    if path == "v2" && request.header("accept").contains("protobuf") {
+    if parts == ["v2"] && request.header("accept").contains("protobuf") {
         return Some(answer::bytes(200, V2_PROTOBUF, no_kinds()));
     }
+    let document = document(api, parts)?;
+    let tag = match parts {
+        ["v3", below @ ..] if !below.is_empty() => hash(api, &below.join("/"))?,
+        _ => {
+            let digest = ring::digest::digest(&ring::digest::SHA512, &document);
+            let digest = digest.as_ref().iter();
+            digest.map(|byte| format!("{byte:02X}")).collect()
+        }
+    };
+    let mut headers = vec![(header::ETAG, format!("\"{tag}\""))];
+    if parts.len() > 1 {
+        headers.push((header::VARY, "Accept".to_owned()));
+        match request.query.get("hash").unwrap_or_default() {
+            "" => {}
+            asked if asked == tag => {
+                /// An address with a digest leads to the same document for ever.
+                const YEAR: Duration = Duration::from_secs(365 * 24 * 3_600);
+                let end = clock::http_date(api.env().now() + YEAR);
+                headers.push((header::CACHE_CONTROL, "public, immutable".to_owned()));
+                headers.push((header::EXPIRES, end));
+            }
+            _ => {
+                let url = format!("/openapi/{}?hash={tag}", parts.join("/"));
+                headers.push((header::LOCATION, url));
+                return Some(with_headers(answer::bytes(301, "", ""), headers));
+            }
+        }
+    }
+    let known = request.header("if-none-match").split(',');
+    let known = known.map(|tag| tag.trim().trim_start_matches("W/"));
+    let answer = match known
+        .into_iter()
+        .any(|k| k == "*" || k.trim_matches('"') == tag)
+    {
+        true => answer::bytes(304, "", ""),
+        false => answer::bytes(200, "application/json", document),
+    };
+    Some(with_headers(answer, headers))
+}
+
+fn with_headers(mut answer: Answer, headers: Vec<(HeaderName, String)>) -> Answer {
+    for (name, value) in headers {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            answer.headers_mut().insert(name, value);
+        }
+    }
+    if answer.status() != 200 {
+        answer.headers_mut().remove(header::CONTENT_TYPE);
+    }
+    answer
+}
+
+/// The digest in the address of a document of the third version.
+fn hash(api: &Api, path: &str) -> Option<String> {
+    let index = document(api, &["v3"])?;
+    let index: serde_json::Value = serde_json::from_slice(&index).ok()?;
+    let url = index["paths"][path]["serverRelativeURL"].as_str()?;
+    Some(url.split_once("?hash=")?.1.to_owned())
+}
+
+fn document(api: &Api, parts: &[&str]) -> Option<Bytes> {
+    let path = parts.join("/");
     let (set, custom) = api.resources().custom();
     let own = |c: &Custom| format!("v3/{}", openapi::path(&c.definition.group, &c.version.name));
     let shared = matches!(path.as_str(), "v2" | "v3");
     if !custom.is_empty() && (shared || custom.iter().any(|c| own(c) == path)) {
         let make = || Bytes::from(with_custom(&custom, parts).to_string());
-        let document = api.documents().get(set, &path, make);
-        return Some(answer::bytes(200, "application/json", document));
+        return Some(api.documents().get(set, &path, make));
     }
     let kept = || DOCUMENTS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(document) = kept().get(&path) {
-        return Some(answer::bytes(200, "application/json", document.clone()));
+        return Some(document.clone());
     }
     let none = openapi::Schemas::default();
     let document = match parts {
@@ -112,7 +175,7 @@ pub(crate) fn answer(api: &Api, request: &Request, parts: &[&str]) -> Option<Ans
     };
     let document = Bytes::from(document.to_string());
     kept().insert(path, document.clone());
-    Some(answer::bytes(200, "application/json", document))
+    Some(document)
 }
 
 /// A document that custom resources have a part in.
@@ -216,6 +279,43 @@ mod tests {
             let (_, document) = testing::get(&api, "/openapi/v3/apis/x.io/v1", "").await;
             let path = format!("/apis/x.io/v1/namespaces/{{namespace}}/{plural}");
             assert!(document["paths"].get(&path).is_some(), "{plural}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_client_has_is_not_sent_again() {
+        let api = testing::api().await;
+        let ask = async |url: &str, known: &str| {
+            let request = http::Request::get(url)
+                .header("authorization", "Bearer test")
+                .header("if-none-match", known);
+            let request = request.body(axum::body::Body::empty()).expect("a request");
+            let answer = api.call(request).await;
+            let header = |name| {
+                let value: Option<&HeaderValue> = answer.headers().get(name);
+                let value = value.and_then(|value| value.to_str().ok());
+                value.unwrap_or_default().to_owned()
+            };
+            let headers = ["etag", "cache-control", "location", "expires"].map(header);
+            (answer.status().as_u16(), headers)
+        };
+        let (_, index) = testing::get(&api, "/openapi/v3", "").await;
+        let url = index["paths"]["apis/apps/v1"]["serverRelativeURL"].as_str();
+        let url = url.expect("it is served");
+        let (plain, hash) = url.split_once("?hash=").expect("a digest");
+        let (code, [etag, cache, _, expires]) = ask(url, "").await;
+        assert_eq!((code, etag.as_str()), (200, format!("\"{hash}\"").as_str()));
+        assert_eq!(cache, "public, immutable");
+        assert!(expires.ends_with(" GMT"), "{expires}");
+        let (code, [_, cache, ..]) = ask(plain, &etag).await;
+        assert_eq!((code, cache.as_str()), (304, "no-cache, private"));
+        assert_eq!(ask(plain, "\"other\"").await.0, 200);
+        let (code, [_, _, location, _]) = ask(&format!("{plain}?hash=x"), "").await;
+        assert_eq!((code, location.as_str()), (301, url));
+        for path in ["/openapi/v3", "/openapi/v2"] {
+            let (code, [etag, ..]) = ask(path, "").await;
+            assert_eq!(code, 200);
+            assert_eq!(ask(path, &etag).await.0, 304, "{path}");
         }
     }
 

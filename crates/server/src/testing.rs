@@ -6,6 +6,7 @@ use http_body_util::BodyExt;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use stowplan_access::token::Key;
 use stowplan_store::{Options, Store};
 
 const TOKEN: &str = "test";
@@ -22,12 +23,22 @@ pub(crate) async fn api_on(store: Store) -> Arc<Api> {
 
 /// A server with a clock of one's own.
 pub(crate) async fn api_with(env: Box<dyn env::Env>, store: Store) -> Arc<Api> {
+    made_of(env, store, None).await
+}
+
+/// A server that makes tokens of service accounts.
+pub(crate) async fn api_that_signs(key: Key) -> Arc<Api> {
+    let store = Store::in_memory(Options::default());
+    made_of(Box::new(env::System::new()), store, Some(key)).await
+}
+
+async fn made_of(env: Box<dyn env::Env>, store: Store, token_key: Option<Key>) -> Arc<Api> {
     let admin = User::new("admin", &["system:masters"]);
     let config = Config {
         env,
         store,
         tokens: BTreeMap::from([(TOKEN.to_owned(), admin)]),
-        token_key: None,
+        token_key,
     };
     Api::new(config).await.expect("a store that works")
 }
