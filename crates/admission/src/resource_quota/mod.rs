@@ -29,13 +29,6 @@ pub struct QuotaWrite {
     pub quota: Value,
 }
 
-impl QuotaWrite {
-    /// The revision that the stored quota must still have.
-    pub fn expected_revision(&self) -> &str {
-        self.quota.at("metadata").text("resourceVersion")
-    }
-}
-
 /// Resources that are never counted: they are not stored, or never were.
 const IGNORED: [(&str, &str); 9] = [
     ("", "bindings"),

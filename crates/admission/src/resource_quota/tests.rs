@@ -24,7 +24,7 @@ fn charged(case: Case, world: &Cluster) -> Result<Vec<Value>, String> {
     let answer = case.ask(|request| super::validate(request, world));
     let writes = answer.map_err(|status| status.message)?;
     let used = writes.iter().map(|write| {
-        assert_eq!(write.expected_revision(), "7");
+        assert_eq!(write.quota["metadata"]["resourceVersion"], "7");
         write.quota["status"]["used"].clone()
     });
     Ok(used.collect())

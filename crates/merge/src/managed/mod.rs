@@ -111,23 +111,3 @@ impl From<String> for Refusal {
         Self::Error(error)
     }
 }
-
-/// The manager name of a request that gives none: the user agent up to its first `/`, without
-/// characters that cannot be printed, and not too long.
-///
-/// Upstream: `prefixFromUserAgent` in `apiserver/pkg/endpoints/handlers/create.go`.
-pub fn manager_of_user_agent(user_agent: &str) -> String {
-    const MAX_BYTES: usize = 128;
-    let name = user_agent.split('/').next().unwrap_or_default();
-    let mut manager = String::new();
-    for c in name
-        .chars()
-        .filter(|c| stowplan_machinery::go::is_printable(*c))
-    {
-        if manager.len() + c.len_utf8() > MAX_BYTES {
-            break;
-        }
-        manager.push(c);
-    }
-    manager
-}

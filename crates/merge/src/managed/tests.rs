@@ -1,7 +1,4 @@
-use super::{
-    OneVersion, Request, Unconvertible, Versions, apply, keep_times, manager_of_user_agent, scale,
-    update,
-};
+use super::{OneVersion, Request, Unconvertible, Versions, apply, keep_times, scale, update};
 use serde_json::{Value, json};
 use stowplan_machinery::{Edit, Status, View};
 use stowplan_schema::{Type, type_of};
@@ -421,11 +418,4 @@ fn replicas_are_shared_with_the_scale() {
             entry("b", "apps/v1", json!({"f:spec": {"f:minReadySeconds": {}}})),
         ]))
     );
-}
-
-#[test]
-fn a_manager_is_named_after_the_user_agent() {
-    assert_eq!(manager_of_user_agent("kubectl/v1.36.4 (linux)"), "kubectl");
-    assert_eq!(manager_of_user_agent("a\u{7}b"), "ab");
-    assert_eq!(manager_of_user_agent(&"x".repeat(200)).len(), 128);
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use stowplan_machinery::Status;
 use stowplan_machinery::field::{Error, ErrorList, Path};
 use stowplan_machinery::meta::GroupKind;
-use stowplan_machinery::{fields, labels};
+use stowplan_machinery::{fields, go, labels};
 
 /// What to do about unknown and duplicate fields.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -120,23 +120,20 @@ fn check_manager(manager: &str, errors: &mut ErrorList) {
     if manager.len() > MANAGER_MAX {
         errors.push(Error::too_long(&place, MANAGER_MAX));
     }
-    for (at, c) in manager.char_indices().filter(|(_, c)| !printable(*c)) {
+    for (at, c) in manager
+        .char_indices()
+        .filter(|(_, c)| !go::is_printable(*c))
+    {
         let why = format!("invalid character U+{:04X} (at position {at})", c as u32);
         errors.push(Error::invalid(&place, manager, why));
     }
-}
-
-/// `unicode.IsPrint`
-fn printable(c: char) -> bool {
-    let quoted = stowplan_machinery::go::quote(&c.to_string());
-    matches!(c, '"' | '\\') || !quoted.contains('\\')
 }
 
 /// The field manager of a client that names none. Upstream: `prefixFromUserAgent`.
 fn manager_of(user_agent: &str) -> String {
     let prefix = user_agent.split('/').next().unwrap_or_default();
     let mut out = String::new();
-    for c in prefix.chars().filter(|c| printable(*c)) {
+    for c in prefix.chars().filter(|c| go::is_printable(*c)) {
         if out.len() + c.len_utf8() > MANAGER_MAX {
             break;
         }
@@ -347,5 +344,17 @@ impl ListOptions {
             ));
         }
         errors
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::manager_of;
+
+    #[test]
+    fn a_manager_is_named_after_the_user_agent() {
+        assert_eq!(manager_of("kubectl/v1.36.4 (linux)"), "kubectl");
+        assert_eq!(manager_of("a\u{7}b"), "ab");
+        assert_eq!(manager_of(&"x".repeat(200)).len(), 128);
     }
 }
