@@ -55,7 +55,8 @@ impl Telling {
             (None, Ok(text)) if !text.is_empty() => {
                 let url = text.parse().ok().filter(fits);
                 if url.is_none() {
-                    tracing::warn!("no traces are sent: {wanted}; {VARIABLE} is {text:?}");
+                    let what = format!("no traces are sent: {wanted}; {VARIABLE} is {text:?}");
+                    crate::output::warn(what);
                 }
                 Ok(url)
             }

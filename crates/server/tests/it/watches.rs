@@ -135,6 +135,7 @@ async fn a_busy_watch_has_its_bookmarks() {
     }
     piece(&mut watch).await.expect("bytes");
     tokio::time::sleep(Duration::from_secs(61)).await;
+    client.create(MAPS, large("last")).await;
     let frame = watch.frame().await.expect("more").expect("no error");
     let data = frame.into_data().expect("data");
     assert!(data.windows(8).any(|word| word == b"BOOKMARK"));
