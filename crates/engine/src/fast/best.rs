@@ -119,6 +119,11 @@ impl<'a> Totals<'a> {
 }
 
 impl Tree {
+    /// About how many bytes it takes up.
+    pub(super) fn size(&self) -> usize {
+        self.parts.capacity() * size_of::<Best>()
+    }
+
     /// The total of the node at this position changed.
     #[inline]
     pub(super) fn touch(&mut self, at: usize, before: i32, after: i32) {

@@ -359,6 +359,7 @@ impl Class {
     pub(super) fn size(&self) -> usize {
         size_of::<Self>()
             + self.rows.capacity() * size_of::<Row>()
+            + self.tree.size()
             + self.groups.list.len() * 128
             + self.minded.size()
     }

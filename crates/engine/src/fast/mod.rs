@@ -51,7 +51,7 @@ pub enum Path {
 }
 
 /// About how many bytes all classes together may take up before the coldest are forgotten.
-const MOST_BYTES: usize = 512 << 20;
+pub(crate) const MOST_BYTES: usize = 512 << 20;
 
 /// All classes of one profile over one snapshot.
 #[derive(Default)]
@@ -135,6 +135,7 @@ impl Classes {
     /// The class of a pod, up to date.
     fn class_of(&mut self, framework: &Framework, cx: Cx<'_>, pod: &Pod) -> usize {
         self.round += 1;
+        self.make_room(0);
         let (read, names) = (cx.cluster.read_keys(), &cx.cluster.names);
         let is_like = |entry: &Entry| key::is_like(pod, &entry.class.example, read, names);
         let mut hash = None;
@@ -151,6 +152,9 @@ impl Classes {
             let entry = &mut self.classes[at];
             entry.used = self.round;
             entry.class.catch_up(profile, cx, &mut self.scratch);
+            // It may have grown with the cluster.
+            let bytes = entry.class.size();
+            self.bytes = self.bytes + bytes - std::mem::replace(&mut entry.bytes, bytes);
             self.stats.warm += 1;
             self.recent = at;
             return at;
@@ -178,9 +182,7 @@ impl Classes {
 
     fn insert(&mut self, hash: u64, class: Class) -> usize {
         let bytes = class.size();
-        while self.bytes + bytes > self.most_bytes.unwrap_or(MOST_BYTES) && !self.is_empty() {
-            self.evict();
-        }
+        self.make_room(bytes);
         let at = self.classes.len();
         self.classes.push(Entry {
             class,
@@ -192,6 +194,16 @@ impl Classes {
         self.bytes += bytes;
         self.by_hash.insert(hash, at as u32);
         at
+    }
+
+    /// Forgets classes until there is room for so many more bytes; the one that was used last stays
+    /// unless something new comes.
+    fn make_room(&mut self, bytes: usize) {
+        let most = self.most_bytes.unwrap_or(MOST_BYTES);
+        let least = usize::from(bytes == 0);
+        while self.bytes + bytes > most && self.classes.len() > least {
+            self.evict();
+        }
     }
 
     /// Forgets the class that was not used for longest.
@@ -235,5 +247,45 @@ impl Classes {
             }
             at = entry.next;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::framework::{Plugins, expand};
+    use crate::plugins::registry::{PluginArgs, Registry};
+    use crate::testing::World;
+
+    #[test]
+    fn classes_that_grow_with_the_cluster_push_colder_ones_out() {
+        let mut world = World::default();
+        let plugins = Plugins::default_plugins();
+        let args = PluginArgs::default();
+        let framework = expand("p", &plugins, &args, &Registry::in_tree()).unwrap();
+        let mut classes = Classes::with_limit(64 << 10);
+        let add_nodes = |world: &mut World, numbers: std::ops::Range<usize>| {
+            for i in numbers {
+                let node = world.node(&format!("n{i}"), &[]);
+                world.add_node(node);
+            }
+        };
+        add_nodes(&mut world, 0..10);
+        let warm = world.pod("ns/warm", &[]);
+        let mut cold = world.pod("ns/cold", &[]);
+        cold.priority = 1;
+        for pod in [&cold, &warm] {
+            classes.schedule_pod(&framework, world.cx(), pod);
+        }
+        assert_eq!(classes.len(), 2, "there is room for both");
+        // One by one, so that the class grows and is not opened anew.
+        for i in 10..6_000 {
+            add_nodes(&mut world, i..i + 1);
+            if i % 100 == 0 {
+                classes.schedule_pod(&framework, world.cx(), &warm);
+            }
+        }
+        assert_eq!(classes.stats().evicted, 1);
+        assert_eq!(classes.len(), 1);
     }
 }

@@ -22,7 +22,7 @@ pub use effect::Effect;
 pub use handlers::Change;
 
 use crate::Snapshot;
-use crate::fast::{Classes, Contenders, Path};
+use crate::fast::{Classes, Contenders, MOST_BYTES, Path};
 use crate::framework::{Cx, Evaluated, Nomination};
 use crate::model::Object;
 use crate::plugins::default_preemption::Preempting;
@@ -71,7 +71,10 @@ pub struct Binding {
 impl Scheduler {
     /// A scheduler for a cluster without pending pods, whose clocks start at `now`.
     pub fn new(cluster: Snapshot, profiles: Profiles, config: QueueConfig, now: Time) -> Self {
-        let classes = profiles.frameworks().iter().map(|_| Some(Box::default()));
+        // All profiles share the room.
+        let share = MOST_BYTES / profiles.frameworks().len().max(1);
+        let classes = profiles.frameworks().iter();
+        let classes = classes.map(|_| Some(Box::new(Classes::with_limit(share))));
         Self {
             path: Path::default(),
             classes: classes.collect(),
