@@ -75,7 +75,7 @@ impl Plugin for NodeVolumeLimits {
     type Score = ();
 
     fn ignores(&self, pod: &Pod) -> bool {
-        pod.volumes.is_empty()
+        !pod.has_attachable_volumes()
     }
 
     fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Self::Filter> {

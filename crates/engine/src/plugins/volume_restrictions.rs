@@ -7,7 +7,7 @@ use crate::framework::{
     Action, Ask, ClusterEvent, Code, Cx, EventResource, Fit, Hint, Plugin, Point, PreFilter,
     Registration, Status, Trial,
 };
-use crate::model::{AccessMode, Object, Pod, VolumeSource};
+use crate::model::{AccessMode, Object, Pod, PodVolume, VolumeSource};
 use std::sync::Arc;
 use stowplan_base::Sym;
 
@@ -35,7 +35,8 @@ impl Plugin for VolumeRestrictions {
     type Score = ();
 
     fn ignores(&self, pod: &Pod) -> bool {
-        pod.volumes.is_empty()
+        let ignores = |v: &PodVolume| v.named_claim().is_none() && !v.source.is_restricted_disk();
+        pod.volumes.iter().all(ignores)
     }
 
     fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Self::Filter> {

@@ -33,7 +33,9 @@ impl Plugin for VolumeZone {
     type Score = ();
 
     fn ignores(&self, pod: &Pod) -> bool {
-        pod.volumes.is_empty()
+        pod.volumes
+            .iter()
+            .all(|volume| volume.named_claim().is_none())
     }
 
     fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Self::Filter> {

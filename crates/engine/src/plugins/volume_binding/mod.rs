@@ -71,7 +71,7 @@ impl Plugin for VolumeBinding {
     type Score = ();
 
     fn ignores(&self, pod: &Pod) -> bool {
-        pod.volumes.is_empty()
+        pod.volumes.iter().all(|volume| volume.claim().is_none())
     }
 
     fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Self::Filter> {
