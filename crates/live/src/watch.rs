@@ -151,10 +151,17 @@ impl Feed {
         let mut pages = source.list();
         let mut listed = String::new();
         while let Some(page) = pages.next().await {
-            let Page { version, objects } = page?;
-            for object in objects {
+            let page: Page = page?;
+            for object in page.objects {
                 self.upsert(object).await?;
             }
+            for (key, error) in page.unreadable {
+                let (namespace, name) = (&key.namespace, &key.name);
+                tracing::error!(namespace, name, %error, "an object cannot be read");
+                // What is known of it stays.
+                self.known.see(namespace, name, &key.resource_version);
+            }
+            let version = page.version;
             listed = version;
         }
         for (namespace, name) in self.known.end_list() {

@@ -96,7 +96,7 @@ fn settled(api: &Api, resource: &Resource, part: &str, object: Value, changes: T
 
 /// The address that others are told: one of the host's own if the server listens on all of them or only
 /// within the host. Upstream: `ResolveBindAddress`.
-fn reachable(ip: IpAddr) -> IpAddr {
+pub(crate) fn reachable(ip: IpAddr) -> IpAddr {
     reachable_from(ip, &towards_all)
 }
 

@@ -2,12 +2,14 @@
 //!
 //! Upstream: `pkg/routes/openidmetadata.go` and `pkg/serviceaccount/openidmetadata.go`.
 
+use crate::advertise::reachable;
 use crate::answer::{self, Answer};
 use crate::api::Api;
 use crate::request::Request;
 use crate::{dispatch, route};
 use http::{HeaderValue, Method, header};
 use serde_json::json;
+use std::net::SocketAddr;
 use stowplan_access::token::ISSUER;
 use stowplan_machinery::Status;
 
@@ -36,7 +38,10 @@ pub(crate) fn answer(api: &Api, request: &Request, parts: &[&str]) -> Result<Ans
 /// The keys are where the server says it is.
 fn configuration(api: &Api) -> serde_json::Value {
     let server = match api.address() {
-        Some(address) => format!("https://{address}"),
+        Some(address) => {
+            let address = SocketAddr::new(reachable(address.ip()), address.port());
+            format!("https://{address}")
+        }
         None => ISSUER.to_owned(),
     };
     json!({

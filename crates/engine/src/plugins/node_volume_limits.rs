@@ -114,7 +114,7 @@ impl Plugin for NodeVolumeLimits {
         }
     }
 
-    /// Where there is room enough nobody has to look closely.
+    /// A pod whose volumes take up no room fits everywhere.
     fn accepts_all(&self, cx: Cx<'_>, new: &Self::Filter) -> bool {
         let takes_up_none = || new.with_csi_node.as_ref().is_ok_and(|new| new.is_empty());
         new.without_csi_node.is_ok() && (cx.cluster.csi_nodes.is_empty() || takes_up_none())

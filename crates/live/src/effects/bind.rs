@@ -36,7 +36,7 @@ impl Bind {
         let bound = match unbroken(self.run(tools, &mut steps)).await {
             Ok(bound) => bound,
             // It may have been bound before that.
-            Err(Broke) => self.find_out(tools, "the binding broke").await,
+            Err(Broke) => self.find_out(tools, "the binding broke", true).await,
         };
         match bound {
             Ok(()) => {
@@ -101,7 +101,7 @@ impl Bind {
             failed.message()
         );
         match failed.is_open() || failed.code() == Some(409) {
-            true => self.find_out(tools, &told).await,
+            true => self.find_out(tools, &told, failed.is_open()).await,
             false => Err(told.into()),
         }
     }
@@ -155,8 +155,8 @@ impl Bind {
     }
 
     /// No answer is not a no: until it is known whether the pod is bound, it stays where it was
-    /// assumed to be.
-    async fn find_out(&self, tools: &Tools, failed: &str) -> Result<(), Refused> {
+    /// assumed to be. If it `may_be` bound it is asked for however long that takes.
+    async fn find_out(&self, tools: &Tools, failed: &str, may_be: bool) -> Result<(), Refused> {
         loop {
             let path = pod_path(&self.pod.namespace, &self.pod.name, "");
             match tools.requests.get::<Pod>(&path).await {
@@ -171,8 +171,9 @@ impl Bind {
                         elsewhere: same && node.is_some(),
                     });
                 }
-                // Who is not there is not bound, and who may not be looked at will not be by waiting.
-                Err(error) if matches!(error.code(), Some(401 | 403 | 404)) => {
+                Err(error) if error.code() == Some(404) => return Err(failed.to_owned().into()),
+                // The server said no to the binding, and will not say where the pod is.
+                Err(error) if !may_be && matches!(error.code(), Some(401 | 403)) => {
                     return Err(failed.to_owned().into());
                 }
                 Err(_) => tokio::time::sleep(ASK_AGAIN).await,

@@ -263,7 +263,7 @@ impl Write {
         for _ in 0..TRIES_MAX {
             match self.attempt(requests).await {
                 Ok(()) => return,
-                Err(failed) if failed.code().is_some() => {
+                Err(failed) if failed.code().is_some() || matches!(failed, Failed::Fenced) => {
                     tracing::debug!(error = %failed, "an event was refused");
                     return;
                 }

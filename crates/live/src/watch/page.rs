@@ -3,6 +3,7 @@
 use super::lean::Lean;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
 use std::fmt;
 use std::marker::PhantomData;
 use stowplan_api::k8s::apimachinery::pkg::apis::meta::v1::ListMeta;
@@ -14,6 +15,28 @@ pub(super) struct Page {
     /// The version of the list, from which a watch may go on.
     pub(super) version: String,
     pub(super) objects: Vec<ApiObject>,
+    /// Those that are no objects of the kind, and why.
+    pub(super) unreadable: Vec<(Key, serde_json::Error)>,
+}
+
+/// What tells an object from others of its kind.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Key {
+    pub(super) namespace: String,
+    pub(super) name: String,
+    pub(super) resource_version: String,
+}
+
+/// The key of an object that may make no sense otherwise; empty if it has none.
+pub(super) fn key_of(raw: &RawValue) -> Key {
+    #[derive(Default, Deserialize)]
+    #[serde(default)]
+    struct Object {
+        metadata: Key,
+    }
+    let object: Object = serde_json::from_str(raw.get()).unwrap_or_default();
+    object.metadata
 }
 
 /// Told which page comes next, if any.
@@ -53,7 +76,7 @@ struct Reader<'a, K> {
 
 impl<'de, K> Visitor<'de> for Reader<'_, K>
 where
-    K: Deserialize<'de>,
+    K: for<'a> Deserialize<'a>,
     ApiObject: From<K>,
 {
     type Value = Page;
@@ -66,6 +89,7 @@ where
         let mut page = Page {
             version: String::new(),
             objects: Vec::new(),
+            unreadable: Vec::new(),
         };
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
@@ -76,9 +100,14 @@ where
                 }
                 // Go writes an empty list as null.
                 "items" => {
-                    let items: Option<Vec<Lean<K>>> = map.next_value()?;
-                    let objects = items.into_iter().flatten();
-                    page.objects = objects.map(|Lean(object)| object.into()).collect();
+                    let items: Option<Vec<&RawValue>> = map.next_value()?;
+                    for item in items.into_iter().flatten() {
+                        match read_one::<K>(item.get()) {
+                            Ok(object) => page.objects.push(object),
+                            // The rest of the kind must not wait for this one.
+                            Err(error) => page.unreadable.push((key_of(item), error)),
+                        }
+                    }
                 }
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
@@ -122,9 +151,20 @@ mod tests {
     }
 
     #[test]
+    fn one_object_that_cannot_be_read_does_not_stop_the_others() {
+        let text = r#"{"metadata":{"resourceVersion":"7"},"items":[
+            {"metadata":{"name":"odd","resourceVersion":"5"},"spec":[]},
+            {"metadata":{"name":"even"}}]}"#;
+        let page = read::<Namespace>(text, &mut |_| {}).unwrap();
+        assert_eq!(page.objects.len(), 1);
+        let (key, _) = &page.unreadable[0];
+        assert_eq!((&*key.name, &*key.resource_version), ("odd", "5"));
+    }
+
+    #[test]
     fn the_next_page_is_known_before_the_objects_are_read() {
         let mut told = None;
-        let broken = r#"{"metadata":{"continue":"t"},"items":[{"metadata":1}]}"#;
+        let broken = r#"{"metadata":{"continue":"t"},"items":[{"metadata":"#;
         assert!(read::<Namespace>(broken, &mut |token| told = token).is_err());
         assert_eq!(told.as_deref(), Some("t"));
     }

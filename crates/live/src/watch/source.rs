@@ -1,6 +1,6 @@
 //! Where objects of a kind come from: lists and watches, as requests.
 
-use super::page::{self, Page};
+use super::page::{self, Key, Page, key_of};
 use futures::{Stream, StreamExt};
 use kube::api::{ListParams, WatchEvent, WatchParams};
 use kube::core::{Request, Status};
@@ -33,6 +33,8 @@ pub(super) struct Source {
     fields: Option<&'static str>,
     read_page: fn(&str, page::Ahead<'_>) -> serde_json::Result<Page>,
     read_one: fn(&str) -> serde_json::Result<ApiObject>,
+    /// How many objects are listed at a time.
+    page: u32,
 }
 
 /// Why no more is told.
@@ -74,15 +76,6 @@ pub(super) enum Change {
     Nothing,
 }
 
-/// What tells an object from others of its kind.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct Key {
-    pub(super) namespace: String,
-    pub(super) name: String,
-    resource_version: String,
-}
-
 impl Source {
     /// All objects of a kind that have these fields.
     pub(super) fn new<K>(client: Client, fields: Option<&'static str>) -> Self
@@ -96,6 +89,7 @@ impl Source {
             fields,
             read_page: page::read::<K>,
             read_one: page::read_one::<K>,
+            page: PAGE,
         }
     }
 
@@ -112,7 +106,7 @@ impl Source {
 
     async fn fetch(&self, token: Option<String>) -> Result<String, Error> {
         let params = ListParams {
-            limit: Some(PAGE),
+            limit: Some(self.page),
             continue_token: token,
             field_selector: self.fields.map(str::to_owned),
             ..ListParams::default()
@@ -169,30 +163,20 @@ fn change(
             }
             // The rest of the kind must not wait for this one.
             Err(error) => {
-                let key = key(&raw)?;
+                let key = key_of(&raw);
                 let (namespace, name) = (&key.namespace, &key.name);
                 tracing::error!(namespace, name, %error, "an object cannot be read");
                 Ok((key.resource_version, Change::Nothing))
             }
         },
         Event::Deleted(raw) => {
-            let mut key = key(&raw)?;
+            let mut key = key_of(&raw);
             let version = std::mem::take(&mut key.resource_version);
             Ok((version, Change::Delete(key)))
         }
         Event::Bookmark(bookmark) => Ok((bookmark.metadata.resource_version, Change::Nothing)),
         Event::Error(status) => Err(Broken::Said(status)),
     }
-}
-
-fn key(raw: &RawValue) -> Result<Key, Broken> {
-    #[derive(Deserialize)]
-    struct Object {
-        metadata: Key,
-    }
-    let object: Object =
-        serde_json::from_str(raw.get()).map_err(|error| Broken::Watch(Error::SerdeError(error)))?;
-    Ok(object.metadata)
 }
 
 /// The pages of a list. While one is read and told, the next one is fetched.
@@ -229,13 +213,91 @@ impl Pages {
 
 /// What a task returned; its panic is ours.
 fn unbroken<T>(joined: Result<T, JoinError>) -> T {
-    joined.unwrap_or_else(|broke| std::panic::resume_unwind(broke.into_panic()))
+    joined.unwrap_or_else(|broke| match broke.try_into_panic() {
+        Ok(panic) => std::panic::resume_unwind(panic),
+        Err(cancelled) => panic!("{cancelled}"),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kube::client::Body;
+    use std::sync::{Arc, Mutex};
     use stowplan_api::k8s::api::core::v1::Pod;
+    use tower::{BoxError, service_fn};
+
+    /// A server that answers each query with the next of these, and the queries that it heard.
+    fn server(answers: &[&str]) -> (Client, Arc<Mutex<Vec<String>>>) {
+        let answers: Vec<String> = answers.iter().map(|text| (*text).to_owned()).collect();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let heard = asked.clone();
+        let service = service_fn(move |request: http::Request<Body>| {
+            let mut heard = heard.lock().unwrap();
+            heard.push(request.uri().query().unwrap_or_default().to_owned());
+            let text = answers[heard.len() - 1].clone();
+            let code = if text.contains("Expired") { 410 } else { 200 };
+            let answer = http::Response::builder().status(code);
+            let answer = answer.body(Body::from(text.into_bytes()));
+            std::future::ready(answer.map_err(BoxError::from))
+        });
+        (Client::new(service, "default"), asked)
+    }
+
+    #[tokio::test]
+    async fn a_list_is_read_to_its_last_page() {
+        let (client, asked) = server(&[
+            r#"{"metadata":{"resourceVersion":"7","continue":"t"},"items":[{"metadata":{"name":"a"}}]}"#,
+            r#"{"metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"b"}}]}"#,
+        ]);
+        let source = Source::new::<Pod>(client, None);
+        let mut pages = source.list();
+        let mut names = Vec::new();
+        while let Some(page) = pages.next().await {
+            let page = page.unwrap();
+            assert_eq!(page.version, "7");
+            names.extend(page.objects.iter().map(|object| object.name().to_owned()));
+        }
+        assert_eq!(names, ["a", "b"]);
+        let asked = asked.lock().unwrap();
+        assert_eq!(asked.len(), 2);
+        assert!(asked[1].contains("continue=t"), "{asked:?}");
+    }
+
+    #[tokio::test]
+    async fn a_list_that_is_too_old_to_go_on_has_to_begin_anew() {
+        let (client, _) = server(&[
+            r#"{"metadata":{"resourceVersion":"7","continue":"t"},"items":null}"#,
+            r#"{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410,
+                "message":"The provided continue parameter is too old"}"#,
+        ]);
+        let source = Source::new::<Pod>(client, None);
+        let mut pages = source.list();
+        assert!(pages.next().await.unwrap().is_ok());
+        let broken = pages.next().await.unwrap().expect_err("it is too old");
+        assert!(broken.is_expired());
+    }
+
+    #[tokio::test]
+    async fn a_watch_that_is_too_old_says_so() {
+        let (client, asked) = server(&[
+            r#"{"type":"ADDED","object":{"metadata":{"name":"a","resourceVersion":"8"}}}
+{"type":"ERROR","object":{"kind":"Status","status":"Failure","message":"too old","code":410}}
+"#,
+        ]);
+        let source = Source::new::<Pod>(client, Some("spec.nodeName="));
+        let mut changes = source.watch("7").await.unwrap();
+        let (version, change) = changes.next().await.unwrap().unwrap();
+        assert!(matches!(change, Change::Upsert(_)) && version == "8");
+        let broken = changes.next().await.unwrap().err().expect("it is too old");
+        assert!(broken.is_expired());
+        let asked = asked.lock().unwrap();
+        assert!(asked[0].contains("resourceVersion=7"), "{asked:?}");
+        assert!(
+            asked[0].contains("fieldSelector=spec.nodeName"),
+            "{asked:?}"
+        );
+    }
 
     fn told(line: &str) -> (String, Change) {
         let event = serde_json::from_str(line).unwrap();

@@ -5,16 +5,17 @@
 //! read. So an object that nobody has to look into goes from the store to the wire as bytes.
 
 pub(crate) mod glance;
+mod whole;
 
 use crate::resource::Resource;
 use bytes::Bytes;
 use serde::de::DeserializeSeed;
 use serde_json::{Map, Value};
-use std::marker::PhantomData;
 use std::sync::Arc;
 use stowplan_machinery::lookup::Lookup;
 use stowplan_machinery::{Edit, Status, View, json};
 use stowplan_store::{CommitError, Entry, Revision};
+use whole::Whole;
 
 /// The key of an object, or of all objects of a namespace (empty `name`), or of all (both empty).
 /// Upstream's keys, because error messages show them.
@@ -139,7 +140,7 @@ fn write_rest(out: &mut Vec<u8>, entry: &Entry, at: usize, revision: Revision) {
 
 /// JSON that this server wrote. How deep it nests was checked when it came in.
 pub(crate) fn parse(bytes: &[u8]) -> Value {
-    read(bytes, PhantomData::<Value>).unwrap_or_else(|error| {
+    read(bytes, Whole).unwrap_or_else(|error| {
         tracing::error!(%error, "a stored object cannot be read");
         Value::Object(Map::new())
     })
