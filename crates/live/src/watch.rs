@@ -236,12 +236,12 @@ impl Feed {
 
     /// It will be tried again. A kind that is not served has no objects.
     fn failed(&mut self, broken: &Broken) -> Result<(), Stopped> {
-        let kind = self.kind;
-        tracing::warn!(
-            ?kind,
-            error = said(broken),
-            "a watch failed; it will be tried again"
-        );
+        let (kind, error) = (self.kind, said(broken));
+        match broken {
+            // So it is with a server that is about to stop.
+            Broken::Short => tracing::debug!(?kind, error, "a watch ended; it will be tried again"),
+            _ => tracing::warn!(?kind, error, "a watch failed; it will be tried again"),
+        }
         match broken {
             Broken::List(kube::Error::Api(status)) if status.code == 404 => self.sync(),
             _ => Ok(()),

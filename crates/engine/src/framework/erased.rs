@@ -71,7 +71,7 @@ pub trait AnyPlugin {
         reject: &mut dyn FnMut(Status) -> u32,
     );
     /// Adds the weighted scores of the nodes at these positions that are not rejected to `sums`,
-    /// statically dispatched inside; a score out of range leaves [`OUT_OF_RANGE`].
+    /// statically dispatched inside; a score out of range leaves `OUT_OF_RANGE`.
     fn score_these(
         &self,
         cx: Cx<'_>,
