@@ -33,8 +33,6 @@ pub(super) struct Source {
     fields: Option<&'static str>,
     read_page: fn(&str, page::Ahead<'_>) -> serde_json::Result<Page>,
     read_one: fn(&str) -> serde_json::Result<ApiObject>,
-    /// How many objects are listed at a time.
-    page: u32,
 }
 
 /// Why no more is told.
@@ -89,7 +87,6 @@ impl Source {
             fields,
             read_page: page::read::<K>,
             read_one: page::read_one::<K>,
-            page: PAGE,
         }
     }
 
@@ -106,7 +103,7 @@ impl Source {
 
     async fn fetch(&self, token: Option<String>) -> Result<String, Error> {
         let params = ListParams {
-            limit: Some(self.page),
+            limit: Some(PAGE),
             continue_token: token,
             field_selector: self.fields.map(str::to_owned),
             ..ListParams::default()
