@@ -75,6 +75,12 @@ impl<K: Eq + Hash, V> Lookup<K, V> {
         self.map.entry(key).or_insert_with(make)
     }
 
+    /// About how many bytes it takes up.
+    pub fn bytes(&self) -> usize {
+        // A byte for each place, and of eight places one stays free.
+        self.map.capacity() * 8 / 7 * (size_of::<(K, V)>() + 1)
+    }
+
     /// How many keys there are.
     pub fn len(&self) -> usize {
         self.map.len()

@@ -1,6 +1,8 @@
 //! Interned strings.
 
-use crate::Lookup;
+use crate::lookup::WordHasher;
+use hashbrown::HashTable;
+use std::hash::Hasher;
 use std::sync::Arc;
 
 /// An interned string: equal symbols of one [`Names`] are equal strings.
@@ -37,7 +39,8 @@ impl Sym {
 /// The table of interned strings. Owned by whoever owns the cluster's state; never shrinks.
 #[derive(Clone, Debug)]
 pub struct Names {
-    ids: Lookup<Arc<str>, Sym>,
+    /// Symbols by text, each with the hash of its text: a table that grows need not read the texts.
+    ids: HashTable<(u32, Sym)>,
     texts: Vec<Arc<str>>,
 }
 
@@ -51,7 +54,7 @@ impl Names {
     /// A table that holds the well-known names of [`sym`] only.
     pub fn new() -> Self {
         let mut names = Self {
-            ids: Lookup::new(),
+            ids: HashTable::new(),
             texts: Vec::new(),
         };
         for text in sym::TEXTS {
@@ -62,19 +65,26 @@ impl Names {
 
     /// The symbol of `text`, new if need be.
     pub fn intern(&mut self, text: &str) -> Sym {
-        if let Some(sym) = self.ids.get(text) {
-            return *sym;
+        let hash = hash(text);
+        if let Some(sym) = self.find(hash, text) {
+            return sym;
         }
         let sym = Sym(u32::try_from(self.texts.len()).expect("fewer than 2^32 names"));
-        let text: Arc<str> = text.into();
-        self.texts.push(text.clone());
-        self.ids.insert(text, sym);
+        self.texts.push(text.into());
+        self.ids
+            .insert_unique(spread(hash), (hash, sym), |(hash, _)| spread(*hash));
         sym
     }
 
     /// The symbol of `text`, if it was interned before.
     pub fn get(&self, text: &str) -> Option<Sym> {
-        self.ids.get(text).copied()
+        self.find(hash(text), text)
+    }
+
+    fn find(&self, hash: u32, text: &str) -> Option<Sym> {
+        let is_it = |(held, sym): &(u32, Sym)| *held == hash && &*self.texts[sym.index()] == text;
+        let (_, sym) = self.ids.find(spread(hash), is_it)?;
+        Some(*sym)
     }
 
     /// The text of `sym`.
@@ -91,6 +101,20 @@ impl Names {
     pub fn texts(&self) -> impl ExactSizeIterator<Item = &str> {
         self.texts.iter().map(|text| &**text)
     }
+}
+
+fn hash(text: &str) -> u32 {
+    let mut hasher = WordHasher::default();
+    hasher.write(text.as_bytes());
+    // The length, too: a text that ends in zeros is another one.
+    hasher.write_usize(text.len());
+    let hash = hasher.finish();
+    (hash >> 32) as u32
+}
+
+/// A table takes its index from the low bits of a hash and a tag from the high ones.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash) << 32 | u64::from(hash)
 }
 
 macro_rules! well_known {

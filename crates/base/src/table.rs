@@ -90,6 +90,11 @@ impl<K: Eq + Hash + Clone, V> Table<K, V> {
         self.entries.iter().map(|(key, value)| (key, value))
     }
 
+    /// About how many bytes it takes up.
+    pub fn bytes(&self) -> usize {
+        self.positions.bytes() + self.entries.capacity() * size_of::<(K, V)>()
+    }
+
     /// How many entries there are.
     pub fn len(&self) -> usize {
         self.entries.len()
