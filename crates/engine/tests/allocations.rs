@@ -1,17 +1,21 @@
-//! A warm decision allocates nothing. In a process of its own, because it counts every allocation.
+//! What is allocated: nothing by a warm decision, and by classes about as much as they say. In a
+//! process of its own, because it counts every allocation.
 
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use std::alloc::System;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use stowplan_base::{Quantity, Rng, Sym, Time, sym};
 use stowplan_engine::Snapshot;
+use stowplan_engine::fast::Classes;
+use stowplan_engine::framework::Cx;
 use stowplan_engine::model::{
     AffinityTerm, Kind, Labels, Node, NodeAffinity, Object, Pod, PodAffinity, PodKey, PodRequests,
     Requirement, ResourceId, ResourceList, Resources, Selector, SpreadConstraint,
     UnsatisfiableAction, WeightedAffinityTerm,
 };
+use stowplan_engine::plugins::default_preemption::Preempting;
 use stowplan_engine::plugins::registry::default_framework;
-use stowplan_engine::queue::{Profiles, QueueConfig};
+use stowplan_engine::queue::{Nominator, Profiles, QueueConfig};
 use stowplan_engine::scheduler::{Change, Effect, Scheduler};
 
 #[global_allocator]
@@ -37,6 +41,10 @@ struct World {
 
 impl World {
     fn new() -> Self {
+        Self::of(NODES)
+    }
+
+    fn of(nodes: usize) -> Self {
         let mut cluster = Snapshot::new();
         let profiles = Profiles::new(vec![default_framework()], &mut cluster.names);
         let mut world = Self {
@@ -47,7 +55,7 @@ impl World {
         };
         // Who wants to know the best nodes gets them for no allocation either.
         world.scheduler.note_contenders();
-        for i in 0..NODES {
+        for i in 0..nodes {
             let node = world.node(i);
             world.apply(Object::Node(Arc::new(node)));
         }
@@ -250,9 +258,92 @@ fn large(pod: &mut Pod, _own: Selector) {
     requests.scoring = list;
 }
 
-/// One test, for no other may allocate meanwhile.
+fn one_per_node(pod: &mut Pod, own: Selector) {
+    let term = AffinityTerm {
+        namespaces: [pod.namespace].into(),
+        namespace_selector: Selector::Nothing,
+        selector: own,
+        topology_key: sym::HOSTNAME,
+    };
+    pod.pod_anti_affinity = Some(PodAffinity {
+        required: [term].into(),
+        ..PodAffinity::default()
+    });
+}
+
+/// Hard, by hostname: a domain for each node.
+fn hard_spread(pod: &mut Pod, own: Selector) {
+    spread(pod, own);
+    for constraint in &mut pod.spread_constraints {
+        constraint.topology_key = sym::HOSTNAME;
+        constraint.when_unsatisfiable = UnsatisfiableAction::DoNotSchedule;
+    }
+}
+
+/// No other test may allocate meanwhile.
+static ALONE: Mutex<()> = Mutex::new(());
+
+#[test]
+fn classes_know_how_large_they_are() {
+    let _alone = ALONE.lock();
+    let held = || GLOBAL.stats().bytes_allocated - GLOBAL.stats().bytes_deallocated;
+    for (name, template) in [
+        ("basic", basic as Template),
+        ("spread", spread),
+        ("hard spread", hard_spread),
+        ("apart", apart),
+        ("one per node", one_per_node),
+    ] {
+        let mut world = World::of(1000);
+        for _ in 0..300 {
+            world.place(template);
+        }
+        let nominator = Nominator::default();
+        let preempting = Preempting::default();
+        let framework = default_framework();
+        let mut classes = Classes::default();
+        let mut pods: Vec<Pod> = (0..101).map(|_| world.pod(template)).collect();
+        let cx = Cx {
+            cluster: world.scheduler.cluster(),
+            nominator: &nominator,
+            preempting: &preempting,
+        };
+        // What is no class's own is there after the first.
+        let mut before = (0, 0);
+        for (pod, priority) in pods.iter_mut().zip(0..) {
+            pod.priority = priority;
+            classes.decide(&framework, cx, pod);
+            if priority == 0 {
+                before = (held(), classes.bytes());
+            }
+        }
+        let (real, counted) = (held() - before.0, classes.bytes() - before.1);
+        assert_eq!(classes.len(), 101);
+        let share = counted as f64 / real as f64;
+        assert!(
+            (0.7..1.4).contains(&share),
+            "{name:?}: {counted} bytes are counted, {real} are held"
+        );
+    }
+}
+
 #[test]
 fn a_warm_decision_allocates_nothing() {
+    let _alone = ALONE.lock();
+    // Most nodes see their first such pod.
+    let mut world = World::of(400);
+    let pods: Vec<_> = (0..200).map(|_| world.place(one_per_node)).collect();
+    for pod in &pods[..150] {
+        world.delete(pod);
+    }
+    for i in 0..100 {
+        let pod = Arc::new(world.pod(one_per_node));
+        let counted = world.decide(&pod, |node| on_node(&pod, node));
+        if i > 5 {
+            let what = "of pods that want a node of their own";
+            assert_eq!(counted, [0, 0], "decision {i} {what}");
+        }
+    }
     for (name, template) in [
         ("basic", basic as Template),
         ("spread", spread),

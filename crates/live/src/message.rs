@@ -48,6 +48,7 @@ pub(crate) enum Message {
     },
     /// The evictions for a pod are over.
     PreemptionEnded {
+        preemptor: Arc<str>,
         namespace: Box<str>,
         name: Box<str>,
         failed: bool,

@@ -209,7 +209,7 @@ impl Drive {
                 scheduler.preemption_at_last_victim(&pod.uid, last.namespace, last.name);
                 evict(scheduler, last);
             }
-            scheduler.preemption_ended(pod.namespace, pod.name, false, now);
+            scheduler.preemption_ended(&pod.uid, (pod.namespace, pod.name), false, now);
         });
         self.meter.charge(owner, time);
     }

@@ -142,7 +142,7 @@ fn preempt(world: &mut World, events: &mut Events, pod: Arc<Pod>, preemption: Pr
     }
     world
         .scheduler
-        .preemption_ended(pod.namespace, pod.name, false, world.now);
+        .preemption_ended(&pod.uid, (pod.namespace, pod.name), false, world.now);
     for victim in &preemption.evict {
         replace(world, victim);
     }

@@ -144,6 +144,7 @@ impl Class {
         self.resources = cx.cluster.resource_names.len();
         self.scope = Scope::Plain;
         self.overlooked = None;
+        self.groups = Groups::default();
         self.minded = Minded::default();
         self.tries = None;
         if plan.is_plain {
@@ -218,7 +219,7 @@ impl Class {
         sheet: &mut Sheet,
     ) {
         let node = &cx.cluster.nodes()[at];
-        let score = self.see(profile, cx, node, at, pod, sheet);
+        let score = self.see(profile, cx, node, pod, sheet);
         self.set_row(at, score, &sheet.key);
     }
 
@@ -250,7 +251,6 @@ impl Class {
         profile: Profile<'_>,
         cx: Cx<'_>,
         node: &NodeInfo,
-        at: usize,
         alone: Option<&Pod>,
         Sheet { key, space }: &mut Sheet,
     ) -> i32 {
@@ -291,7 +291,7 @@ impl Class {
             key[0] = Tag::Rejected(self.groups.verdict_id(order, rejected)).pack();
             return 0;
         }
-        self.see_scores(profile, cx, node, at, None, key)
+        self.see_scores(profile, cx, node, None, key)
     }
 
     pub(super) fn see_scores(
@@ -299,13 +299,12 @@ impl Class {
         Profile { framework, plan }: Profile<'_>,
         cx: Cx<'_>,
         node: &NodeInfo,
-        at: usize,
         known: Option<Option<i32>>,
         key: &mut Vec<u64>,
     ) -> i32 {
         let (cycle, pod) = (&self.cycle, &*self.example);
         if let Some(packing) = framework.packing() {
-            return packing.key(pod, node, at) as i32;
+            return packing.key(pod, node) as i32;
         }
         for &plugin in &plan.relative_scores {
             if framework.scores(plugin, cycle) {
@@ -355,12 +354,17 @@ impl Class {
         })
     }
 
-    /// About how many bytes the class takes up.
-    pub(super) fn size(&self) -> usize {
+    /// About how many bytes the class takes up; dry runs have a room of their own.
+    pub(super) fn size(&self, framework: &Framework) -> usize {
+        /// What an example refers to, of a pod with a container, some labels and tolerations.
+        const EXAMPLE: usize = 1024;
         size_of::<Self>()
+            + size_of::<Pod>()
+            + EXAMPLE
+            + framework.bytes(&self.cycle)
             + self.rows.capacity() * size_of::<Row>()
             + self.tree.size()
-            + self.groups.list.len() * 128
+            + self.groups.size()
             + self.minded.size()
     }
 }

@@ -16,6 +16,9 @@ pub(super) const FITS: VerdictId = 0;
 /// Added to the score of nodes that are not feasible: no score makes up for it.
 pub(super) const NEVER: i32 = i32::MIN / 2;
 
+// Half of it tells what is feasible from what is not: no key of a packing policy comes so low.
+const _: () = assert!(-crate::packing::Packing::KEY_MAX > NEVER as i64 / 2);
+
 /// What a group stands for: the first word of its key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Tag {
@@ -108,6 +111,15 @@ pub(super) struct Groups {
 }
 
 impl Groups {
+    /// About how many bytes they take up.
+    pub(super) fn size(&self) -> usize {
+        let words = self.list.first().map_or(0, |group| group.key.len());
+        let group = size_of::<Group>() + words * size_of::<u64>() + size_of::<i32>();
+        self.by_hash.bytes()
+            + self.list.len() * group
+            + self.verdicts.len() * (size_of::<Verdict>() + 64)
+    }
+
     /// Forgets all groups; verdicts stay.
     pub(super) fn clear(&mut self) {
         self.by_hash = Lookup::new();

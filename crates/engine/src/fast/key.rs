@@ -1,7 +1,7 @@
 //! Which pods are alike.
 
 use crate::ReadKeys;
-use crate::model::{Labels, OwnerRef, Pod, SpreadConstraint};
+use crate::model::{Labels, OwnerRef, Pod, PodKey, SpreadConstraint};
 use std::hash::{Hash, Hasher};
 use stowplan_base::{Names, Sym, WordHasher};
 
@@ -157,6 +157,12 @@ pub(super) fn example(pod: &Pod, read: &ReadKeys, names: &Names) -> Pod {
     Pod {
         // Nobody's: the example itself is never nominated.
         uid: "".into(),
+        key: PodKey {
+            namespace: pod.key.namespace.clone(),
+            name: "".into(),
+        },
+        name: Sym::EMPTY,
+        resource_version: "".into(),
         labels,
         controller: spreading_owner(pod, names).cloned(),
         nominated_node_name: None,

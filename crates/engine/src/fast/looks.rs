@@ -211,7 +211,7 @@ impl Class {
                 UNKNOWN => {
                     let key = &mut scratch.sheet.key;
                     match verdict {
-                        FITS => self.key_of_open(profile, cx, node, at, sum, key),
+                        FITS => self.key_of_open(profile, cx, node, sum, key),
                         verdict => self.key_of_rejected(profile, node, verdict, key),
                     };
                     let group = self.groups.intern(key);
@@ -241,7 +241,7 @@ impl Class {
             }
             let key = &mut scratch.sheet.key;
             let score = match looks.verdicts[at] {
-                FITS => self.key_of_open(profile, cx, node, at, looks.sum(at), key),
+                FITS => self.key_of_open(profile, cx, node, looks.sum(at), key),
                 verdict => self.key_of_rejected(profile, node, verdict, key),
             };
             self.set_row(at, score, &scratch.sheet.key);
@@ -271,7 +271,6 @@ impl Class {
         profile: Profile<'_>,
         cx: Cx<'_>,
         node: &NodeInfo,
-        at: usize,
         score: Option<i32>,
         key: &mut Vec<u64>,
     ) -> i32 {
@@ -281,7 +280,7 @@ impl Class {
         for rule in &plan.domain_filters {
             framework.see_filter(*rule, &self.cycle, node, key);
         }
-        self.see_scores(profile, cx, node, at, Some(score), key)
+        self.see_scores(profile, cx, node, Some(score), key)
     }
 }
 

@@ -96,8 +96,14 @@ struct Entry {
     next: Option<u32>,
     /// The attempt that used it last.
     used: u64,
+    /// About how large it was when it was last measured.
     bytes: usize,
+    /// How often it was used since.
+    uses: u32,
 }
+
+/// A class may grow with the cluster: it is measured again after so many uses.
+const USES: u32 = 32;
 
 impl Classes {
     /// No classes yet; they may take up about so many bytes.
@@ -120,6 +126,11 @@ impl Classes {
     /// What the plugins remember of the pods that fit nowhere and were decided last.
     pub(crate) fn last_cycle(&self) -> &CycleState {
         &self.classes[self.last].class.cycle
+    }
+
+    /// About how many bytes all classes take up.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// How many classes there are.
@@ -152,9 +163,12 @@ impl Classes {
             let entry = &mut self.classes[at];
             entry.used = self.round;
             entry.class.catch_up(profile, cx, &mut self.scratch);
-            // It may have grown with the cluster.
-            let bytes = entry.class.size();
-            self.bytes = self.bytes + bytes - std::mem::replace(&mut entry.bytes, bytes);
+            entry.uses += 1;
+            if entry.uses >= USES {
+                entry.uses = 0;
+                let bytes = entry.class.size(framework);
+                self.bytes = self.bytes + bytes - std::mem::replace(&mut entry.bytes, bytes);
+            }
             self.stats.warm += 1;
             self.recent = at;
             return at;
@@ -163,7 +177,8 @@ impl Classes {
         let example = Arc::new(key::example(pod, read, names));
         let class = Class::open(profile, cx, example, &mut self.scratch);
         let hash = hash.unwrap_or_else(|| key::hash(pod, read, names));
-        self.recent = self.insert(hash, class);
+        let bytes = class.size(framework);
+        self.recent = self.insert(hash, class, bytes);
         self.recent
     }
 
@@ -180,8 +195,7 @@ impl Classes {
         None
     }
 
-    fn insert(&mut self, hash: u64, class: Class) -> usize {
-        let bytes = class.size();
+    fn insert(&mut self, hash: u64, class: Class, bytes: usize) -> usize {
         self.make_room(bytes);
         let at = self.classes.len();
         self.classes.push(Entry {
@@ -190,6 +204,7 @@ impl Classes {
             next: self.by_hash.get(&hash).copied(),
             used: self.round,
             bytes,
+            uses: 0,
         });
         self.bytes += bytes;
         self.by_hash.insert(hash, at as u32);
@@ -202,16 +217,26 @@ impl Classes {
         let most = self.most_bytes.unwrap_or(MOST_BYTES);
         let least = usize::from(bytes == 0);
         while self.bytes + bytes > most && self.classes.len() > least {
-            self.evict();
+            self.evict_coldest();
         }
     }
 
-    /// Forgets the class that was not used for longest.
-    fn evict(&mut self) {
-        let used = |at: &usize| self.classes[*at].used;
-        let Some(at) = (0..self.classes.len()).min_by_key(used) else {
-            return;
-        };
+    /// Forgets the sixteenth of all classes that were not used for longest, at least one: to look for
+    /// one at a time among so many would cost more than to open it again.
+    fn evict_coldest(&mut self) {
+        let mut used: Vec<u64> = self.classes.iter().map(|entry| entry.used).collect();
+        let share = used.len() / 16;
+        let (_, coldest, _) = used.select_nth_unstable(share);
+        let coldest = *coldest;
+        // From the end: whoever takes the place of one that goes was looked at.
+        for at in (0..self.classes.len()).rev() {
+            if self.classes[at].used < coldest || share == 0 && self.classes[at].used == coldest {
+                self.evict(at);
+            }
+        }
+    }
+
+    fn evict(&mut self, at: usize) {
         let last = self.classes.len() - 1;
         self.unlink(at);
         let gone = self.classes.swap_remove(at);
@@ -281,7 +306,7 @@ mod tests {
         // One by one, so that the class grows and is not opened anew.
         for i in 10..6_000 {
             add_nodes(&mut world, i..i + 1);
-            if i % 100 == 0 {
+            if i % 20 == 0 {
                 classes.schedule_pod(&framework, world.cx(), &warm);
             }
         }

@@ -104,6 +104,11 @@ impl CycleState {
         }
     }
 
+    /// How many bytes the slots take up, without what is in them.
+    pub(super) fn bytes(&self) -> usize {
+        (self.filter.capacity() + self.score.capacity()) * size_of::<Slot<Box<dyn State>>>()
+    }
+
     /// A copy of what the filters read.
     pub(super) fn for_trials(&self) -> Self {
         let copy = |slot: &Slot<Box<dyn State>>| match slot {

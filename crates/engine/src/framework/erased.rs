@@ -81,6 +81,9 @@ pub trait AnyPlugin {
         nodes: (&[u32], &[u32]),
         sums: &mut [i32],
     );
+    /// About how many bytes state takes up, itself included.
+    fn filter_bytes(&self, state: &dyn State) -> usize;
+    fn score_bytes(&self, state: &dyn State) -> usize;
     fn filter_sight(&self) -> Sight;
     fn score_sight(&self) -> Sight;
     fn is_relative(&self) -> bool;
@@ -331,6 +334,14 @@ impl<P: Plugin> AnyPlugin for P {
                 false => OUT_OF_RANGE,
             };
         }
+    }
+
+    fn filter_bytes(&self, state: &dyn State) -> usize {
+        size_of::<P::Filter>() + Plugin::filter_bytes(self, typed(state))
+    }
+
+    fn score_bytes(&self, state: &dyn State) -> usize {
+        size_of::<P::Score>() + Plugin::score_bytes(self, typed(state))
     }
 
     fn filter_sight(&self) -> Sight {

@@ -387,6 +387,16 @@ pub trait Plugin: 'static {
         Ok(())
     }
 
+    /// About how many bytes `state` refers to: for state that grows with the cluster.
+    fn filter_bytes(&self, _state: &Self::Filter) -> usize {
+        0
+    }
+
+    /// As [`filter_bytes`](Self::filter_bytes).
+    fn score_bytes(&self, _state: &Self::Score) -> usize {
+        0
+    }
+
     /// As PreScore, but before the feasible nodes are known, and with the state also where there
     /// is nothing to tell nodes apart by for now ([`score_rests`](Self::score_rests)).
     fn keep_score(&self, cx: Cx<'_>, pod: &Pod) -> PreScore<Self::Score> {

@@ -31,6 +31,34 @@ pub struct Node {
     pub declared_features: Box<[Sym]>,
 }
 
+impl Node {
+    /// Whether no rule can tell the two apart. Annotations and conditions, which change with every
+    /// heartbeat, matter only to those who are told of events.
+    pub fn looks_like(&self, other: &Self) -> bool {
+        let Self {
+            uid: _,
+            annotations: _,
+            conditions: _,
+            name,
+            labels,
+            unschedulable,
+            taints,
+            allocatable_list,
+            allocatable,
+            images,
+            declared_features,
+        } = self;
+        *name == other.name
+            && *labels == other.labels
+            && *unschedulable == other.unschedulable
+            && *taints == other.taints
+            && *allocatable_list == other.allocatable_list
+            && *allocatable == other.allocatable
+            && *images == other.images
+            && *declared_features == other.declared_features
+    }
+}
+
 /// An image that a node holds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NodeImage {

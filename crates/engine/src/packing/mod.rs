@@ -40,7 +40,7 @@ impl Packing {
     ];
 
     /// No key is greater than this, or less than its negative.
-    pub const KEY_MAX: i64 = (1 << 30) - 1;
+    pub const KEY_MAX: i64 = (1 << 29) - 1;
 
     /// The policy's name, as configuration files have it.
     pub const fn name(self) -> &'static str {
@@ -58,11 +58,11 @@ impl Packing {
     }
 
     /// What a node on which the pod fits is worth: the greatest key wins, equal keys are equally
-    /// good. A function of the pod's requests, the node alone and its position in the snapshot.
-    pub fn key(self, pod: &Pod, node: &NodeInfo, position: usize) -> i64 {
+    /// good. A function of the pod's requests and the node alone.
+    pub fn key(self, pod: &Pod, node: &NodeInfo) -> i64 {
         let key = match self {
             Self::FirstFit | Self::FirstFitDecreasing => {
-                -i64::try_from(position).unwrap_or(i64::MAX)
+                -i64::try_from(node.arrival()).unwrap_or(i64::MAX)
             }
             Self::BestFit => -left_over(pod, node),
             Self::WorstFit => left_over(pod, node),

@@ -7,7 +7,7 @@ use super::*;
 use crate::Snapshot;
 use crate::fast::Path;
 use crate::framework::{Effect as Step, Framework, PluginSet, Plugins, Point, expand};
-use crate::model::{Object, OwnerRef};
+use crate::model::{Kind, Object, OwnerRef};
 use crate::plugins::bin_packing::BinPackingArgs;
 use crate::plugins::registry::{PluginArgs, Registry};
 use crate::queue::{Profiles, QueueConfig};
@@ -15,7 +15,7 @@ use crate::scheduler::{Change, Effect, Scheduler};
 use crate::testing::World;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use stowplan_base::{Duration, Rng, Time};
+use stowplan_base::{Duration, Rng, Sym, Time};
 
 /// Cpu in thousandths and memory in bytes: small numbers, so that shares come out even.
 type Amounts = [i64; 2];
@@ -202,6 +202,10 @@ fn names_are_unique_and_found() {
 #[test]
 fn what_a_node_is_worth() {
     let mut world = World::default();
+    for other in ["first", "second"] {
+        let node = world.node(other, &[]);
+        world.add_node(node);
+    }
     let mut node = world.node("n", &[]);
     world.set_allocatable(
         &mut node,
@@ -214,20 +218,38 @@ fn what_a_node_is_worth() {
     let mut pod = world.pod("default/new", &[]);
     let mut keys = |requests: &[(&str, &str)]| {
         world.set_requests(&mut pod, requests);
-        let node = &world.snapshot.nodes()[0];
-        Packing::ALL.map(|policy| policy.key(&pod, node, 7))
+        let node = &world.snapshot.nodes()[2];
+        Packing::ALL.map(|policy| policy.key(&pod, node))
     };
     // Three quarters of the cpu, all of the memory.
-    assert_eq!(keys(&[]), [-7, -1_750_000, 1_750_000, -7]);
+    assert_eq!(keys(&[]), [-2, -1_750_000, 1_750_000, -2]);
     assert_eq!(
         keys(&[("cpu", "1"), ("memory", "2Gi")]),
-        [-7, -1_250_000, 1_250_000, -7]
+        [-2, -1_250_000, 1_250_000, -2]
     );
     // The last GPU is gone, and of the storage there was none.
     assert_eq!(
         keys(&[("x.com/gpu", "1"), ("ephemeral-storage", "1")]),
-        [-7, -1_750_000, 1_750_000, -7]
+        [-2, -1_750_000, 1_750_000, -2]
     );
+}
+
+#[test]
+fn first_fit_goes_by_arrival_whoever_left() {
+    let mut world = World::default();
+    for name in ["a", "b", "c"] {
+        let mut node = world.node(name, &[]);
+        world.set_allocatable(&mut node, &[("cpu", "4")]);
+        world.add_node(node);
+    }
+    let gone = world.sym("a");
+    world.snapshot.remove(Kind::Node, Sym::EMPTY, gone);
+    let pod = world.pod("default/new", &[]);
+    let framework = framework(Packing::FirstFit);
+    let explanation = crate::explain::explain(&framework, world.cx(), &pod, false);
+    let first = world.sym("b");
+    let first = world.snapshot.node_position(first);
+    assert_eq!(explanation.best, [first.unwrap()]);
 }
 
 #[test]
@@ -245,7 +267,7 @@ fn keys_stay_small() {
     world.add_node(node);
     let node = &world.snapshot.nodes()[0];
     for policy in Packing::ALL {
-        let key = policy.key(&pod, node, usize::MAX);
+        let key = policy.key(&pod, node);
         assert!(key.abs() <= Packing::KEY_MAX, "{policy:?}: {key}");
     }
 }

@@ -22,9 +22,10 @@ pub use effect::Effect;
 pub use handlers::Change;
 
 use crate::Snapshot;
+use crate::explain::{Explanation, explain};
 use crate::fast::{Classes, Contenders, MOST_BYTES, Path};
 use crate::framework::{Cx, Evaluated, Nomination};
-use crate::model::Object;
+use crate::model::{Object, Pod};
 use crate::plugins::default_preemption::Preempting;
 use crate::queue::{Env, Nominator, PluginIds, Profiles, QueueConfig, QueuedPod, SchedulingQueue};
 use cycle::Waiting;
@@ -125,6 +126,22 @@ impl Scheduler {
             Some((_, times)) => *times += 1,
             None => attempts.push((evaluated, 1)),
         }
+    }
+
+    /// The whole tournament of a pod as things are now, verdicts and scores by what is kept; `None` if
+    /// no profile is for it. With `all_filters`, every filter is asked about every node.
+    pub fn explain(&mut self, pod: &Pod, all_filters: bool) -> Option<Explanation> {
+        let at = self.profiles.position(pod)?;
+        let mut kept = self.classes[at].take();
+        let (framework, cx) = (&self.profiles.frameworks()[at], self.cx());
+        let explanation = match (self.path, &mut kept) {
+            (Path::Fast, Some(classes)) if !cx.cluster.nodes().is_empty() => {
+                classes.explain(framework, cx, pod, all_filters)
+            }
+            _ => explain(framework, cx, pod, all_filters),
+        };
+        self.classes[at] = kept;
+        Some(explanation)
     }
 
     /// The best nodes of the last attempt, by exchange for a buffer; nothing if they are not
@@ -247,11 +264,15 @@ impl Scheduler {
         self.preempting.last_victim(preemptor, namespace, name);
     }
 
-    /// The evictions for the pod of this name are over. If one failed the pod is tried at once.
-    pub fn preemption_ended(&mut self, namespace: Sym, name: Sym, failed: bool, now: Time) {
-        if let Some(pod) = self.cluster.listed_pod(namespace, name) {
-            self.preempting.end(&pod.uid);
-        }
+    /// The evictions for this pod are over. If one failed the pod is tried at once.
+    pub fn preemption_ended(
+        &mut self,
+        preemptor: &str,
+        (namespace, name): (Sym, Sym),
+        failed: bool,
+        now: Time,
+    ) {
+        self.preempting.end(preemptor);
         if failed {
             self.activate(&[(namespace, name)], now);
         }

@@ -326,6 +326,23 @@ mod tests {
     }
 
     #[test]
+    fn a_heartbeat_is_no_change() {
+        let mut world = World::default();
+        let mut node = world.node("n", &[("zone", "a")]);
+        world.add_node(node.clone());
+        let before = world.snapshot.log().end();
+        node.annotations = world.labels(&[("seen-at", "12:00")]);
+        node.conditions = [(world.sym("Ready"), world.sym("True"))].into();
+        world.add_node(node.clone());
+        assert_eq!(world.snapshot.log().end(), before);
+        let held = &world.snapshot.nodes()[0].node;
+        assert_eq!(held.annotations, node.annotations, "who asks sees it");
+        node.labels = world.labels(&[("zone", "b")]);
+        world.add_node(node);
+        assert_eq!(world.snapshot.log().end(), before + 1);
+    }
+
+    #[test]
     fn the_oldest_changes_are_forgotten() {
         let mut log = ChangeLog::default();
         for _ in 0..300 {

@@ -56,6 +56,8 @@ pub struct Snapshot {
     /// The columns of all resources.
     pub resource_names: ResourceNames,
     nodes: Vec<NodeInfo>,
+    /// How many nodes ever arrived.
+    arrivals: u64,
     /// Cpu and memory of all nodes, by position.
     gauges: Vec<Gauge>,
     node_index: Lookup<Sym, usize>,
@@ -401,6 +403,9 @@ impl Snapshot {
         if let Some(at) = self.node_position(node.name) {
             // Old images go first: one that no other node holds takes its new size.
             let old = self.nodes[at].set_node(node.clone());
+            if old.looks_like(&node) && self.images_stand(&node) {
+                return Some(old);
+            }
             self.read_gauge(at);
             self.remove_images(&old);
             self.add_images(&node);
@@ -415,6 +420,8 @@ impl Snapshot {
         self.bearers.add(&node.labels);
         self.node_index.insert(node.name, self.nodes.len());
         let mut info = NodeInfo::new(node.clone());
+        info.arrival = self.arrivals;
+        self.arrivals += 1;
         for pod in self.orphans.remove(&node.name).unwrap_or_default() {
             info.add_pod(pod);
         }
@@ -529,6 +536,16 @@ impl Snapshot {
         };
         self.log.push(changed, self.nodes.len());
         true
+    }
+
+    /// Whether the images of a node are known by the sizes that they would have if it came anew: of
+    /// those that no other node holds, by its own.
+    fn images_stand(&self, node: &Node) -> bool {
+        let stands = |(name, size): (&Sym, &i64)| {
+            let state = self.images.get(name);
+            state.is_some_and(|state| state.nodes > 1 || state.size_bytes == *size)
+        };
+        distinct_images(node).iter().all(stands)
     }
 
     fn add_images(&mut self, node: &Node) {

@@ -3,12 +3,16 @@
 use super::pods::swap;
 use super::storage::Attached;
 use crate::model::{CsiNode, Node, Pod, Resources, UsedPorts};
+use smallvec::SmallVec;
 use std::sync::Arc;
 use stowplan_base::Sym;
 
 /// How many pods a node has room for from the start, so that placing the first few need not
 /// allocate. Small: there may be a million nodes.
 const FEW_PODS: usize = 8;
+
+/// Pods of which there are few on most nodes: two need no memory of their own.
+type FewPods = SmallVec<[Arc<Pod>; 2]>;
 
 /// A node, the pods on it, and their sums. Upstream's `NodeInfo`.
 ///
@@ -17,6 +21,8 @@ const FEW_PODS: usize = 8;
 pub struct NodeInfo {
     /// The node.
     pub node: Arc<Node>,
+    /// Its number in the order of arrival.
+    pub(super) arrival: u64,
     /// The node's `allocatable`, again: it is read with the sums below.
     allocatable: Resources,
     /// Bits of the names of its images.
@@ -24,9 +30,9 @@ pub struct NodeInfo {
     /// The pods on it, assumed ones included.
     pub pods: Vec<Arc<Pod>>,
     /// Those with an affinity or anti-affinity stanza.
-    pub pods_with_affinity: Vec<Arc<Pod>>,
+    pub pods_with_affinity: FewPods,
     /// Those with required anti-affinity terms.
-    pub pods_with_required_anti_affinity: Vec<Arc<Pod>>,
+    pub pods_with_required_anti_affinity: FewPods,
     /// What they ask for, together.
     pub requested: Resources,
     /// Their cpu with a minimum per container, in thousandths.
@@ -36,7 +42,7 @@ pub struct NodeInfo {
     /// The host ports they hold.
     pub used_ports: UsedPorts,
     /// Those with disks that may be in the way of others.
-    pub pods_with_disks: Vec<Arc<Pod>>,
+    pub pods_with_disks: FewPods,
     /// What the CSI drivers on the node can do.
     pub csi_node: Option<Arc<CsiNode>>,
     /// What is attached to the node, if it is known.
@@ -80,6 +86,7 @@ impl Clone for NodeInfo {
     fn clone_from(&mut self, other: &Self) {
         let Self {
             node,
+            arrival,
             pods,
             pods_with_affinity,
             pods_with_required_anti_affinity,
@@ -94,6 +101,7 @@ impl Clone for NodeInfo {
             image_marks,
         } = other;
         self.node.clone_from(node);
+        self.arrival = *arrival;
         self.pods.clone_from(pods);
         self.pods_with_affinity.clone_from(pods_with_affinity);
         self.pods_with_required_anti_affinity
@@ -114,20 +122,26 @@ impl NodeInfo {
     /// A node without pods.
     pub fn new(node: Arc<Node>) -> Self {
         Self {
+            arrival: 0,
             pods: Vec::with_capacity(FEW_PODS),
-            pods_with_affinity: Vec::new(),
-            pods_with_required_anti_affinity: Vec::new(),
+            pods_with_affinity: FewPods::new(),
+            pods_with_required_anti_affinity: FewPods::new(),
             requested: Resources::zeros(&node.allocatable),
             allocatable: node.allocatable.clone(),
             image_marks: ImageMarks::of(&node),
             non_zero_cpu_milli: 0,
             non_zero_memory: 0,
             used_ports: UsedPorts::default(),
-            pods_with_disks: Vec::new(),
+            pods_with_disks: FewPods::new(),
             csi_node: None,
             attached: None,
             node,
         }
+    }
+
+    /// The node's number in the order of arrival.
+    pub fn arrival(&self) -> u64 {
+        self.arrival
     }
 
     /// What the node has for pods.
@@ -206,7 +220,7 @@ impl NodeInfo {
     fn remove_pod_at(&mut self, at: usize) {
         let pod = self.pods.swap_remove(at);
         if pod.has_pod_affinity() {
-            let stays = |p: &Arc<Pod>| !Arc::ptr_eq(p, &pod);
+            let stays = |p: &mut Arc<Pod>| !Arc::ptr_eq(p, &pod);
             self.pods_with_affinity.retain(stays);
             self.pods_with_required_anti_affinity.retain(stays);
         }

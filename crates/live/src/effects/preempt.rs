@@ -17,6 +17,7 @@ impl Preempt {
         // Who broke halfway did not make room.
         let failed = unbroken(self.make_room(tools)).await != Ok(true);
         tools.tell(Message::PreemptionEnded {
+            preemptor: self.pod.uid.clone(),
             namespace: (&*self.pod.namespace).into(),
             name: (&*self.pod.name).into(),
             failed,

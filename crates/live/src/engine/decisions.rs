@@ -104,9 +104,8 @@ impl Engine {
         })
     }
 
-    fn play(&self, question: &Question) -> Option<Report> {
+    fn play(&mut self, question: &Question) -> Option<Report> {
         let pod = &question.pod;
-        let framework = self.scheduler.profiles().of(pod)?;
         // A pod that is on a node by now must not stand in its own way.
         let without = || {
             let mut cluster = self.scheduler.cluster().clone();
@@ -114,23 +113,31 @@ impl Engine {
             cluster
         };
         let now;
-        let cluster = match &question.then {
-            Some(then) => then,
+        let other = match &question.then {
+            Some(then) => Some(then),
             None if self.scheduler.cluster().pod(&pod.uid).is_some() => {
                 now = without();
-                &now
+                Some(&now)
             }
-            None => self.scheduler.cluster(),
+            None => None,
         };
-        let cx = Cx {
-            cluster,
-            ..self.scheduler.cx()
+        let explanation = match other {
+            Some(cluster) => {
+                let cx = Cx {
+                    cluster,
+                    ..self.scheduler.cx()
+                };
+                explain(self.scheduler.profiles().of(pod)?, cx, pod, true)
+            }
+            None => self.scheduler.explain(pod, true)?,
         };
-        let explanation = explain(framework, cx, pod, true);
+        let fits_now = question.then.is_some() && explanation.best.is_empty() && self.fits_now(pod);
+        let framework = self.scheduler.profiles().of(pod)?;
+        let cluster = other.unwrap_or_else(|| self.scheduler.cluster());
         let mut report = Report::new(cluster, framework, pod, &question.state, &explanation, None);
         let mut note = question.note.to_owned();
         if question.state == State::Pending && report.outcome != Outcome::Fits {
-            match question.then.is_some() && self.fits_now(framework, pod) {
+            match fits_now {
                 true => {
                     "the cluster has changed since: it fits now, and will be tried again"
                         .clone_into(&mut note);
@@ -157,9 +164,9 @@ impl Engine {
         remedies(framework, self.scheduler.cx(), pod)
     }
 
-    fn fits_now(&self, framework: &Framework, pod: &Pod) -> bool {
-        let explanation = explain(framework, self.scheduler.cx(), pod, false);
-        !explanation.best.is_empty()
+    fn fits_now(&mut self, pod: &Pod) -> bool {
+        let explanation = self.scheduler.explain(pod, false);
+        explanation.is_some_and(|explanation| !explanation.best.is_empty())
     }
 
     /// Answers whoever asked; he may have given up.

@@ -53,15 +53,16 @@ impl Engine {
                     .preemption_at_last_victim(&preemptor, namespace, name);
             }
             Message::PreemptionEnded {
+                preemptor,
                 namespace,
                 name,
                 failed,
                 took,
             } => {
                 self.observer.preempted(failed, took);
-                let (namespace, name) = (self.sym(&namespace), self.sym(&name));
+                let key = (self.sym(&namespace), self.sym(&name));
                 self.scheduler
-                    .preemption_ended(namespace, name, failed, now);
+                    .preemption_ended(&preemptor, key, failed, now);
             }
             Message::CheckVolume {
                 volume,

@@ -37,12 +37,14 @@ impl Detour {
 /// What differs from a comparable recording, first from a cold class, then from warm ones.
 pub(super) fn differences(world: &mut World, expected: &Value) -> Result<Vec<String>> {
     let mut classes = Classes::default();
-    let expected = Expected::new(expected);
-    let mut lines = expected.differences("fast", world.attempt(&mut classes));
+    let attempt = Expected::new(expected);
+    let mut lines = attempt.differences("fast", world.attempt(&mut classes));
+    lines.extend(world.explained(expected, "fast", &mut classes));
     for detour in Detour::ALL {
         world.take(detour, &mut classes)?;
         let path = format!("fast {}", detour.as_str());
-        lines.extend(expected.differences(&path, world.attempt(&mut classes)));
+        lines.extend(attempt.differences(&path, world.attempt(&mut classes)));
+        lines.extend(world.explained(expected, &path, &mut classes));
     }
     Ok(lines)
 }
@@ -86,6 +88,18 @@ impl World {
             }
             recorder.attempt(&classes.schedule_pod(&self.framework, cx, &self.pod))
         })
+    }
+
+    /// What of the whole tournament, verdicts and scores by what is kept, differs from a comparable
+    /// recording.
+    fn explained(&self, expected: &Value, path: &str, classes: &mut Classes) -> Vec<String> {
+        let explanation = self.with_cx(|cx| classes.explain(&self.framework, cx, &self.pod, false));
+        let mut got = self.recorder().explanation(&explanation);
+        normalize(&mut got);
+        let lines = diff(expected, &got).into_iter();
+        lines
+            .map(|line| format!("{path}, explained: {line}"))
+            .collect()
     }
 
     /// Changes something, lets the classes take that in, and changes it back.

@@ -156,7 +156,7 @@ impl Script {
             "preemption_end" => {
                 let failed = step["error"].is_string();
                 self.scheduler
-                    .preemption_ended(namespace, name, failed, now);
+                    .preemption_ended(&uid, (namespace, name), failed, now);
             }
             _ => bail!("unknown operation {op}"),
         }

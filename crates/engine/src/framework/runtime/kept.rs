@@ -116,6 +116,16 @@ impl Framework {
         plan.is_plain |= most > MOST_SCORE;
     }
 
+    /// About how many bytes is kept in `cycle`.
+    pub(crate) fn bytes(&self, cycle: &CycleState) -> usize {
+        let filters = self.plugins.iter().zip(&cycle.filter);
+        let filters =
+            filters.filter_map(|(plugin, slot)| Some(plugin.filter_bytes(&**slot.state()?)));
+        let scores = self.plugins.iter().zip(&cycle.score);
+        let scores = scores.filter_map(|(plugin, slot)| Some(plugin.score_bytes(&**slot.state()?)));
+        cycle.bytes() + filters.chain(scores).sum::<usize>()
+    }
+
     /// Opens state for pods that are like `pod`, and says which nodes may be asked if not all;
     /// `None` if the pod has to take the plain path.
     ///

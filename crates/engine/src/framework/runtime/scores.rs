@@ -49,7 +49,7 @@ impl Framework {
         feasible: &[&NodeInfo],
     ) -> Result<ScoreTable, PluginStatus> {
         if let Some(packing) = self.packing {
-            return Ok(packing_keys(packing, cx, pod, feasible));
+            return Ok(packing_keys(packing, pod, feasible));
         }
         let mut table = ScoreTable {
             totals: vec![0; feasible.len()],
@@ -122,12 +122,8 @@ impl Framework {
 }
 
 /// The keys of a packing policy, as if they were the scores of one plugin.
-fn packing_keys(packing: Packing, cx: Cx<'_>, pod: &Pod, feasible: &[&NodeInfo]) -> ScoreTable {
-    let key = |node: &&NodeInfo| {
-        let position = cx.cluster.node_position(node.node.name);
-        packing.key(pod, node, position.unwrap_or(usize::MAX))
-    };
-    let keys: Vec<i64> = feasible.iter().map(key).collect();
+fn packing_keys(packing: Packing, pod: &Pod, feasible: &[&NodeInfo]) -> ScoreTable {
+    let keys: Vec<i64> = feasible.iter().map(|node| packing.key(pod, node)).collect();
     ScoreTable {
         plugins: vec![PluginScores {
             plugin: BinPacking::NAME,

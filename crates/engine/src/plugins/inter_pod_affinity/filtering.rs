@@ -36,6 +36,15 @@ const HAS_ANTI_AFFINITY: i64 = 2;
 const HAS_EXISTING: i64 = 4;
 
 impl RequiredTerms {
+    /// About how many bytes they refer to.
+    pub(super) fn bytes(&self) -> usize {
+        let terms = self.affinity.len() + self.anti_affinity.len();
+        terms * size_of::<IncomingTerm>()
+            + self.affinity_counts.bytes()
+            + self.anti_affinity_counts.bytes()
+            + self.existing_anti_affinity_counts.bytes()
+    }
+
     /// The terms, without anybody counted.
     fn uncounted(cluster: &Snapshot, pod: &Pod) -> Self {
         let incoming = |terms: &[AffinityTerm]| -> Arc<[IncomingTerm]> {

@@ -170,6 +170,14 @@ impl Plugin for InterPodAffinity {
         state.observe(cx.cluster, pod, fact, holds)
     }
 
+    fn filter_bytes(&self, state: &RequiredTerms) -> usize {
+        state.bytes()
+    }
+
+    fn score_bytes(&self, state: &PreferredTerms) -> usize {
+        state.bytes()
+    }
+
     fn see_filter(&self, state: &RequiredTerms, node: &NodeInfo, seen: &mut Vec<u64>) {
         state.see(&node.node, seen);
     }

@@ -25,6 +25,13 @@ pub struct PreferredTerms {
 }
 
 impl PreferredTerms {
+    /// About how many bytes they refer to.
+    pub(super) fn bytes(&self) -> usize {
+        self.own.len() * size_of::<(IncomingTerm, i64)>()
+            + self.worth.bytes()
+            + self.known_kin.bytes()
+    }
+
     /// The terms, without anybody weighed.
     fn unweighed(cluster: &Snapshot, pod: &Pod, hard_weight: i32) -> Self {
         let incoming = |terms: &[WeightedAffinityTerm], sign: i64| -> Vec<(IncomingTerm, i64)> {

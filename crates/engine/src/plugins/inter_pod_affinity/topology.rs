@@ -56,6 +56,11 @@ impl TopologyCounts {
         }
     }
 
+    /// About how many bytes they take up.
+    pub(super) fn bytes(&self) -> usize {
+        self.keys.capacity() * size_of::<Sym>() + self.sums.bytes()
+    }
+
     /// Whether no pair is there.
     pub(super) fn is_empty(&self) -> bool {
         self.sums.is_empty()

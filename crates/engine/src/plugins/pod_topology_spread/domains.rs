@@ -41,6 +41,14 @@ impl Domains {
         }
     }
 
+    /// About how many bytes they take up.
+    pub(super) fn bytes(&self) -> usize {
+        self.ids.bytes()
+            + self.values.capacity() * size_of::<Sym>()
+            + self.domains.capacity() * size_of::<Domain>()
+            + self.tally.capacity() * size_of::<(i64, u32)>()
+    }
+
     /// The domain of a value.
     pub(super) fn id(&self, value: Sym) -> Option<DomainId> {
         if self.values.len() <= FEW {

@@ -27,6 +27,14 @@ pub(super) struct HardConstraint {
 }
 
 impl HardConstraints {
+    /// About how many bytes they refer to.
+    pub(super) fn bytes(&self) -> usize {
+        let one = |hard: &HardConstraint| {
+            size_of::<HardConstraint>() + size_of::<Constraint>() + hard.domains.bytes()
+        };
+        self.0.iter().map(one).sum()
+    }
+
     /// Counts the matching pods per domain over the whole cluster, node by node.
     pub(super) fn count(cluster: &Snapshot, pod: &Pod, constraints: Vec<Constraint>) -> Self {
         let names = &cluster.names;

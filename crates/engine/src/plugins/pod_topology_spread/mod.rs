@@ -197,6 +197,14 @@ impl Plugin for PodTopologySpread {
         state.observe(pod, fact, holds, cx.cluster)
     }
 
+    fn filter_bytes(&self, state: &HardConstraints) -> usize {
+        state.bytes()
+    }
+
+    fn score_bytes(&self, state: &SoftConstraints) -> usize {
+        state.bytes()
+    }
+
     fn see_filter(&self, state: &HardConstraints, node: &NodeInfo, seen: &mut Vec<u64>) {
         state.see(&node.node, seen);
     }

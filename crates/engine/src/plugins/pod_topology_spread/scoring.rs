@@ -45,6 +45,15 @@ enum Counts {
 const IGNORED: u64 = 0;
 
 impl SoftConstraint {
+    /// About how many bytes it takes up.
+    fn bytes(&self) -> usize {
+        let counts = match &self.counts {
+            Counts::Nodes(pods) => pods.bytes(),
+            Counts::Values { pods, marks, .. } => pods.bytes() + marks.bytes(),
+        };
+        size_of::<Self>() + size_of::<Constraint>() + counts
+    }
+
     fn new(constraint: Constraint) -> Self {
         let counts = if constraint.topology_key == sym::HOSTNAME {
             Counts::Nodes(Table::new())
@@ -121,6 +130,11 @@ fn domain(seen: u64) -> Sym {
 }
 
 impl SoftConstraints {
+    /// About how many bytes they refer to.
+    pub(super) fn bytes(&self) -> usize {
+        self.constraints.iter().map(SoftConstraint::bytes).sum()
+    }
+
     /// Counts the matching pods of every domain, node by node.
     pub(super) fn count(
         cluster: &Snapshot,

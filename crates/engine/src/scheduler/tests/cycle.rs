@@ -116,9 +116,8 @@ fn preemption_evicts_nominates_and_wakes_the_preemptor() {
         .preemption_at_last_victim(&uid, namespace, name);
     rig.delete_pod("victim");
     assert_eq!(rig.place("p"), "backoff", "the deletion wakes it");
-    let (namespace, name) = rig.id("p");
-    rig.scheduler
-        .preemption_ended(namespace, name, false, rig.now);
+    let key = rig.id("p");
+    rig.scheduler.preemption_ended(&uid, key, false, rig.now);
     let effects = rig.schedule();
     assert!(matches!(&effects[..], [Effect::Bind { .. }]), "{effects:?}");
     assert!(rig.nominated("n").is_empty());

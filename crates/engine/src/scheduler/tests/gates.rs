@@ -149,9 +149,9 @@ fn semantic_36_preemption_gates_unless_only_a_terminating_victim_is_left() {
     assert_eq!(rig.place("p"), "active");
 
     let mut rig = setup();
-    let (namespace, name) = rig.id("p");
+    let key = rig.id("p");
     rig.scheduler
-        .preemption_ended(namespace, name, true, rig.now);
+        .preemption_ended("default/p", key, true, rig.now);
     assert_eq!(
         rig.place("p"),
         "active",
