@@ -12,7 +12,7 @@ mod table;
 mod time;
 
 pub use lookup::{Lookup, WordHasher};
-pub use names::{Names, Sym, sym};
+pub use names::{Marks, Names, Sym, sym};
 pub use quantity::{ParseQuantityError, Quantity};
 pub use rng::Rng;
 pub use table::Table;

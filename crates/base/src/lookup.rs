@@ -75,6 +75,11 @@ impl<K: Eq + Hash, V> Lookup<K, V> {
         self.map.entry(key).or_insert_with(make)
     }
 
+    /// Shows all entries, in no order: for what comes out the same in any.
+    pub fn each(&self, mut see: impl FnMut(&K, &V)) {
+        self.map.iter().for_each(|(key, value)| see(key, value));
+    }
+
     /// About how many bytes it takes up.
     pub fn bytes(&self) -> usize {
         // A byte for each place, and of eight places one stays free.

@@ -36,12 +36,18 @@ impl Sym {
     }
 }
 
-/// The table of interned strings. Owned by whoever owns the cluster's state; never shrinks.
+/// The table of interned strings. Owned by whoever owns the cluster's state, who
+/// [sweeps](Self::sweep) it now and then.
 #[derive(Clone, Debug)]
 pub struct Names {
     /// Symbols by text, each with the hash of its text: a table that grows need not read the texts.
     ids: HashTable<(u32, Sym)>,
     texts: Vec<Arc<str>>,
+    /// Symbols to be given to new texts.
+    free: Vec<Sym>,
+    /// Symbols that the last sweep took back. They rest until the next: who holds on to one by mistake
+    /// finds no text, rather than that of another.
+    resting: Vec<Sym>,
 }
 
 impl Default for Names {
@@ -56,6 +62,8 @@ impl Names {
         let mut names = Self {
             ids: HashTable::new(),
             texts: Vec::new(),
+            free: Vec::new(),
+            resting: Vec::new(),
         };
         for text in sym::TEXTS {
             names.intern(text);
@@ -69,8 +77,16 @@ impl Names {
         if let Some(sym) = self.find(hash, text) {
             return sym;
         }
-        let sym = Sym(u32::try_from(self.texts.len()).expect("fewer than 2^32 names"));
-        self.texts.push(text.into());
+        let sym = match self.free.pop() {
+            Some(sym) => {
+                self.texts[sym.index()] = text.into();
+                sym
+            }
+            None => {
+                self.texts.push(text.into());
+                Sym(u32::try_from(self.texts.len() - 1).expect("fewer than 2^32 names"))
+            }
+        };
         self.ids
             .insert_unique(spread(hash), (hash, sym), |(hash, _)| spread(*hash));
         sym
@@ -87,6 +103,50 @@ impl Names {
         Some(*sym)
     }
 
+    /// How many names there are.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Never: the well-known names are always there.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// How many symbols there are, free ones included: the next new one has this number.
+    pub fn symbols(&self) -> usize {
+        self.texts.len()
+    }
+
+    /// Marks for all symbols, of which the first so many are set.
+    pub fn marks(&self, first: usize) -> Marks {
+        let mut marks = vec![false; self.texts.len()];
+        marks[..first].fill(true);
+        Marks(marks)
+    }
+
+    /// Forgets all names whose symbols are not marked.
+    pub fn sweep(&mut self, marks: &Marks) {
+        self.free.append(&mut self.resting);
+        let Self {
+            ids,
+            texts,
+            resting,
+            ..
+        } = self;
+        let nothing = texts[Sym::EMPTY.index()].clone();
+        ids.retain(|(_, sym)| {
+            let stays = marks.has(*sym);
+            if !stays {
+                texts[sym.index()] = nothing.clone();
+                resting.push(*sym);
+            }
+            stays
+        });
+        ids.shrink_to_fit(|(hash, _)| spread(*hash));
+        resting.sort_unstable();
+    }
+
     /// The text of `sym`.
     pub fn text(&self, sym: Sym) -> &str {
         &self.texts[sym.index()]
@@ -100,6 +160,32 @@ impl Names {
     /// Every text, by [`Sym::index`].
     pub fn texts(&self) -> impl ExactSizeIterator<Item = &str> {
         self.texts.iter().map(|text| &**text)
+    }
+}
+
+/// Which symbols are in use: those that are hashed into it. Other numbers of 32 bits mark symbols, too,
+/// which does no harm.
+#[derive(Clone, Debug)]
+pub struct Marks(Vec<bool>);
+
+impl Marks {
+    /// Whether a symbol is marked.
+    pub fn has(&self, sym: Sym) -> bool {
+        self.0.get(sym.index()).is_some_and(|mark| *mark)
+    }
+}
+
+impl Hasher for Marks {
+    fn write_u32(&mut self, number: u32) {
+        if let Some(mark) = self.0.get_mut(number as usize) {
+            *mark = true;
+        }
+    }
+
+    fn write(&mut self, _other: &[u8]) {}
+
+    fn finish(&self) -> u64 {
+        0
     }
 }
 
@@ -182,6 +268,32 @@ mod tests {
         assert_eq!(names.text(Sym::EMPTY), "");
         assert_eq!(names.text(sym::HOSTNAME), "kubernetes.io/hostname");
         assert_eq!(names.text(sym::PODS), "pods");
+    }
+
+    #[test]
+    fn names_that_nobody_bears_are_forgotten() {
+        use std::hash::Hash;
+        let mut names = Names::new();
+        let permanent = names.symbols();
+        let [a, b, c] = ["a", "b", "c"].map(|text| names.intern(text));
+        let sweep = |names: &mut Names, used: &[Sym]| {
+            let mut marks = names.marks(permanent);
+            used.hash(&mut marks);
+            names.sweep(&marks);
+        };
+        sweep(&mut names, &[b]);
+        assert_eq!(names.text(b), "b");
+        assert_eq!(names.get("b"), Some(b));
+        assert_eq!((names.get("a"), names.text(a)), (None, ""));
+        assert_eq!(names.get("cpu"), Some(sym::CPU));
+        // What was taken back rests at first.
+        let d = names.intern("d");
+        assert!(![a, b, c].contains(&d));
+        sweep(&mut names, &[b, d]);
+        let again = ["e", "f"].map(|text| names.intern(text));
+        assert!(again.contains(&a) && again.contains(&c));
+        assert_eq!(names.text(d), "d");
+        assert_eq!(again.map(|sym| names.text(sym)), ["e", "f"]);
     }
 
     #[test]

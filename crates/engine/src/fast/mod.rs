@@ -114,6 +114,16 @@ impl Classes {
         }
     }
 
+    /// Forgets all classes.
+    pub(crate) fn forget_all(&mut self) {
+        *self = Self {
+            plan: self.plan.take(),
+            most_bytes: self.most_bytes,
+            stats: self.stats(),
+            ..Self::default()
+        };
+    }
+
     /// How often what happened.
     pub fn stats(&self) -> Stats {
         Stats {

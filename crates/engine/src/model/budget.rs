@@ -4,7 +4,7 @@ use super::Selector;
 use stowplan_base::Sym;
 
 /// A PodDisruptionBudget, as preemption reads it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 pub struct PodDisruptionBudget {
     /// `metadata.namespace`.
     pub namespace: Sym,

@@ -37,7 +37,7 @@ pub struct ClaimReservation {
 }
 
 /// A ResourceClaim.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ResourceClaim {
     /// `metadata.namespace`.
     pub namespace: Sym,
@@ -59,14 +59,14 @@ pub struct ResourceClaim {
 }
 
 /// A ResourceSlice.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ResourceSlice {
     /// `metadata.name`.
     pub name: Sym,
 }
 
 /// A DeviceClass.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DeviceClass {
     /// `metadata.name`.
     pub name: Sym,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use stowplan_base::Sym;
 
 /// A node, cut down to what scheduling reads.
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 pub struct Node {
     /// `metadata.name`.
     pub name: Sym,
@@ -60,7 +60,7 @@ impl Node {
 }
 
 /// An image that a node holds.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct NodeImage {
     /// All its names.
     pub names: Box<[Sym]>,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use stowplan_base::Sym;
 
 /// A namespace: its labels are what terms select by.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Namespace {
     /// `metadata.name`.
     pub name: Sym,
@@ -26,7 +26,7 @@ macro_rules! kinds {
         }
 
         /// An object of any kind, shared.
-        #[derive(Clone, Debug)]
+        #[derive(Clone, Hash, Debug)]
         pub enum Object {
             $(#[doc = concat!("A `", stringify!($variant), "`.")] $variant(Arc<$type>),)*
         }

@@ -36,7 +36,7 @@ pub struct OwnerRef {
 }
 
 /// A pod, cut down to what scheduling reads.
-#[derive(Clone, Debug)]
+#[derive(Clone, Hash, Debug)]
 pub struct Pod {
     /// Namespace and name as text, for messages and order.
     pub key: PodKey,

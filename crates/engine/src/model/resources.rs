@@ -89,6 +89,11 @@ impl ResourceNames {
         self.ids.get(&name).copied()
     }
 
+    /// The names of all columns.
+    pub fn names(&self) -> &[Sym] {
+        &self.names
+    }
+
     /// How many columns there are.
     pub fn len(&self) -> usize {
         self.names.len()
@@ -205,6 +210,12 @@ fn same_scalars(mine: &[i64], theirs: &[i64]) -> bool {
 
 impl Eq for Resources {}
 
+impl std::hash::Hash for Resources {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.native.hash(state);
+    }
+}
+
 impl Resources {
     /// Nothing of anything, with room for the columns of `other`.
     pub fn zeros(other: &Self) -> Self {
@@ -277,7 +288,7 @@ impl Resources {
 }
 
 /// What a pod asks for, in the forms that upstream computes (`component-helpers/resource`).
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct PodRequests {
     /// With pod-level resources, and with what the kubelet gave where that is more: what the pod
     /// takes up on its node, and what BalancedAllocation scores by.

@@ -159,7 +159,7 @@ pub struct CsiSource {
 }
 
 /// A persistent volume with an in-tree source, translated to CSI.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct MigratedVolume {
     /// What it becomes.
     pub migration: CsiMigration,
@@ -179,7 +179,7 @@ pub struct ClaimRef {
 }
 
 /// A PersistentVolume.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct PersistentVolume {
     /// `metadata.name`.
     pub name: Sym,
@@ -215,7 +215,7 @@ pub struct PersistentVolume {
 }
 
 /// A PersistentVolumeClaim.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct PersistentVolumeClaim {
     /// `metadata.namespace`.
     pub namespace: Sym,
@@ -269,7 +269,7 @@ impl PersistentVolumeClaim {
 }
 
 /// A StorageClass.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct StorageClass {
     /// `metadata.name`.
     pub name: Sym,
@@ -283,7 +283,7 @@ pub struct StorageClass {
 }
 
 /// A CSINode: what the drivers on one node can do.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct CsiNode {
     /// `metadata.name`, the node's.
     pub name: Sym,
@@ -301,7 +301,7 @@ impl CsiNode {
 }
 
 /// One driver of a CSINode.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct CsiDriverLimit {
     /// `name`.
     pub name: Sym,
@@ -310,7 +310,7 @@ pub struct CsiDriverLimit {
 }
 
 /// A CSIDriver.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct CsiDriver {
     /// `metadata.name`.
     pub name: Sym,
@@ -319,7 +319,7 @@ pub struct CsiDriver {
 }
 
 /// A CSIStorageCapacity: how much of a class can be had where.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct CsiStorageCapacity {
     /// `metadata.namespace`.
     pub namespace: Sym,
@@ -345,7 +345,7 @@ impl CsiStorageCapacity {
 }
 
 /// A VolumeAttachment.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct VolumeAttachment {
     /// `metadata.name`.
     pub name: Sym,

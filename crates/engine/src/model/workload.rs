@@ -5,7 +5,7 @@ use stowplan_base::Sym;
 
 /// A Service, ReplicaSet, StatefulSet or ReplicationController: whoever selects pods counts for the
 /// default spread constraints.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct PodSelectorOwner {
     /// Which of the four kinds.
     pub kind: Kind,

@@ -12,6 +12,7 @@ mod changes;
 mod cycle;
 mod effect;
 mod handlers;
+mod sweep;
 #[cfg(test)]
 mod tests;
 mod timers;
@@ -32,6 +33,7 @@ use cycle::Waiting;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stowplan_base::{Sym, Table, Time};
+use sweep::Sweeps;
 use timers::Timers;
 
 /// The whole scheduler. Owned and driven by one thread.
@@ -48,6 +50,7 @@ pub struct Scheduler {
     /// Pods on their way to a node that some plugin holds at Permit, by uid.
     waiting: BTreeMap<Arc<str>, Waiting>,
     timers: Timers,
+    sweeps: Sweeps,
     effects: Vec<Effect>,
     path: Path,
     /// What is kept about pods that are alike, per profile; `None` while it decides.
@@ -77,6 +80,7 @@ impl Scheduler {
         let classes = profiles.frameworks().iter();
         let classes = classes.map(|_| Some(Box::new(Classes::with_limit(share))));
         Self {
+            sweeps: Sweeps::new(cluster.names.symbols()),
             path: Path::default(),
             classes: classes.collect(),
             contenders: None,

@@ -10,6 +10,7 @@ mod hints;
 mod in_flight;
 mod joined;
 mod nominations;
+mod sweep;
 mod time;
 
 use super::{Change, Failure, Scheduler};

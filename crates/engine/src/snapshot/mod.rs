@@ -13,6 +13,7 @@ mod read_keys;
 mod rewind;
 mod services;
 mod storage;
+mod sweep;
 
 pub use change_log::{ChangeLog, Delta, Fact, NodeUpdate};
 pub use gauge::{Gauge, PairRequest};

@@ -201,9 +201,13 @@ impl Snapshot {
 
     /// Tidies the table of kin up, now and then.
     pub(super) fn tidy_kin(&mut self) {
-        if !self.kin.is_sparse() {
-            return;
+        if self.kin.is_sparse() {
+            self.compact_kin();
         }
+    }
+
+    /// Forgets kin without pods.
+    pub(super) fn compact_kin(&mut self) {
         for (uid, kin, place) in self.kin.compact() {
             if let Some(placed) = self.pods.get_mut(&uid) {
                 (placed.kin, placed.place) = (kin, place);

@@ -27,6 +27,11 @@ impl Services {
             .flatten()
     }
 
+    /// All of them.
+    pub(super) fn all(&self) -> &Objects<PodSelectorOwner> {
+        &self.all
+    }
+
     /// The Service of this name.
     pub(crate) fn get(&self, namespace: Sym, name: Sym) -> Option<&Arc<PodSelectorOwner>> {
         self.all.get(namespace, name)

@@ -88,6 +88,13 @@ impl Engine {
                 self.decide();
             }
             self.observer.settled(&self.scheduler, self.clock.now());
+            if self.scheduler.has_many_names() {
+                let State { records, notes, .. } = &self.state;
+                self.scheduler.sweep_names(|marks| {
+                    records.mark_names(marks);
+                    notes.mark_names(marks);
+                });
+            }
         }
     }
 

@@ -1,10 +1,11 @@
 //! What the API says of pending pods beside what scheduling reads.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use stowplan_api::k8s::api::core::v1 as core;
 use stowplan_api::k8s::apimachinery::pkg::apis::meta::v1 as meta;
 use stowplan_api::k8s::jiff::Timestamp;
-use stowplan_base::{Sym, Time};
+use stowplan_base::{Marks, Sym, Time};
 use stowplan_engine::model::Pod;
 
 /// The generation and the condition `PodScheduled` of every pending pod, to tell whether its status
@@ -41,6 +42,11 @@ impl Notes {
                 .cloned(),
         };
         self.0.insert(key, note);
+    }
+
+    /// Marks the names of all pods.
+    pub(super) fn mark_names(&self, marks: &mut Marks) {
+        self.0.keys().for_each(|key| key.hash(marks));
     }
 
     /// A pod is gone, or not pending any more.

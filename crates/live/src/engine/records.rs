@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::sync::Arc;
 use stowplan_api::k8s::jiff::Timestamp;
-use stowplan_base::{Duration, Sym, Time};
+use stowplan_base::{Duration, Marks, Sym, Time};
 use stowplan_engine::Snapshot;
 use stowplan_engine::fast::Contenders;
 use stowplan_engine::model::Pod;
@@ -102,6 +103,18 @@ impl Records {
     /// The last attempt of the pod of this name.
     pub(super) fn get(&self, key: (Sym, Sym)) -> Option<&Record> {
         self.all.get(*self.last.get(&key)?)
+    }
+
+    /// Marks the names of which records speak.
+    pub(super) fn mark_names(&self, marks: &mut Marks) {
+        for record in &self.all {
+            record.pod.hash(marks);
+            if let Outcome::Assumed(node) | Outcome::Bound(node) = record.outcome {
+                node.hash(marks);
+            }
+            let nodes = record.contenders.nodes.iter();
+            nodes.for_each(|(node, _)| node.hash(marks));
+        }
     }
 
     /// More is known of what came of a pod's last attempt.
@@ -319,6 +332,31 @@ mod tests {
         let i = last["count"].as_u64().unwrap();
         let whole = format!("node(s) didn't have \"free\" ports {i:0200}");
         assert_eq!(last["reason"], whole);
+    }
+
+    #[test]
+    fn names_in_records_are_marked() {
+        let mut cluster = Snapshot::new();
+        let permanent = cluster.names.symbols();
+        let [bound, best, other] = ["a", "b", "c"].map(|text| cluster.names.intern(text));
+        let given = json!({"metadata": {"name": "p", "namespace": "n", "uid": "u"}});
+        let given: k8s::api::core::v1::Pod = serde_json::from_value(given).unwrap();
+        let mut door = Door {
+            names: &mut cluster.names,
+            resource_names: &mut cluster.resource_names,
+        };
+        let Ok(Some(Object::Pod(pod))) = api_object(&mut door, &given.into()) else {
+            panic!("a pod")
+        };
+        let mut records = Records::default();
+        let attempt = (&pod, Time::from_secs(1), Duration::from_nanos(1));
+        records.add(attempt, Outcome::Bound(bound), |contenders| {
+            contenders.nodes.push((best, None));
+        });
+        let mut marks = cluster.names.marks(permanent);
+        records.mark_names(&mut marks);
+        let marked = [bound, best, pod.name, pod.namespace, other].map(|sym| marks.has(sym));
+        assert_eq!(marked, [true, true, true, true, false]);
     }
 
     #[test]

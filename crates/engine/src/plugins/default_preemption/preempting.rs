@@ -39,6 +39,11 @@ impl Preempting {
         self.last_victims.remove(preemptor);
     }
 
+    /// (namespace, name) of the last victims that are being evicted.
+    pub(crate) fn last_victims(&self) -> impl Iterator<Item = (Sym, Sym)> {
+        self.last_victims.values().copied()
+    }
+
     /// Whether the pod has to wait for its preemption to end.
     pub fn gates(&self, cluster: &Snapshot, preemptor: &str) -> bool {
         if !self.running.contains(preemptor) {
