@@ -1,6 +1,6 @@
 //! Starting and stopping.
 
-use crate::clock::Clock;
+use crate::clock::{Clock, nanos};
 use crate::effects::{Recorder, Requests, Tools, VolumeChange, Work, carry_out};
 use crate::engine::{Engine, State};
 use crate::extenders::{Asked, Extender};
@@ -182,6 +182,7 @@ fn scheduler(config: &KubeSchedulerConfiguration) -> Result<(Scheduler, Clock), 
     let queue = config::queue_config(config);
     let mut scheduler = Scheduler::new(cluster, profiles, queue, clock.now());
     scheduler.note_contenders();
+    scheduler.lend_clock(nanos);
     Ok((scheduler, clock))
 }
 

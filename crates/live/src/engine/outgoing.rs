@@ -31,6 +31,7 @@ impl Engine {
                     // None of the plugins asks for anything here.
                     debug_assert!(steps.is_empty());
                 }
+                Effect::Skipped { pod } => self.skipped(&pod),
                 Effect::Preempt { pod, preemption } => self.preempt(&pod, &preemption),
                 Effect::Failed {
                     pod,
@@ -124,6 +125,16 @@ impl Engine {
             node: self.text(preemption.node),
             victims: victims.collect(),
             denominate: denominate.collect(),
+        }));
+    }
+
+    fn skipped(&self, pod: &Pod) {
+        let message = format!("skip schedule deleting pod: {}", pod.key);
+        self.send(Work::Status(Status {
+            pod: pod_ref(pod),
+            scheduler: self.text(pod.scheduler_name),
+            status: Map::new(),
+            note: Some(Note::FailedScheduling(message)),
         }));
     }
 

@@ -145,6 +145,65 @@ async fn metrics_with(station: &Station, lines: &[&str]) -> String {
 }
 
 #[tokio::test]
+async fn every_extension_point_is_told_with_its_time() {
+    let server = server().await;
+    let admin = client(&server, "admin", &["system:masters"]);
+    let station = start(&server, "", options("a", false)).await;
+    namespace(&admin).await;
+    node(&admin, "one").await;
+    pod(&admin, "alone", "1").await;
+    until(&admin, "alone", is_bound).await;
+    node(&admin, "two").await;
+    pod(&admin, "compared", "1").await;
+    until(&admin, "compared", is_bound).await;
+    pod(&admin, "waits", "10").await;
+    until(&admin, "waits", is_unschedulable).await;
+    let points = [
+        ("PreEnqueue", "Success", 3),
+        ("Sign", "Success", 3),
+        ("PreFilter", "Success", 3),
+        ("Filter", "Success", 3),
+        // A node that is the only one is not scored.
+        ("PreScore", "Success", 1),
+        ("Score", "Success", 1),
+        ("PostFilter", "Unschedulable", 1),
+        ("Reserve", "Success", 2),
+        ("Permit", "Success", 2),
+        ("PreBindPreFlight", "Skip", 2),
+        ("PreBind", "Success", 2),
+        ("Bind", "Success", 2),
+        ("PostBind", "Success", 2),
+    ];
+    let name = "scheduler_framework_extension_point_duration_seconds";
+    let series = |part: &str, (point, status, _): (&str, &str, u64)| {
+        format!(
+            "{name}_{part}{{extension_point=\"{point}\",profile=\"default-scheduler\",status=\"{status}\"}} "
+        )
+    };
+    let lines: Vec<_> = points
+        .iter()
+        .map(|point| format!("{}{}\n", series("count", *point), point.2))
+        .collect();
+    let lines: Vec<_> = lines.iter().map(String::as_str).collect();
+    let text = metrics_with(&station, &lines).await;
+    for point in points {
+        let sum = series("sum", point);
+        let value = text.lines().find_map(|line| line.strip_prefix(&sum));
+        let value: f64 = value.unwrap().parse().unwrap();
+        assert!(value > 0.0 && value < 60.0, "{sum}{value}");
+    }
+    for line in [
+        "scheduler_event_handling_duration_seconds_count{event=\"NodeAdd\"} 2\n",
+        "scheduler_event_handling_duration_seconds_count{event=\"UnschedulablePodAdd\"} 3\n",
+        "scheduler_goroutines{operation=\"Filter\"} 0\n",
+        "scheduler_batch_attempts_total{profile=\"default-scheduler\",result=\"hint_used\"} 1\n",
+    ] {
+        assert!(text.contains(line), "{line} is not in\n{text}");
+    }
+    station.run_until(async {}).await.unwrap();
+}
+
+#[tokio::test]
 async fn what_happens_is_counted_and_told_to_those_who_may_ask() {
     let server = server().await;
     let admin = client(&server, "admin", &["system:masters"]);
@@ -178,7 +237,7 @@ async fn what_happens_is_counted_and_told_to_those_who_may_ask() {
         "stowplan_unschedulable_attempts_total{profile=\"default-scheduler\",reason=\"Insufficient cpu\"} 1\n",
         "scheduler_plugin_evaluation_total{extension_point=\"Filter\",plugin=\"NodeResourcesFit\",profile=\"default-scheduler\"} 2\n",
         "scheduler_plugin_evaluation_total{extension_point=\"Filter\",plugin=\"NodePorts\",profile=\"default-scheduler\"} 0\n",
-        "scheduler_plugin_evaluation_total{extension_point=\"Score\",plugin=\"NodeResourcesFit\",profile=\"default-scheduler\"} 1\n",
+        "scheduler_plugin_evaluation_total{extension_point=\"Score\",plugin=\"NodeResourcesFit\",profile=\"default-scheduler\"} 0\n",
         "stowplan_node_request_utilization_bucket{resource=\"cpu\",le=\"0.8\"} 1\n",
         "scheduler_framework_extension_point_duration_seconds_count{extension_point=\"Bind\",profile=\"default-scheduler\",status=\"Success\"} 1\n",
     ] {
