@@ -130,6 +130,16 @@ impl Home {
         )
     }
 
+    /// Runs `stowplan explain pod NAME` as the admin; returns what it says on both outputs.
+    pub(crate) fn explain(&self, name: &str) -> Result<(String, String)> {
+        let mut command = Command::new(&self.stowplan);
+        command.args(["explain", "pod", name, "--output=json"]);
+        command.args(["--namespace", self.world.namespace()]);
+        let output = command.arg("--kubeconfig").arg(&self.kubeconfig).output()?;
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        Ok((text(&output.stdout), text(&output.stderr)))
+    }
+
     /// Kills the API server, and starts it again at the same address with the same data.
     pub(crate) async fn restart_api(&mut self) -> Result<()> {
         self.server = match self.server.take().context("no server")? {

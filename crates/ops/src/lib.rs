@@ -6,6 +6,7 @@
 //! - [`Reviews`] asks the API server who a caller is and what he may do.
 //! - [`serve`] answers on the secure port.
 
+mod announcement;
 mod census;
 mod console;
 mod leadership;
@@ -15,6 +16,7 @@ mod reviews;
 mod serve;
 mod spans;
 mod station;
+mod whereabouts;
 
 pub use console::Console;
 pub use leadership::{Leadership, LeaseName};
@@ -23,3 +25,4 @@ pub use serve::serve;
 pub use spans::Tracer;
 pub use station::{Broken, Options, Station, StationError};
 pub use stowplan_election::{End, Timings, TimingsError};
+pub use whereabouts::Whereabouts;

@@ -5,11 +5,12 @@ use crate::leadership::{Leadership, LeaseName};
 use crate::reviews::Reviews;
 use crate::serve::serve;
 use crate::spans::Tracer;
+use crate::whereabouts::Whereabouts;
 use kube::Client;
 use std::future::Future;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use stowplan_api::config::{KubeSchedulerConfiguration, LeaderElection};
+use stowplan_api::config::KubeSchedulerConfiguration;
 use stowplan_base::Duration;
 use stowplan_election::{End, Timings, TimingsError};
 use stowplan_live::{Asker, Running, Settings, StartError};
@@ -30,6 +31,8 @@ pub struct Options {
     pub competes: bool,
     /// Where to serve health and metrics, with which certificates.
     pub listen: Option<(SocketAddr, Certificates)>,
+    /// The name or address by which others reach that, if it is not the one it listens on.
+    pub advertised: Option<String>,
     /// Who is asked there whose a token is, if not the API that pods come from.
     pub authentication: Option<Client>,
     /// Who is asked there what a caller may, if not the API that pods come from.
@@ -95,17 +98,21 @@ impl Station {
         config: KubeSchedulerConfiguration,
         options: Options,
     ) -> Result<Self, StationError> {
+        let (listener, whereabouts) = match options.listen {
+            Some((address, certificates)) => {
+                let (listener, whereabouts) =
+                    bind(address, certificates, options.advertised).await?;
+                (Some(listener), Some(whereabouts))
+            }
+            None => (None, None),
+        };
         let competes = options.competes && config.leader_election.leader_elect;
         let leadership = match competes {
-            true => Some(leadership(&config.leader_election, &options.host)?),
+            true => Some(leadership(&config, &options.host, whereabouts)?),
             false => None,
         };
         let tracer = options.collector.map(Tracer::new);
         let console = Console::new(leadership.clone(), tracer);
-        let listener = match options.listen {
-            Some((address, certificates)) => Some(bind(address, &certificates).await?),
-            None => None,
-        };
         let ports = Ports {
             health: console.health(),
             metrics: console.metrics.clone(),
@@ -190,7 +197,15 @@ impl Station {
     }
 }
 
-fn leadership(config: &LeaderElection, host: &str) -> Result<Arc<Leadership>, TimingsError> {
+fn leadership(
+    config: &KubeSchedulerConfiguration,
+    host: &str,
+    whereabouts: Option<Whereabouts>,
+) -> Result<Arc<Leadership>, TimingsError> {
+    let profile = config.profiles.first();
+    let component = profile.and_then(|profile| profile.scheduler_name.as_deref());
+    let component = component.unwrap_or("default-scheduler");
+    let config = &config.leader_election;
     let timings = Timings {
         lease_duration: Duration::from_nanos(config.lease_duration.as_nanos()),
         renew_deadline: Duration::from_nanos(config.renew_deadline.as_nanos()),
@@ -201,7 +216,8 @@ fn leadership(config: &LeaderElection, host: &str) -> Result<Arc<Leadership>, Ti
         name: config.resource_name.clone(),
     };
     let timings = timings.validated()?;
-    Ok(Arc::new(Leadership::new(lease, host, timings)))
+    let leadership = Leadership::new(lease, host, component, timings);
+    Ok(Arc::new(leadership.at(whereabouts)))
 }
 
 fn elect(
@@ -225,13 +241,26 @@ fn elect(
 
 async fn bind(
     address: SocketAddr,
-    certificates: &Certificates,
-) -> Result<(Listener, SocketAddr), StationError> {
+    mut certificates: Certificates,
+    advertised: Option<String>,
+) -> Result<((Listener, SocketAddr), Whereabouts), StationError> {
     let failed = |source| StationError::Listen { address, source };
-    let listener = Listener::bind(address, certificates, Limits::default()).await;
+    if let Some(host) = &advertised {
+        certificates = certificates.reached_by(host);
+    }
+    let listener = Listener::bind(address, &certificates, Limits::default()).await;
     let listener = listener.map_err(failed)?;
     let address = listener.address().map_err(failed)?;
-    Ok((listener, address))
+    let reached = match advertised.as_deref().map(str::parse::<IpAddr>) {
+        None => address.to_string(),
+        Some(Ok(ip)) => SocketAddr::new(ip, address.port()).to_string(),
+        Some(Err(_)) => format!("{}:{}", advertised.unwrap_or_default(), address.port()),
+    };
+    let whereabouts = Whereabouts {
+        address: reached,
+        ca_pem: certificates.own_ca_pem().map(str::to_owned),
+    };
+    Ok(((listener, address), whereabouts))
 }
 
 fn open(listener: Listener, address: SocketAddr, ports: Ports) -> Port {

@@ -24,6 +24,8 @@ pub struct Certificates {
     server: Server,
     /// Who signed the certificates of clients; without it none are asked for.
     client_ca_pem: Option<String>,
+    /// Names and addresses by which clients reach the listener, besides its own.
+    hosts: Vec<String>,
 }
 
 #[derive(Clone)]
@@ -39,6 +41,7 @@ impl From<Pki> for Certificates {
     fn from(pki: Pki) -> Self {
         Self {
             client_ca_pem: Some(pki.ca_pem.clone()),
+            hosts: Vec::new(),
             server: Server::Made(pki),
         }
     }
@@ -50,6 +53,7 @@ impl Certificates {
         let given = Self {
             server: Server::Given { chain_pem, key_pem },
             client_ca_pem: None,
+            hosts: Vec::new(),
         };
         given.checked("the certificate and its key")
     }
@@ -58,6 +62,21 @@ impl Certificates {
     pub fn with_client_ca(mut self, pem: String) -> Result<Self, CertificateError> {
         self.client_ca_pem = Some(pem);
         self.checked("the CA of clients")
+    }
+
+    /// Clients reach the listener by this name or address, too: a certificate that is made is good
+    /// for it.
+    pub fn reached_by(mut self, host: &str) -> Self {
+        self.hosts.push(host.to_owned());
+        self
+    }
+
+    /// The CA of a certificate that is made at each start, which nobody else knows.
+    pub fn own_ca_pem(&self) -> Option<&str> {
+        match &self.server {
+            Server::Made(pki) => Some(&pki.ca_pem),
+            Server::Given { .. } => None,
+        }
     }
 
     fn checked(self, what: &'static str) -> Result<Self, CertificateError> {
@@ -73,7 +92,7 @@ impl Certificates {
         let (chain, key) = match &self.server {
             Server::Given { chain_pem, key_pem } => (chain_pem, key_pem),
             Server::Made(pki) => {
-                made = pki.server(&addresses(address))?;
+                made = pki.server(&addresses(address), &self.hosts)?;
                 (&made.certificate_pem, &made.key_pem)
             }
         };
@@ -99,6 +118,17 @@ impl Certificates {
             )?;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         Ok(config)
+    }
+}
+
+/// The certificates in a text of PEM, in DER.
+pub fn certificates_der(pem: &str) -> Result<Vec<Vec<u8>>, CertificateError> {
+    match certificates(pem) {
+        Ok(all) => Ok(all.into_iter().map(|one| one.to_vec()).collect()),
+        Err(why) => Err(CertificateError {
+            what: "the certificate",
+            why,
+        }),
     }
 }
 

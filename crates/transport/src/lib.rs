@@ -10,7 +10,7 @@ mod kubeconfig;
 mod listen;
 mod pki;
 
-pub use certificates::{CertificateError, Certificates};
+pub use certificates::{CertificateError, Certificates, certificates_der};
 pub use kubeconfig::kubeconfig;
 pub use listen::{Limits, Listener};
 pub use pki::{Pki, PkiError};

@@ -74,9 +74,16 @@ impl Pki {
         }
     }
 
-    /// The server's certificate, made anew at each start for the addresses it listens on.
-    pub(crate) fn server(&self, addresses: &[IpAddr]) -> Result<Identity, PkiError> {
-        let names: Vec<String> = NAMES.iter().map(|n| (*n).to_owned()).collect();
+    /// The server's certificate, made anew at each start for the addresses it listens on, and for
+    /// other names and addresses.
+    pub(crate) fn server(
+        &self,
+        addresses: &[IpAddr],
+        hosts: &[String],
+    ) -> Result<Identity, PkiError> {
+        let names = NAMES.iter().map(|n| (*n).to_owned());
+        // Those that are addresses become addresses there.
+        let names: Vec<String> = names.chain(hosts.iter().cloned()).collect();
         let mut params = CertificateParams::new(names)?;
         let addresses = addresses.iter().copied();
         params

@@ -7,7 +7,7 @@ use crate::address;
 use crate::world::read_config;
 use anyhow::{Context, Result};
 use args::{Election, Scheduler};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use stowplan_api::config::{KubeSchedulerConfiguration, LeaderElection};
 use stowplan_ops::{Options, Station};
@@ -49,12 +49,21 @@ async fn schedule(args: &Scheduler) -> Result<()> {
         throttled: true,
         competes: true,
         listen,
+        advertised: advertised(args.bind_address),
         authentication: reviewer(args.authentication_kubeconfig.as_deref()).await?,
         authorization: reviewer(args.authorization_kubeconfig.as_deref()).await?,
         collector: args.telling.collector()?,
     };
     let station = Station::start(client, config, options).await?;
     Ok(station.run_until(stop).await?)
+}
+
+/// How others reach a port that is open on all addresses: the pod's own, or the name of this host.
+fn advertised(bind_address: IpAddr) -> Option<String> {
+    let pod_ip = std::env::var("POD_IP").ok().filter(|ip| !ip.is_empty());
+    bind_address
+        .is_unspecified()
+        .then(|| pod_ip.unwrap_or_else(host_name))
 }
 
 /// The client for reviews, if it is not the one for everything.

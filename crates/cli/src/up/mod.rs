@@ -111,6 +111,7 @@ async fn scheduler(args: &Up, api: Arc<Api>, pki: &Pki) -> Result<Station> {
         listen: args
             .scheduler_listen
             .map(|address| (address, pki.clone().into())),
+        advertised: None,
         authentication: None,
         authorization: None,
         collector: args.telling.collector()?,

@@ -31,6 +31,7 @@ fn options(host: &str, competes: bool) -> Options {
         throttled: false,
         competes,
         listen: Some((any_port, Pki::generate().unwrap().into())),
+        advertised: None,
         authentication: None,
         authorization: None,
         collector: None,
