@@ -99,7 +99,7 @@ pub async fn start(client: kube::Client, settings: Settings) -> Result<Running, 
         volume_changes: volume_changes.clone(),
     };
     let events = writes.carry_out(Arc::new(requests()), recorder);
-    let asked = Asked::new(extenders, Handle::current(), client.clone());
+    let asked = Asked::new(extenders, Handle::current());
     let seat = Seat {
         asked,
         messages,

@@ -109,7 +109,7 @@ impl Engine {
             node: self.text(node),
             // Others want to know before the volumes are made (NominatedNodeNameForExpectation).
             nominate: !volumes.is_empty() && pod.nominated_node_name != Some(node),
-            binders: self.extenders.binders(self.scheduler.cluster(), pod),
+            binders: self.extenders.binders(pod),
             volumes,
             volumes_timeout: timeout.unwrap_or(BIND_TIMEOUT),
         }));
