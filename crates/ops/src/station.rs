@@ -1,21 +1,21 @@
 //! A live scheduler with all that belongs to it.
 
+use crate::callers::LookupError;
 use crate::console::Console;
 use crate::leadership::{Leadership, LeaseName};
+use crate::port::{Port, SecurePort};
 use crate::reviews::Reviews;
-use crate::serve::serve;
 use crate::spans::Tracer;
 use crate::whereabouts::Whereabouts;
 use kube::Client;
 use std::future::Future;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use stowplan_api::config::KubeSchedulerConfiguration;
 use stowplan_base::Duration;
 use stowplan_election::{End, Timings, TimingsError};
 use stowplan_live::{Asker, Running, Settings, StartError};
 use stowplan_telemetry::Ports;
-use stowplan_transport::{Certificates, Limits, Listener};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -29,10 +29,8 @@ pub struct Options {
     pub throttled: bool,
     /// Whether `leaderElection` counts: not where the API server is in the same process.
     pub competes: bool,
-    /// Where to serve health and metrics, with which certificates.
-    pub listen: Option<(SocketAddr, Certificates)>,
-    /// The name or address by which others reach that, if it is not the one it listens on.
-    pub advertised: Option<String>,
+    /// Where to serve health and metrics.
+    pub port: Option<SecurePort>,
     /// Who is asked there whose a token is, if not the API that pods come from.
     pub authentication: Option<Client>,
     /// Who is asked there what a caller may, if not the API that pods come from.
@@ -50,6 +48,12 @@ pub enum StationError {
     /// The times of the election do not go together.
     #[error("leaderElection")]
     Election(#[from] TimingsError),
+    /// The cluster does not say whom the port should know.
+    #[error(transparent)]
+    Lookup(#[from] LookupError),
+    /// What the port should show cannot be used.
+    #[error("the certificates of the secure port: {0}")]
+    Certificates(String),
     /// The port cannot be had.
     #[error("cannot listen on {address}")]
     Listen {
@@ -85,12 +89,6 @@ struct Election {
     held: JoinHandle<End>,
 }
 
-struct Port {
-    address: SocketAddr,
-    stop: oneshot::Sender<()>,
-    served: JoinHandle<()>,
-}
-
 impl Station {
     /// Starts everything within the current tokio runtime.
     pub async fn start(
@@ -98,14 +96,15 @@ impl Station {
         config: KubeSchedulerConfiguration,
         options: Options,
     ) -> Result<Self, StationError> {
-        let (listener, whereabouts) = match options.listen {
-            Some((address, certificates)) => {
-                let (listener, whereabouts) =
-                    bind(address, certificates, options.advertised).await?;
-                (Some(listener), Some(whereabouts))
+        let authentication = options.authentication.unwrap_or_else(|| client.clone());
+        let (open_paths, bound) = match options.port {
+            Some(mut port) => {
+                let open_paths = std::mem::take(&mut port.open_paths);
+                (open_paths, Some(port.bind(authentication.clone()).await?))
             }
-            None => (None, None),
+            None => (Vec::new(), None),
         };
+        let whereabouts = bound.as_ref().map(|bound| bound.whereabouts.clone());
         let competes = options.competes && config.leader_election.leader_elect;
         let leadership = match competes {
             true => Some(leadership(&config, &options.host, whereabouts)?),
@@ -119,10 +118,11 @@ impl Station {
             pods: console.pods.clone(),
             source: console.clone(),
             gate: Arc::new(Reviews::new(
-                options.authentication.unwrap_or_else(|| client.clone()),
+                authentication,
                 options.authorization.unwrap_or_else(|| client.clone()),
             )),
             configuration: config.to_json(),
+            open_paths,
         };
         let lease = config.leader_election.resource_name.clone();
         let settings = Settings {
@@ -137,7 +137,7 @@ impl Station {
         console.connect(scheduler.waker(), scheduler.asker());
         Ok(Self {
             election: leadership.map(|l| elect(client, l, console.clone(), lease)),
-            port: listener.map(|(listener, address)| open(listener, address, ports)),
+            port: bound.map(|bound| bound.open(ports)),
             console,
             scheduler,
         })
@@ -190,8 +190,7 @@ impl Station {
             }
         }
         if let Some(port) = self.port {
-            let _ = port.stop.send(());
-            let _ = port.served.await;
+            port.close().await;
         }
         self.console.flush().await;
     }
@@ -237,39 +236,4 @@ fn elect(
         leadership.hold(client, stopped, changed).await
     });
     Election { stop, held }
-}
-
-async fn bind(
-    address: SocketAddr,
-    mut certificates: Certificates,
-    advertised: Option<String>,
-) -> Result<((Listener, SocketAddr), Whereabouts), StationError> {
-    let failed = |source| StationError::Listen { address, source };
-    if let Some(host) = &advertised {
-        certificates = certificates.reached_by(host);
-    }
-    let listener = Listener::bind(address, &certificates, Limits::default()).await;
-    let listener = listener.map_err(failed)?;
-    let address = listener.address().map_err(failed)?;
-    let reached = match advertised.as_deref().map(str::parse::<IpAddr>) {
-        None => address.to_string(),
-        Some(Ok(ip)) => SocketAddr::new(ip, address.port()).to_string(),
-        Some(Err(_)) => format!("{}:{}", advertised.unwrap_or_default(), address.port()),
-    };
-    let whereabouts = Whereabouts {
-        address: reached,
-        ca_pem: certificates.own_ca_pem().map(str::to_owned),
-    };
-    Ok(((listener, address), whereabouts))
-}
-
-fn open(listener: Listener, address: SocketAddr, ports: Ports) -> Port {
-    let (stop, stopped) = oneshot::channel::<()>();
-    let stopped = async move { drop(stopped.await) };
-    let served = tokio::spawn(serve(listener, Arc::new(ports), stopped));
-    Port {
-        address,
-        stop,
-        served,
-    }
 }

@@ -94,6 +94,18 @@ impl Pki {
         self.sign(params)
     }
 
+    /// A certificate for a server at this address and these names or addresses, as PEM: the
+    /// certificate with this CA's, then its key.
+    pub fn server_pem(
+        &self,
+        address: IpAddr,
+        hosts: &[String],
+    ) -> Result<(String, String), PkiError> {
+        let addresses = crate::certificates::addresses(address);
+        let made = self.server(&addresses, hosts)?;
+        Ok((made.certificate_pem + &self.ca_pem, made.key_pem))
+    }
+
     /// A client certificate for a user of these groups, as PEM: the certificate, then its key.
     pub fn client(&self, user: &str, groups: &[&str]) -> Result<(String, String), PkiError> {
         let mut params = CertificateParams::default();

@@ -4,7 +4,7 @@ use crate::{client, object, server};
 use http::Request;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{Namespace, Node, Pod, ServiceAccount};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Pod, ServiceAccount};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{Api, Patch, PatchParams, PostParams};
@@ -18,7 +18,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use stowplan_api::config::KubeSchedulerConfiguration;
-use stowplan_ops::{Broken, Options, Station};
+use stowplan_ops::{Broken, Callers, Lookup, Options, SecurePort, Station};
 use stowplan_transport::{Certificates, Pki};
 
 type Server = Arc<stowplan_server::Api>;
@@ -30,8 +30,7 @@ fn options(host: &str, competes: bool) -> Options {
         host: host.to_owned(),
         throttled: false,
         competes,
-        listen: Some((any_port, Pki::generate().unwrap().into())),
-        advertised: None,
+        port: Some(SecurePort::new(any_port, Pki::generate().unwrap().into())),
         authentication: None,
         authorization: None,
         collector: None,
@@ -58,13 +57,25 @@ async fn ask(station: &Station, token: Option<&str>, path: &str) -> Result<Strin
 }
 
 async fn ask_as(station: &Station, who: AuthInfo, path: &str) -> Result<String, kube::Error> {
+    ask_with(station, who, &[], path).await
+}
+
+async fn ask_with(
+    station: &Station,
+    who: AuthInfo,
+    headers: &[(&'static str, &str)],
+    path: &str,
+) -> Result<String, kube::Error> {
     let address = station.address().unwrap();
     let mut config = kube::Config::new(format!("https://{address}").parse().unwrap());
     config.accept_invalid_certs = true;
     config.auth_info = who;
     let client = kube::Client::try_from(config).unwrap();
-    let request = Request::get(path).body(Vec::new()).unwrap();
-    client.request_text(request).await
+    let mut request = Request::get(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    client.request_text(request.body(Vec::new()).unwrap()).await
 }
 
 async fn create<K>(api: Api<K>, value: Value) -> K
@@ -258,6 +269,65 @@ async fn what_happens_is_counted_and_told_to_those_who_may_ask() {
     station.run_until(async {}).await.unwrap();
 }
 
+/// Somebody with a certificate of this CA.
+fn certified(ca: &Pki, name: &str, group: &str) -> AuthInfo {
+    let (certificate, key) = ca.client(name, &[group]).unwrap();
+    let base64 = |pem: String| object::<String>(json!(ByteString(pem.into_bytes())));
+    AuthInfo {
+        client_certificate_data: Some(base64(certificate)),
+        client_key_data: Some(base64(key).into()),
+        ..AuthInfo::default()
+    }
+}
+
+/// As kube-scheduler: who signs certificates is looked up in the cluster.
+#[tokio::test]
+async fn callers_are_known_by_certificates_of_the_cluster() {
+    let server = server().await;
+    let admin = client(&server, "admin", &["system:masters"]);
+    let (users, proxies) = (Pki::generate().unwrap(), Pki::generate().unwrap());
+    let maps: Api<ConfigMap> = Api::namespaced(admin, "kube-system");
+    let data = json!({
+        "client-ca-file": users.ca_pem,
+        "requestheader-client-ca-file": proxies.ca_pem,
+        "requestheader-allowed-names": "[\"aggregator\"]",
+        "requestheader-username-headers": "[\"X-Remote-User\"]",
+        "requestheader-group-headers": "[\"X-Remote-Group\"]",
+    });
+    let metadata = json!({"name": "extension-apiserver-authentication"});
+    create(maps, json!({"metadata": metadata, "data": data})).await;
+    let mut with_lookup = options("a", false);
+    if let Some(port) = &mut with_lookup.port {
+        port.callers = Callers {
+            lookup: Lookup::Strict,
+            ..Callers::default()
+        };
+    }
+    let station = start(&server, "", with_lookup).await;
+    let ask = async |ca: &Pki, name: &str, headers: &[(&'static str, &str)]| {
+        let who = certified(ca, name, "friends");
+        match ask_with(&station, who, headers, "/metrics").await {
+            Ok(_) => "answered".to_owned(),
+            Err(kube::Error::Api(status)) => status.message,
+            Err(error) => panic!("{error}"),
+        }
+    };
+    let masters = [
+        ("x-remote-user", "kim"),
+        ("x-remote-group", "system:masters"),
+    ];
+    assert_eq!(ask(&proxies, "aggregator", &masters).await, "answered");
+    let kim = [("x-remote-user", "kim")];
+    let refused = ask(&proxies, "aggregator", &kim).await;
+    assert!(refused.contains("User \"kim\" cannot"), "{refused}");
+    // Whoever else says for whom he asks is not believed.
+    let jane = ask(&users, "jane", &masters).await;
+    assert!(jane.contains("User \"jane\" cannot"), "{jane}");
+    let other = ask(&proxies, "jane", &masters).await;
+    assert!(other.contains("User \"system:anonymous\""), "{other}");
+    station.stop().await;
+}
+
 #[tokio::test]
 async fn callers_are_known_by_certificates_of_the_given_ca() {
     let server = server().await;
@@ -267,19 +337,11 @@ async fn callers_are_known_by_certificates_of_the_given_ca() {
     let own = own.with_client_ca(clients.ca_pem.clone()).unwrap();
     let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
     let options = Options {
-        listen: Some((any_port, own)),
+        port: Some(SecurePort::new(any_port, own)),
         ..options("a", false)
     };
     let station = start(&server, "", options).await;
-    let shows = |ca: &Pki, group: &str| {
-        let (certificate, key) = ca.client("jane", &[group]).unwrap();
-        let base64 = |pem: String| object::<String>(json!(ByteString(pem.into_bytes())));
-        AuthInfo {
-            client_certificate_data: Some(base64(certificate)),
-            client_key_data: Some(base64(key).into()),
-            ..AuthInfo::default()
-        }
-    };
+    let shows = |ca: &Pki, group: &str| certified(ca, "jane", group);
     let known = ask_as(&station, shows(&clients, "system:masters"), "/metrics").await;
     assert!(known.unwrap().contains("scheduler_pending_pods"));
     let refused = ask_as(&station, shows(&clients, "friends"), "/metrics").await;
