@@ -27,7 +27,7 @@ pub use leadership::{Leadership, LeaseName};
 pub use port::{ReadCertificates, SecurePort};
 pub use proxy_headers::ProxyHeaders;
 pub use reviews::Reviews;
-pub use spans::Tracer;
+pub use spans::{Collector, Tracer};
 pub use station::{Broken, Options, Station, StationError};
 pub use stowplan_election::{End, Timings, TimingsError};
 pub use whereabouts::Whereabouts;

@@ -5,7 +5,7 @@ use crate::console::Console;
 use crate::leadership::{Leadership, LeaseName};
 use crate::port::{Port, SecurePort};
 use crate::reviews::Reviews;
-use crate::spans::Tracer;
+use crate::spans::{Collector, Tracer};
 use crate::whereabouts::Whereabouts;
 use kube::Client;
 use std::future::Future;
@@ -35,8 +35,8 @@ pub struct Options {
     pub authentication: Option<Client>,
     /// Who is asked there what a caller may, if not the API that pods come from.
     pub authorization: Option<Client>,
-    /// Where to send traces: an OpenTelemetry collector, `http://host:4318`.
-    pub collector: Option<http::Uri>,
+    /// Where to send traces.
+    pub collector: Option<Collector>,
 }
 
 /// Why a station cannot be started.
@@ -54,6 +54,9 @@ pub enum StationError {
     /// What the port should show cannot be used.
     #[error("the certificates of the secure port: {0}")]
     Certificates(String),
+    /// Traces cannot be sent there.
+    #[error("the collector of traces: {0}")]
+    Collector(String),
     /// The port cannot be had.
     #[error("cannot listen on {address}")]
     Listen {
@@ -110,7 +113,8 @@ impl Station {
             true => Some(leadership(&config, &options.host, whereabouts)?),
             false => None,
         };
-        let tracer = options.collector.map(Tracer::new);
+        let tracer = options.collector.as_ref().map(Tracer::new);
+        let tracer = tracer.transpose().map_err(StationError::Collector)?;
         let console = Console::new(leadership.clone(), tracer);
         let ports = Ports {
             health: console.health(),
