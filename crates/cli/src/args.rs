@@ -249,9 +249,10 @@ pub(crate) struct Explain {
     )]
     pub(crate) kubeconfig: Option<PathBuf>,
 
-    /// The secure port of the scheduler to ask, where the API server does not tell:
-    /// https://HOST:10259. Its certificate must come from the CA in the kubeconfig (the scheduler's
-    /// --tls-cert-file); a caller without a token must be known by his (--client-ca-file).
+    /// The secure port of the scheduler to ask, where the API server does not tell and its Lease does
+    /// not say where it is: https://HOST:10259. Its certificate must come from the CA in the
+    /// kubeconfig (the scheduler's --tls-cert-file); a caller without a token must be known by his
+    /// (--client-ca-file).
     #[arg(
         long,
         value_name = "URL",
@@ -259,6 +260,15 @@ pub(crate) struct Explain {
         conflicts_with_all = ["filename", "config"]
     )]
     pub(crate) scheduler: Option<http::Uri>,
+
+    /// The Lease whose holder is asked, where the API server does not tell [default:
+    /// kube-system/kube-scheduler, then kube-system/stowplan-scheduler].
+    #[arg(
+        long,
+        value_name = "NAMESPACE/NAME",
+        conflicts_with_all = ["filename", "config", "scheduler"]
+    )]
+    pub(crate) lease: Option<String>,
 
     /// Do not check the certificate of --scheduler; whoever is there gets the token.
     #[arg(long, requires = "scheduler")]

@@ -1,7 +1,9 @@
 //! How a process that runs for long tells what it does: logs and traces.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use stowplan_ops::Collector;
 use stowplan_telemetry::{LogFormat, Logs};
 
 /// What is told, and to whom.
@@ -17,10 +19,15 @@ pub(crate) struct Telling {
     logging_format: LoggingFormat,
 
     /// Send a trace of each scheduling attempt and binding to this OpenTelemetry collector, by OTLP
-    /// over HTTP, for example http://localhost:4318 [default: OTEL_EXPORTER_OTLP_ENDPOINT, else
-    /// none].
+    /// over HTTP or HTTPS, for example http://localhost:4318 [default: OTEL_EXPORTER_OTLP_ENDPOINT,
+    /// else none].
     #[arg(long, value_name = "URL")]
     otlp_endpoint: Option<http::Uri>,
+
+    /// Who signed the collector's certificate, in PEM [default: OTEL_EXPORTER_OTLP_CERTIFICATE, else
+    /// the CAs that the system trusts].
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    otlp_certificate: Option<PathBuf>,
 }
 
 /// How lines of the log look.
@@ -44,10 +51,25 @@ impl Telling {
     }
 
     /// Where traces go, by the command line or the environment.
-    pub(crate) fn collector(&self) -> Result<Option<http::Uri>> {
+    pub(crate) fn collector(&self) -> Result<Option<Collector>> {
+        let Some(url) = self.endpoint()? else {
+            return Ok(None);
+        };
+        let variable = std::env::var_os("OTEL_EXPORTER_OTLP_CERTIFICATE");
+        let variable = variable.filter(|file| !file.is_empty()).map(PathBuf::from);
+        let file = self.otlp_certificate.clone().or(variable);
+        let told = |file: &PathBuf| format!("--otlp-certificate: cannot read {}", file.display());
+        let read = |file: PathBuf| std::fs::read_to_string(&file).with_context(|| told(&file));
+        let ca_pem = file.map(read).transpose()?;
+        Ok(Some(Collector { url, ca_pem }))
+    }
+
+    fn endpoint(&self) -> Result<Option<http::Uri>> {
         const VARIABLE: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
-        let fits = |url: &http::Uri| url.scheme_str() == Some("http") && url.host().is_some();
-        let wanted = "traces can be sent to a URL that begins with http:// only";
+        let fits = |url: &http::Uri| {
+            matches!(url.scheme_str(), Some("http" | "https")) && url.host().is_some()
+        };
+        let wanted = "traces can be sent to a URL that begins with http:// or https:// only";
         match (&self.otlp_endpoint, std::env::var(VARIABLE)) {
             (Some(url), _) if fits(url) => Ok(Some(url.clone())),
             (Some(url), _) => bail!("{wanted}, not to {url}"),

@@ -130,6 +130,38 @@ impl Home {
         )
     }
 
+    /// The same file for an admin who shows a certificate of the cluster's CA; only a real one has
+    /// him.
+    pub(crate) fn certified_admin(&self) -> Result<Option<PathBuf>> {
+        if self.kind == Kind::Embedded {
+            return Ok(None);
+        }
+        let own = |name: &str| self.folder.0.join("cluster").join(name);
+        let text = |name: &str| own(name).to_string_lossy().into_owned();
+        let mut file = Kubeconfig::read_from(&self.kubeconfig)?;
+        for user in &mut file.auth_infos {
+            user.auth_info = Some(AuthInfo {
+                client_certificate: Some(text("admin.crt")),
+                client_key: Some(text("admin.key")),
+                ..AuthInfo::default()
+            });
+        }
+        let path = self.folder.0.join("certified.kubeconfig");
+        std::fs::write(&path, serde_json::to_vec(&file)?)?;
+        Ok(Some(path))
+    }
+
+    /// Runs `stowplan explain pod NAME` as the user of a kubeconfig; returns what it says on both
+    /// outputs.
+    pub(crate) fn explain(&self, name: &str, kubeconfig: &Path) -> Result<(String, String)> {
+        let mut command = Command::new(&self.stowplan);
+        command.args(["explain", "pod", name, "--output=json"]);
+        command.args(["--namespace", self.world.namespace()]);
+        let output = command.arg("--kubeconfig").arg(kubeconfig).output()?;
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        Ok((text(&output.stdout), text(&output.stderr)))
+    }
+
     /// Kills the API server, and starts it again at the same address with the same data.
     pub(crate) async fn restart_api(&mut self) -> Result<()> {
         self.server = match self.server.take().context("no server")? {

@@ -15,7 +15,15 @@ struct Shape {
     /// `STABLE`, `BETA` or `ALPHA`, as its help text begins.
     stability: String,
     labels: BTreeSet<String>,
+    /// The labels of each series, of those metrics whose series are compared.
+    series: BTreeSet<String>,
 }
+
+/// Metrics of which every series is compared: dashboards break them down.
+const BROKEN_DOWN: [&str; 2] = [
+    "scheduler_framework_extension_point_duration_seconds",
+    "scheduler_goroutines",
+];
 
 /// Some that everybody looks at: where these are not read, nothing was compared.
 const WELL_KNOWN: [&str; 2] = [
@@ -73,7 +81,10 @@ pub(crate) async fn compared(home: &mut Home) -> Result<()> {
 /// A pod that is bound and one that fits nowhere: what is counted only when it happens.
 async fn work(home: &Home, node: &str) -> Result<()> {
     let world = &home.world;
-    world.node(node, "2", json!({})).await?;
+    // One would not be scored.
+    for node in [node, &format!("{node}-too")] {
+        world.node(node, "2", json!({})).await?;
+    }
     world.pod("small", "1", json!({})).await?;
     world.bound("small").await?;
     world.pod("large", "100", json!({})).await?;
@@ -118,6 +129,15 @@ fn parse(text: &str) -> Result<BTreeMap<String, Shape>> {
                 .find(|family| shapes.contains_key(*family));
             if let Some(shape) = shapes.get_mut(family.unwrap_or(name)) {
                 shape.labels.extend(label_names(line));
+                let is_broken_down = BROKEN_DOWN.contains(&family.unwrap_or(name));
+                if is_broken_down && !name.ends_with("_bucket") {
+                    let series = line
+                        .split_once('{')
+                        .and_then(|(_, rest)| rest.split_once('}'));
+                    shape
+                        .series
+                        .extend(series.map(|(labels, _)| labels.to_owned()));
+                }
             }
         }
     }
@@ -154,10 +174,16 @@ fn differences(ours: &BTreeMap<String, Shape>, theirs: &BTreeMap<String, Shape>)
     };
     let wrong = |(name, shape): (&String, &Shape)| match ours.get(name) {
         None => Some(format!("{name}: missing")),
-        Some(mine) if mine != shape => {
+        Some(mine)
+            if (&mine.kind, &mine.stability, &mine.labels)
+                != (&shape.kind, &shape.stability, &shape.labels) =>
+        {
             Some(format!("{name}: {mine:?}, kube-scheduler has {shape:?}"))
         }
-        Some(_) => None,
+        Some(mine) => {
+            let missing: Vec<_> = shape.series.difference(&mine.series).collect();
+            (!missing.is_empty()).then(|| format!("{name}: there is no {missing:?}"))
+        }
     };
     theirs.iter().filter(promised).filter_map(wrong).collect()
 }
@@ -182,5 +208,21 @@ mod tests {
         assert_eq!(differences(&ours, &theirs).len(), 1);
         assert_eq!(differences(&theirs, &theirs).len(), 0);
         assert_eq!(differences(&parse(""), &theirs).len(), 1);
+    }
+
+    #[test]
+    fn a_missing_series_of_what_is_broken_down_is_a_difference() {
+        let name = BROKEN_DOWN[0];
+        let text = |points: &[&str]| {
+            let head = format!("# HELP {name} [STABLE] Xs.\n# TYPE {name} histogram\n");
+            let lines = points
+                .iter()
+                .map(|point| format!("{name}_count{{extension_point=\"{point}\"}} 1\n"));
+            head + &lines.collect::<String>()
+        };
+        let one = parse(&text(&["Filter"])).unwrap();
+        let two = parse(&text(&["Filter", "Score"])).unwrap();
+        assert_eq!(differences(&one, &two).len(), 1);
+        assert_eq!(differences(&two, &one).len(), 0);
     }
 }

@@ -14,12 +14,14 @@
 //! - [`fast`]: the same attempt from what is kept about pods that are alike.
 //! - [`remedy`]: what would make a pod fit.
 //! - [`schedule`]: one scheduling attempt from PreFilter to the best set of nodes.
+//! - [`meter`]: how long things take, for those who lend a clock.
 //! - [`scheduler`]: cluster, queue and profiles as one state machine.
 
 pub mod explain;
 pub mod extended;
 pub mod fast;
 pub mod framework;
+pub mod meter;
 pub mod model;
 pub mod packing;
 pub mod plugins;

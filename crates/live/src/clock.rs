@@ -1,5 +1,6 @@
 //! The one clock.
 
+use std::sync::LazyLock;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use stowplan_base::Time;
 
@@ -9,6 +10,12 @@ use stowplan_base::Time;
 pub struct Clock {
     start: Time,
     since: Instant,
+}
+
+/// Nanoseconds since some moment, to measure by.
+pub(crate) fn nanos() -> u64 {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    u64::try_from(START.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
 
 impl Clock {

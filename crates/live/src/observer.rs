@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use stowplan_api::load::Object as ApiObject;
 use stowplan_base::{Duration, Time};
+use stowplan_engine::meter::Lap;
 use stowplan_engine::model::{Kind, Pod};
 use stowplan_engine::scheduler::{Failure, Scheduler};
 
@@ -46,6 +47,11 @@ pub trait Observer: Send + Sync + 'static {
     /// The evictions for a pod are over.
     fn preempted(&self, failed: bool, took: std::time::Duration) {
         let _ = (failed, took);
+    }
+
+    /// What took how long lately.
+    fn took(&self, laps: &[Lap], scheduler: &Scheduler) {
+        let _ = (laps, scheduler);
     }
 
     /// A round is over: what was known was taken in, and some pods were tried. `scheduler` can be
@@ -134,7 +140,7 @@ pub struct BindFailed<'a> {
 /// What a binding took, as far as it came.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Steps {
-    /// How long it took to bind the volumes, if there were any to be bound.
+    /// How long it took to bind the volumes, be there none; nothing if it did not come to that.
     pub pre_bind: Option<std::time::Duration>,
     /// Whether that failed.
     pub pre_bind_failed: bool,

@@ -1,6 +1,6 @@
 //! Starting and stopping.
 
-use crate::clock::Clock;
+use crate::clock::{Clock, nanos};
 use crate::effects::{Recorder, Requests, Tools, VolumeChange, Work, carry_out};
 use crate::engine::{Engine, State};
 use crate::extenders::{Asked, Extender};
@@ -99,7 +99,7 @@ pub async fn start(client: kube::Client, settings: Settings) -> Result<Running, 
         volume_changes: volume_changes.clone(),
     };
     let events = writes.carry_out(Arc::new(requests()), recorder);
-    let asked = Asked::new(extenders, Handle::current(), client.clone());
+    let asked = Asked::new(extenders, Handle::current());
     let seat = Seat {
         asked,
         messages,
@@ -182,6 +182,7 @@ fn scheduler(config: &KubeSchedulerConfiguration) -> Result<(Scheduler, Clock), 
     let queue = config::queue_config(config);
     let mut scheduler = Scheduler::new(cluster, profiles, queue, clock.now());
     scheduler.note_contenders();
+    scheduler.lend_clock(nanos);
     Ok((scheduler, clock))
 }
 

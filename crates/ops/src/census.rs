@@ -27,6 +27,10 @@ pub(crate) fn take(scheduler: &Scheduler, now: Time) -> Census {
     census.evaluations = evaluations
         .map(|(profile, point, plugin, n)| (point, plugin, profile.to_owned(), n))
         .collect();
+    let reuse = scheduler.reuse();
+    census.reuse = reuse
+        .map(|(profile, used, none)| (profile.to_owned(), used, none))
+        .collect();
     let mut in_flight: BTreeMap<String, u64> = BTreeMap::new();
     for entry in scheduler.queue().in_flight() {
         let event = match entry {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use stowplan_api::load::Object as ApiObject;
 use stowplan_base::Time;
 use stowplan_engine::framework::Framework;
+use stowplan_engine::meter::{Lap, Timed};
 use stowplan_engine::model::{Kind, Pod};
 use stowplan_engine::scheduler::{Failure, Scheduler};
 use stowplan_live::{Asker, Attempt, AttemptResult, BindFailed, Bound, Fence, Observer, Steps};
@@ -237,19 +238,16 @@ impl Observer for Console {
     fn attempt(&self, attempt: &Attempt<'_>) {
         let took = seconds(attempt.took);
         let profile = profile(attempt.scheduler, attempt.pod);
-        let (status, result) = match attempt.result {
-            AttemptResult::Assumed(_) => ("Success", None),
+        let result = match attempt.result {
+            AttemptResult::Assumed(_) => None,
             AttemptResult::Failed(failure) if failure.is_rejection() => {
-                ("Unschedulable", Some(Counted::Unschedulable))
+                Some(Counted::Unschedulable)
             }
-            AttemptResult::Failed(_) => ("Error", Some(Counted::Error)),
+            AttemptResult::Failed(_) => Some(Counted::Error),
             AttemptResult::Other => return,
         };
         self.trace_attempt(attempt);
         self.metrics.decided(took);
-        // Filters and scores are one step here, from what is kept about both.
-        self.metrics
-            .extension_point("Filter", profile, status, took);
         if let Some(result) = result {
             self.metrics.attempt_ended(profile, result, took);
         }
@@ -305,6 +303,28 @@ impl Observer for Console {
     fn gone(&self, kind: Kind, namespace: &str, name: &str) {
         if kind == Kind::Pod {
             self.pods.remove(namespace, name);
+        }
+    }
+
+    fn took(&self, laps: &[Lap], scheduler: &Scheduler) {
+        for lap in laps {
+            let took = lap.nanos as f64 / 1e9;
+            match lap.what {
+                Timed::Point {
+                    point,
+                    status,
+                    profile,
+                } => {
+                    let profile = scheduler.cluster().names.text(profile);
+                    self.metrics.extension_point(point, profile, status, took);
+                }
+                Timed::Event(event) => self.metrics.event_handled(&event.label(), took),
+                Timed::Hint {
+                    plugin,
+                    event,
+                    hint,
+                } => self.metrics.hint_given(&event.label(), hint, plugin, took),
+            }
         }
     }
 

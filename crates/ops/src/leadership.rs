@@ -1,6 +1,8 @@
 //! Holding a Lease, or waiting for it.
 
+use crate::announcement::Announcements;
 use crate::lease::LeaseLock;
+use crate::whereabouts::Whereabouts;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Api, Client};
 use std::collections::hash_map::RandomState;
@@ -31,6 +33,9 @@ pub struct LeaseName {
 pub struct Leadership {
     lease: LeaseName,
     identity: String,
+    /// Who says so in events.
+    component: String,
+    whereabouts: Option<Whereabouts>,
     timings: Timings,
     clock: Clock,
     /// Until when this process may act, in nanoseconds.
@@ -41,17 +46,25 @@ pub struct Leadership {
 
 impl Leadership {
     /// A candidate for a Lease, on this host; its timings must be
-    /// [valid](Timings::validated).
-    pub fn new(lease: LeaseName, host: &str, timings: Timings) -> Self {
+    /// [valid](Timings::validated). Events are written in the name of this component.
+    pub fn new(lease: LeaseName, host: &str, component: &str, timings: Timings) -> Self {
         Self {
             lease,
             identity: format!("{host}_{}", uuid()),
+            component: component.to_owned(),
+            whereabouts: None,
             timings,
             clock: Clock::new(),
             acting_until: AtomicI64::new(i64::MIN),
             is_leading: AtomicBool::new(false),
             elector: Mutex::new(None),
         }
+    }
+
+    /// Lets the Lease say where this process listens while it leads.
+    pub fn at(mut self, whereabouts: Option<Whereabouts>) -> Self {
+        self.whereabouts = whereabouts;
+        self
     }
 
     /// Who this process is to others.
@@ -94,17 +107,23 @@ impl Leadership {
         stop: impl Future<Output = ()>,
         changed: impl Fn(bool),
     ) -> End {
-        let leases: Api<Lease> = Api::namespaced(client, &self.lease.namespace);
-        let mut lock = LeaseLock::new(leases, &self.lease.name);
+        let leases: Api<Lease> = Api::namespaced(client.clone(), &self.lease.namespace);
+        let mut announcements = Announcements::new(client, &self.lease, &self.component);
+        let mut lock = LeaseLock::new(leases, &self.lease.name, self.whereabouts.clone());
         let seed = RandomState::new().build_hasher().finish();
         let mut elector = Elector::new(&self.identity, self.timings, seed, self.clock.now());
         let mut stop = pin!(stop);
         let mut has_stopped = false;
         loop {
             let step = elector.next(self.clock.now());
-            self.publish(&elector, &changed);
+            if let Some(leads) = self.publish(&elector, &changed) {
+                announcements.tell(lock.seen(), &self.identity, leads);
+            }
             let (request, until) = match step {
-                Step::Over(end) => return end,
+                Step::Over(end) => {
+                    announcements.finish().await;
+                    return end;
+                }
                 Step::Ask(request, until) => (Some(request), until),
                 Step::Wait(until) => (None, until),
             };
@@ -130,7 +149,9 @@ impl Leadership {
                     elector.stop();
                 }
             }
-            self.publish(&elector, &changed);
+            if let Some(leads) = self.publish(&elector, &changed) {
+                announcements.tell(lock.seen(), &self.identity, leads);
+            }
         }
     }
 
@@ -139,7 +160,8 @@ impl Leadership {
         std::time::Duration::from_nanos(u64::try_from(left).unwrap_or(0))
     }
 
-    fn publish(&self, elector: &Elector, changed: &impl Fn(bool)) {
+    /// Lets others know what the elector knows; returns whether this process leads if that is new.
+    fn publish(&self, elector: &Elector, changed: &impl Fn(bool)) -> Option<bool> {
         let until = elector.acting_until().map_or(i64::MIN, Time::as_nanos);
         let before = self.acting_until.swap(until, Ordering::AcqRel);
         let now = self.clock.now().as_nanos();
@@ -160,6 +182,7 @@ impl Leadership {
         if turned || reopened {
             changed(is_leading);
         }
+        turned.then_some(is_leading)
     }
 }
 

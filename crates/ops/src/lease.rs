@@ -1,5 +1,6 @@
 //! A Lease of the API, read and written.
 
+use crate::whereabouts::{Whereabouts, note};
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
@@ -14,15 +15,23 @@ pub(crate) struct LeaseLock {
     name: String,
     /// What others wrote into it stays there.
     seen: Option<Lease>,
+    /// Where whoever writes it listens.
+    whereabouts: Option<Whereabouts>,
 }
 
 impl LeaseLock {
-    pub(crate) fn new(leases: Api<Lease>, name: &str) -> Self {
+    pub(crate) fn new(leases: Api<Lease>, name: &str, whereabouts: Option<Whereabouts>) -> Self {
         Self {
             leases,
             name: name.to_owned(),
             seen: None,
+            whereabouts,
         }
+    }
+
+    /// The Lease as it was last seen.
+    pub(crate) fn seen(&self) -> Option<&Lease> {
+        self.seen.as_ref()
     }
 
     /// Sends a request and waits for the answer.
@@ -38,6 +47,7 @@ impl LeaseLock {
                 let mut lease = Lease::default();
                 lease.metadata.name = Some(name.clone());
                 lease.spec = Some(spec(record, None));
+                note(&mut lease, &record.holder, self.whereabouts.as_ref());
                 self.leases.create(&PostParams::default(), &lease).await
             }
             Request::Update(record, version) => {
@@ -46,6 +56,7 @@ impl LeaseLock {
                 lease.metadata.resource_version = Some(version.clone());
                 lease.metadata.managed_fields = None;
                 lease.spec = Some(spec(record, lease.spec.take()));
+                note(&mut lease, &record.holder, self.whereabouts.as_ref());
                 let parameters = PostParams::default();
                 self.leases.replace(&name, &parameters, &lease).await
             }

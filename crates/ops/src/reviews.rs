@@ -7,32 +7,23 @@ use k8s_openapi::api::authorization::v1::{
 };
 use kube::api::PostParams;
 use kube::{Api, Client};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use stowplan_telemetry::{BoxFuture, Caller, Gate, Refusal, Wish};
+use stowplan_telemetry::{BoxFuture, Caller, Gate, Identity, Refusal, Wish};
 
 /// How long an answer is believed. Upstream's default for all three.
 const BELIEF: Duration = Duration::from_secs(10);
 /// How many answers are kept.
 const ANSWERS: usize = 1024;
 
-/// A user, as reviews name him.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-struct Known {
-    name: String,
-    uid: String,
-    groups: Vec<String>,
-    extra: BTreeMap<String, Vec<String>>,
-}
-
 /// A [`Gate`] that asks by TokenReview and SubjectAccessReview.
 pub struct Reviews {
     tokens: Client,
     access: Client,
-    users: Memory<String, Option<Known>>,
-    verdicts: Memory<(Known, Wish), Option<String>>,
+    users: Memory<String, Option<Identity>>,
+    verdicts: Memory<(Identity, Wish), Option<String>>,
 }
 
 impl Reviews {
@@ -46,19 +37,15 @@ impl Reviews {
         }
     }
 
-    async fn user(&self, caller: Caller) -> Result<Known, Refusal> {
-        if let Some((name, groups)) = caller.certificate {
-            return Ok(Known {
-                name,
-                groups,
-                ..Known::default()
-            });
+    async fn user(&self, caller: Caller) -> Result<Identity, Refusal> {
+        if let Some(known) = caller.certificate {
+            return Ok(known);
         }
         let Some(token) = caller.token else {
-            return Ok(Known {
+            return Ok(Identity {
                 name: "system:anonymous".to_owned(),
                 groups: vec!["system:unauthenticated".to_owned()],
-                ..Known::default()
+                ..Identity::default()
             });
         };
         let user = match self.users.get(&token) {
@@ -73,7 +60,7 @@ impl Reviews {
     }
 
     /// Whose token it is; `None` if it is nobody's.
-    async fn review_token(&self, token: &str) -> Result<Option<Known>, Refusal> {
+    async fn review_token(&self, token: &str) -> Result<Option<Identity>, Refusal> {
         let reviews: Api<TokenReview> = Api::all(self.tokens.clone());
         let review = TokenReview {
             spec: TokenReviewSpec {
@@ -92,7 +79,7 @@ impl Reviews {
             }
         };
         let user = status.user.unwrap_or_default();
-        Ok((status.authenticated == Some(true)).then(|| Known {
+        Ok((status.authenticated == Some(true)).then(|| Identity {
             name: user.username.unwrap_or_default(),
             uid: user.uid.unwrap_or_default(),
             groups: user.groups.unwrap_or_default(),
@@ -100,7 +87,7 @@ impl Reviews {
         }))
     }
 
-    async fn may(&self, user: Known, wish: Wish) -> Result<(), Refusal> {
+    async fn may(&self, user: Identity, wish: Wish) -> Result<(), Refusal> {
         if user.groups.iter().any(|group| group == "system:masters") {
             return Ok(());
         }
@@ -123,7 +110,7 @@ impl Reviews {
     }
 
     /// Why the user may not; `None` if he may.
-    async fn review_access(&self, user: &Known, wish: &Wish) -> Result<Option<String>, Refusal> {
+    async fn review_access(&self, user: &Identity, wish: &Wish) -> Result<Option<String>, Refusal> {
         let path = match wish {
             Wish::Path { verb, path } => Some(NonResourceAttributes {
                 path: Some(path.clone()),

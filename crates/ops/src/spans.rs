@@ -1,16 +1,16 @@
 //! Traces: a span for each attempt and each binding, sent to an OpenTelemetry collector by
 //! OTLP over HTTP, in JSON. Nothing is made or sent unless a collector is named.
 
-use bytes::Bytes;
 use http::{Request, Uri};
-use http_body_util::{BodyExt, Full};
-use hyper_util::rt::TokioIo;
+use http_body_util::BodyExt;
+use kube::Client;
+use kube::client::Body;
 use serde_json::{Value, json};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use stowplan_base::Time;
-use tokio::net::TcpStream;
+use stowplan_transport::certificates_der;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
@@ -79,6 +79,34 @@ impl Span {
     }
 }
 
+/// An OpenTelemetry collector.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Collector {
+    /// `http://host:4318` or `https://host:4318`.
+    pub url: Uri,
+    /// Who signed its certificate, in PEM; without it the system's CAs are trusted.
+    pub ca_pem: Option<String>,
+}
+
+impl Collector {
+    fn client(&self) -> Result<Client, String> {
+        let mut parts = self.url.clone().into_parts();
+        let authority = parts.authority.ok_or("the collector has no host")?;
+        // The port of OTLP, not that of HTTP.
+        let port = authority.port_u16().unwrap_or(4318);
+        let authority = format!("{}:{port}", authority.host()).parse();
+        parts.authority = Some(authority.map_err(|error| format!("{error}"))?);
+        let url = Uri::from_parts(parts).map_err(|error| error.to_string())?;
+        let mut config = kube::Config::new(url);
+        config.default_retry = false;
+        if let Some(pem) = &self.ca_pem {
+            let roots = certificates_der(pem).map_err(|error| error.to_string())?;
+            config.root_cert = Some(roots);
+        }
+        Client::try_from(config).map_err(|error| told(&error))
+    }
+}
+
 /// Takes spans and sends them on, in the background.
 pub struct Tracer {
     spans: mpsc::Sender<Span>,
@@ -86,15 +114,17 @@ pub struct Tracer {
 }
 
 impl Tracer {
-    /// Sends to a collector, `http://host:4318`, from within the current tokio runtime.
-    pub fn new(collector: Uri) -> Self {
+    /// Sends to a collector from within the current tokio runtime. An error says what is wrong with
+    /// it.
+    pub fn new(collector: &Collector) -> Result<Self, String> {
+        let client = collector.client()?;
         let (spans, receiver) = mpsc::channel(WAITING_MAX);
         let (end, ending) = oneshot::channel();
-        let sender = tokio::spawn(send_all(collector, receiver, ending));
-        Self {
+        let sender = tokio::spawn(send_all(client, receiver, ending));
+        Ok(Self {
             spans,
             sender: Mutex::new(Some((end, sender))),
-        }
+        })
     }
 
     /// Takes a span; forgets it if too many wait.
@@ -114,7 +144,7 @@ impl Tracer {
 }
 
 async fn send_all(
-    collector: Uri,
+    client: Client,
     mut spans: mpsc::Receiver<Span>,
     mut ending: oneshot::Receiver<()>,
 ) {
@@ -145,59 +175,58 @@ async fn send_all(
                 spans.close();
             }
         }
-        let sent = tokio::time::timeout(PATIENCE, send(&collector, &batch)).await;
+        let sent = tokio::time::timeout(PATIENCE, send(&client, &batch)).await;
         let failed = match sent {
             Ok(Ok(())) => None,
             Ok(Err(error)) => Some(error),
             Err(_) => Some("no answer".to_owned()),
         };
         if let Some(error) = failed {
-            tracing::debug!(%collector, error, spans = batch.len(), "spans were lost");
+            tracing::debug!(error, spans = batch.len(), "spans were lost");
         }
         batch.clear();
     }
 }
 
-async fn send(collector: &Uri, spans: &[Span]) -> Result<(), String> {
-    let host = collector.host().ok_or("the collector has no host")?;
-    let port = collector.port_u16().unwrap_or(4318);
-    let stream = TcpStream::connect((bare(host), port)).await;
-    let stream = TokioIo::new(stream.map_err(|error| error.to_string())?);
-    let connected = hyper::client::conn::http1::handshake(stream).await;
-    let (mut sender, connection) = connected.map_err(|error| error.to_string())?;
-    let connection = tokio::spawn(connection);
+async fn send(client: &Client, spans: &[Span]) -> Result<(), String> {
     let spans: Vec<_> = spans.iter().map(Span::to_json).collect();
     let service = json!({"key": "service.name", "value": {"stringValue": "stowplan-scheduler"}});
     let body = json!({"resourceSpans": [{
         "resource": {"attributes": [service]},
         "scopeSpans": [{"scope": {"name": "stowplan"}, "spans": spans}],
     }]});
-    let path = collector.path().trim_end_matches('/');
-    let request = Request::post(format!("{path}/v1/traces"))
-        .header("host", format!("{host}:{port}"))
+    let request = Request::post("/v1/traces")
         .header("content-type", "application/json")
-        .body(Full::new(Bytes::from(body.to_string())))
+        .body(Body::from(body.to_string().into_bytes()))
         .map_err(|error| error.to_string())?;
-    let answer = sender.send_request(request).await;
-    let answer = answer.map_err(|error| error.to_string())?;
+    let answer = client.send(request).await.map_err(|error| told(&error))?;
     let status = answer.status();
+    // Who reads the answer can use the connection again.
     let _ = answer.into_body().collect().await;
-    drop(sender);
-    connection.abort();
     match status.is_success() {
         true => Ok(()),
         false => Err(format!("the collector answered {status}")),
     }
 }
 
-/// A host without brackets: an address of IPv6 has them in a URL, and nowhere else.
-fn bare(host: &str) -> &str {
-    host.trim_start_matches('[').trim_end_matches(']')
+/// What went wrong in the end.
+fn told(error: &kube::Error) -> String {
+    let mut deepest: &dyn std::error::Error = error;
+    while let Some(source) = deepest.source() {
+        deepest = source;
+    }
+    deepest.to_string()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bytes::Bytes;
+    use http_body_util::Full;
+    use hyper::body::Incoming;
+    use std::convert::Infallible;
+    use std::net::SocketAddr;
+    use stowplan_transport::{Limits, Listener, Pki};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
 
@@ -213,7 +242,7 @@ mod tests {
     }
 
     /// A collector, and the request that it gets.
-    async fn collector() -> (Uri, JoinHandle<(String, Value)>) {
+    async fn collector() -> (Collector, JoinHandle<(String, Value)>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let got = tokio::spawn(async move {
@@ -233,13 +262,17 @@ mod tests {
             stream.write_all(answer).await.unwrap();
             (text, body)
         });
-        (url.parse().unwrap(), got)
+        let collector = Collector {
+            url: url.parse().unwrap(),
+            ca_pem: None,
+        };
+        (collector, got)
     }
 
     #[tokio::test]
     async fn a_collector_gets_what_belongs_together() {
-        let (url, got) = collector().await;
-        let tracer = Tracer::new(url);
+        let (collector, got) = collector().await;
+        let tracer = Tracer::new(&collector).unwrap();
         tracer.take(span(SpanName::Attempt, None));
         tracer.take(span(SpanName::Binding, Some("conflict")));
         let (text, body) = got.await.unwrap();
@@ -257,8 +290,8 @@ mod tests {
 
     #[tokio::test]
     async fn what_waits_is_sent_in_the_end() {
-        let (url, got) = collector().await;
-        let tracer = Tracer::new(url);
+        let (collector, got) = collector().await;
+        let tracer = Tracer::new(&collector).unwrap();
         tracer.take(span(SpanName::Attempt, None));
         tracer.finish().await;
         assert!(got.is_finished());
@@ -267,11 +300,45 @@ mod tests {
         tracer.finish().await;
     }
 
-    #[test]
-    fn a_collector_may_have_an_address_of_ipv6() {
-        for (url, expected) in [("http://[::1]:4318", "::1"), ("http://otel:4318", "otel")] {
-            let url: Uri = url.parse().unwrap();
-            assert_eq!(bare(url.host().unwrap()), expected);
+    #[tokio::test]
+    async fn a_collector_over_tls_is_verified() {
+        let pki = Pki::generate().unwrap();
+        let any = SocketAddr::from(([127, 0, 0, 1], 0));
+        let own = pki.clone().into();
+        let listener = Listener::bind(any, &own, Limits::default()).await;
+        let listener = listener.unwrap();
+        let url: Uri = format!("https://{}", listener.address().unwrap())
+            .parse()
+            .unwrap();
+        let (heard, mut hears) = mpsc::unbounded_channel();
+        let service = tower::service_fn(move |request: Request<Incoming>| {
+            heard.send(request.uri().path().to_owned()).unwrap();
+            async { Ok::<_, Infallible>(http::Response::new(Full::new(Bytes::from("{}")))) }
+        });
+        let serving = tokio::spawn(listener.serve(service, std::future::pending()));
+        let stranger = Pki::generate().unwrap().ca_pem;
+        for (ca_pem, is_heard) in [(stranger, false), (pki.ca_pem, true)] {
+            let collector = Collector {
+                url: url.clone(),
+                ca_pem: Some(ca_pem),
+            };
+            let tracer = Tracer::new(&collector).unwrap();
+            tracer.take(span(SpanName::Attempt, None));
+            tracer.finish().await;
+            let path = hears.try_recv().ok();
+            assert_eq!(path.as_deref(), is_heard.then_some("/v1/traces"));
+        }
+        serving.abort();
+    }
+
+    #[tokio::test]
+    async fn a_collector_may_have_an_address_of_ipv6() {
+        for url in ["http://[::1]", "http://otel:4318", "https://otel/prefix"] {
+            let collector = Collector {
+                url: url.parse().unwrap(),
+                ca_pem: None,
+            };
+            assert!(collector.client().is_ok(), "{url}");
         }
     }
 }

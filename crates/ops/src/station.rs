@@ -1,20 +1,21 @@
 //! A live scheduler with all that belongs to it.
 
+use crate::callers::LookupError;
 use crate::console::Console;
 use crate::leadership::{Leadership, LeaseName};
+use crate::port::{Port, SecurePort};
 use crate::reviews::Reviews;
-use crate::serve::serve;
-use crate::spans::Tracer;
+use crate::spans::{Collector, Tracer};
+use crate::whereabouts::Whereabouts;
 use kube::Client;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use stowplan_api::config::{KubeSchedulerConfiguration, LeaderElection};
+use stowplan_api::config::KubeSchedulerConfiguration;
 use stowplan_base::Duration;
 use stowplan_election::{End, Timings, TimingsError};
 use stowplan_live::{Asker, Running, Settings, StartError};
 use stowplan_telemetry::Ports;
-use stowplan_transport::{Certificates, Limits, Listener};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -28,14 +29,14 @@ pub struct Options {
     pub throttled: bool,
     /// Whether `leaderElection` counts: not where the API server is in the same process.
     pub competes: bool,
-    /// Where to serve health and metrics, with which certificates.
-    pub listen: Option<(SocketAddr, Certificates)>,
+    /// Where to serve health and metrics.
+    pub port: Option<SecurePort>,
     /// Who is asked there whose a token is, if not the API that pods come from.
     pub authentication: Option<Client>,
     /// Who is asked there what a caller may, if not the API that pods come from.
     pub authorization: Option<Client>,
-    /// Where to send traces: an OpenTelemetry collector, `http://host:4318`.
-    pub collector: Option<http::Uri>,
+    /// Where to send traces.
+    pub collector: Option<Collector>,
 }
 
 /// Why a station cannot be started.
@@ -47,6 +48,15 @@ pub enum StationError {
     /// The times of the election do not go together.
     #[error("leaderElection")]
     Election(#[from] TimingsError),
+    /// The cluster does not say whom the port should know.
+    #[error(transparent)]
+    Lookup(#[from] LookupError),
+    /// What the port should show cannot be used.
+    #[error("the certificates of the secure port: {0}")]
+    Certificates(String),
+    /// Traces cannot be sent there.
+    #[error("the collector of traces: {0}")]
+    Collector(String),
     /// The port cannot be had.
     #[error("cannot listen on {address}")]
     Listen {
@@ -82,12 +92,6 @@ struct Election {
     held: JoinHandle<End>,
 }
 
-struct Port {
-    address: SocketAddr,
-    stop: oneshot::Sender<()>,
-    served: JoinHandle<()>,
-}
-
 impl Station {
     /// Starts everything within the current tokio runtime.
     pub async fn start(
@@ -95,27 +99,34 @@ impl Station {
         config: KubeSchedulerConfiguration,
         options: Options,
     ) -> Result<Self, StationError> {
+        let authentication = options.authentication.unwrap_or_else(|| client.clone());
+        let (open_paths, bound) = match options.port {
+            Some(mut port) => {
+                let open_paths = std::mem::take(&mut port.open_paths);
+                (open_paths, Some(port.bind(authentication.clone()).await?))
+            }
+            None => (Vec::new(), None),
+        };
+        let whereabouts = bound.as_ref().map(|bound| bound.whereabouts.clone());
         let competes = options.competes && config.leader_election.leader_elect;
         let leadership = match competes {
-            true => Some(leadership(&config.leader_election, &options.host)?),
+            true => Some(leadership(&config, &options.host, whereabouts)?),
             false => None,
         };
-        let tracer = options.collector.map(Tracer::new);
+        let tracer = options.collector.as_ref().map(Tracer::new);
+        let tracer = tracer.transpose().map_err(StationError::Collector)?;
         let console = Console::new(leadership.clone(), tracer);
-        let listener = match options.listen {
-            Some((address, certificates)) => Some(bind(address, &certificates).await?),
-            None => None,
-        };
         let ports = Ports {
             health: console.health(),
             metrics: console.metrics.clone(),
             pods: console.pods.clone(),
             source: console.clone(),
             gate: Arc::new(Reviews::new(
-                options.authentication.unwrap_or_else(|| client.clone()),
+                authentication,
                 options.authorization.unwrap_or_else(|| client.clone()),
             )),
             configuration: config.to_json(),
+            open_paths,
         };
         let lease = config.leader_election.resource_name.clone();
         let settings = Settings {
@@ -130,7 +141,7 @@ impl Station {
         console.connect(scheduler.waker(), scheduler.asker());
         Ok(Self {
             election: leadership.map(|l| elect(client, l, console.clone(), lease)),
-            port: listener.map(|(listener, address)| open(listener, address, ports)),
+            port: bound.map(|bound| bound.open(ports)),
             console,
             scheduler,
         })
@@ -183,14 +194,21 @@ impl Station {
             }
         }
         if let Some(port) = self.port {
-            let _ = port.stop.send(());
-            let _ = port.served.await;
+            port.close().await;
         }
         self.console.flush().await;
     }
 }
 
-fn leadership(config: &LeaderElection, host: &str) -> Result<Arc<Leadership>, TimingsError> {
+fn leadership(
+    config: &KubeSchedulerConfiguration,
+    host: &str,
+    whereabouts: Option<Whereabouts>,
+) -> Result<Arc<Leadership>, TimingsError> {
+    let profile = config.profiles.first();
+    let component = profile.and_then(|profile| profile.scheduler_name.as_deref());
+    let component = component.unwrap_or("default-scheduler");
+    let config = &config.leader_election;
     let timings = Timings {
         lease_duration: Duration::from_nanos(config.lease_duration.as_nanos()),
         renew_deadline: Duration::from_nanos(config.renew_deadline.as_nanos()),
@@ -201,7 +219,8 @@ fn leadership(config: &LeaderElection, host: &str) -> Result<Arc<Leadership>, Ti
         name: config.resource_name.clone(),
     };
     let timings = timings.validated()?;
-    Ok(Arc::new(Leadership::new(lease, host, timings)))
+    let leadership = Leadership::new(lease, host, component, timings);
+    Ok(Arc::new(leadership.at(whereabouts)))
 }
 
 fn elect(
@@ -221,26 +240,4 @@ fn elect(
         leadership.hold(client, stopped, changed).await
     });
     Election { stop, held }
-}
-
-async fn bind(
-    address: SocketAddr,
-    certificates: &Certificates,
-) -> Result<(Listener, SocketAddr), StationError> {
-    let failed = |source| StationError::Listen { address, source };
-    let listener = Listener::bind(address, certificates, Limits::default()).await;
-    let listener = listener.map_err(failed)?;
-    let address = listener.address().map_err(failed)?;
-    Ok((listener, address))
-}
-
-fn open(listener: Listener, address: SocketAddr, ports: Ports) -> Port {
-    let (stop, stopped) = oneshot::channel::<()>();
-    let stopped = async move { drop(stopped.await) };
-    let served = tokio::spawn(serve(listener, Arc::new(ports), stopped));
-    Port {
-        address,
-        stop,
-        served,
-    }
 }

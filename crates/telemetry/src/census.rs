@@ -34,6 +34,9 @@ pub struct Census {
     pub assumed_pods: usize,
     /// In how many attempts a plugin had its say: the point, the plugin, the profile, how many.
     pub evaluations: Vec<(&'static str, &'static str, String, u64)>,
+    /// How often a pod was decided from what was kept about pods like it, and how often there was
+    /// nothing yet, by profile.
+    pub reuse: Vec<(String, u64, u64)>,
     /// How full the nodes are, by resource.
     pub utilization: Vec<Utilization>,
 }

@@ -26,5 +26,7 @@ pub use census::{Census, PendingPods, Utilization};
 pub use health::{Check, Health};
 pub use logs::{LogFormat, Logs};
 pub use pods::{Phase, PodRow, PodTable, Resources};
-pub use ports::{Answer, BoxFuture, Caller, Gate, Ports, Refusal, Source, Told, Wish};
+pub use ports::{
+    Answer, BoxFuture, Caller, Gate, Identity, OPEN_PATHS, Ports, Refusal, Source, Told, Wish,
+};
 pub use scheduler::{AttemptResult, SchedulerMetrics, own_metric_names};

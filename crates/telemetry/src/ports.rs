@@ -11,12 +11,13 @@ use http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE as CONTENT_TYPE_HE
 use http::request::Parts;
 use http::{HeaderValue, Response, StatusCode};
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-/// Paths that anybody may ask for: upstream's `--authorization-always-allow-paths`.
-const OPEN_PATHS: [&str; 3] = ["/healthz", "/livez", "/readyz"];
+/// Paths that anybody may ask for, unless the operator says otherwise.
+pub const OPEN_PATHS: [&str; 3] = ["/healthz", "/livez", "/readyz"];
 
 /// A future that is sent around.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -26,8 +27,21 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 pub struct Caller {
     /// The bearer token that came with it.
     pub token: Option<String>,
-    /// The user and the groups that a verified client certificate names.
-    pub certificate: Option<(String, Vec<String>)>,
+    /// Whom a verified client certificate names, or a proxy that showed one.
+    pub certificate: Option<Identity>,
+}
+
+/// A user, as the API server knows him.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Identity {
+    /// His name.
+    pub name: String,
+    /// What tells him from others of that name; may be empty.
+    pub uid: String,
+    /// His groups.
+    pub groups: Vec<String>,
+    /// What else is known of him.
+    pub extra: BTreeMap<String, Vec<String>>,
 }
 
 /// Why a request is turned away.
@@ -214,22 +228,21 @@ pub struct Ports {
     pub gate: Arc<dyn Gate>,
     /// The configuration in use, with defaults, as a `KubeSchedulerConfiguration`.
     pub configuration: serde_json::Value,
+    /// Paths that anybody may ask for: upstream's `--authorization-always-allow-paths`. One that
+    /// ends in `*` stands for all that begin so.
+    pub open_paths: Vec<String>,
 }
 
 impl Ports {
     /// Answers a request; bodies are not looked at.
-    pub async fn answer(
-        &self,
-        request: &Parts,
-        certificate: Option<(String, Vec<String>)>,
-    ) -> Response<Bytes> {
+    pub async fn answer(&self, request: &Parts, certificate: Option<Identity>) -> Response<Bytes> {
         let path = request.uri.path();
         let verb = request.method.as_str().to_ascii_lowercase();
         let caller = Caller {
             token: bearer(request),
             certificate,
         };
-        let is_open = OPEN_PATHS.contains(&path);
+        let is_open = self.open_paths.iter().any(|open| is_within(path, open));
         let asked = decision_path(path).filter(|_| verb == "get");
         let wish = match asked {
             // Who may read the pod may know why it is where it is.
@@ -321,6 +334,16 @@ fn decision(told: Told, name: &str) -> Answer {
             "TooManyRequests",
             "the scheduler has no time for whole tournaments now, try again".to_owned(),
         ),
+    }
+}
+
+/// Whether an open path stands for this one.
+fn is_within(path: &str, open: &str) -> bool {
+    let open = open.trim_start_matches('/');
+    let path = path.trim_start_matches('/');
+    match open.strip_suffix('*') {
+        Some(start) => path.starts_with(start),
+        None => path == open,
     }
 }
 

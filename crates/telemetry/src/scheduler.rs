@@ -227,6 +227,20 @@ metrics! {
         &["extension_point", "plugin", "profile"],
         "Number of attempts to schedule pods by each plugin and the extension point (available only in PreFilter, Filter, PreScore, and Score).",
     );
+    hint_duration: family Histogram = desc(
+        Alpha,
+        exponential(0.00001, 1.5, 20),
+        "scheduler_queueing_hint_execution_duration_seconds",
+        &["event", "hint", "plugin"],
+        "Duration for running a queueing hint function of a plugin.",
+    );
+    batch_attempts: family Counter = desc(
+        Alpha,
+        Kind::Counter,
+        "scheduler_batch_attempts_total",
+        &["profile", "result"],
+        "Counts of results when we attempt to use batching.",
+    );
     preemption_duration: family Histogram = desc(
         Alpha,
         exponential(0.01, 2.0, 20),
@@ -388,6 +402,12 @@ impl SchedulerMetrics {
         self.event_handling_duration.with(&[event]).observe(seconds);
     }
 
+    /// A plugin was asked whether a change helps a pod.
+    pub fn hint_given(&self, event: &str, hint: &str, plugin: &str, seconds: f64) {
+        let labels = [event, hint, plugin];
+        self.hint_duration.with(&labels).observe(seconds);
+    }
+
     /// Room was looked for by evicting others.
     pub fn preemption_attempted(&self) {
         self.preemption_attempts.inc();
@@ -457,6 +477,15 @@ impl SchedulerMetrics {
         }
         let bindings = self.goroutines.with(&["binding"]);
         bindings.set(census.assumed_pods as f64);
+        // The thread that does all of this counts itself only when it does none of it.
+        for operation in IDLE {
+            self.goroutines.with(&[operation]).set(0.0);
+        }
+        for (profile, used, none) in &census.reuse {
+            for (result, n) in [("hint_used", used), ("no_hint", none)] {
+                self.batch_attempts.with(&[profile, result]).raise_to(*n);
+            }
+        }
         // A plugin that rejects nobody any more stays at 0, as upstream's gauge does.
         self.unschedulable_pods.each(|gauge| gauge.set(0.0));
         for (plugin, profile, n) in &census.unschedulable {
@@ -491,6 +520,15 @@ impl SchedulerMetrics {
         process::write(text);
     }
 }
+
+/// Upstream's other operations that have goroutines of their own.
+const IDLE: [&str; 5] = [
+    "DefaultPreemption",
+    "Filter",
+    "InterPodAffinity",
+    "PodTopologySpread",
+    "Score",
+];
 
 const ATTEMPTS: [&str; 15] = [
     "0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12", "13", "14",

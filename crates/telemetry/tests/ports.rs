@@ -79,6 +79,9 @@ fn ask_replica(replica: Replica, path: &str, token: Option<&str>) -> Response<By
         source: Arc::new(replica),
         gate: Arc::new(Doors),
         configuration: json!({"kind": "KubeSchedulerConfiguration"}),
+        open_paths: ["/healthz", "/livez", "/readyz", "/open/*"]
+            .map(str::to_owned)
+            .to_vec(),
     };
     let mut request = Request::get(path);
     if let Some(token) = token {
@@ -109,6 +112,9 @@ fn health_is_open_and_the_rest_is_not() {
         "forbidden: User \"system:anonymous\" cannot get path \"/metrics\""
     );
     assert_eq!(ask("/healthz/ping", None).status(), 403);
+    // All that begins like an open path that says so, be it there or not.
+    assert_eq!(ask("/open/x", None).status(), 404);
+    assert_eq!(ask("/ope", None).status(), 403);
     assert_eq!(ask("/metrics", Some("bad")).status(), 401);
     assert_eq!(ask("/healthz", Some("bad")).status(), 401);
     // Whom one knows needs no rights for it.

@@ -4,12 +4,10 @@ use stowplan_telemetry::SchedulerMetrics;
 use stowplan_telemetry::registry::{Kind, go_float};
 
 /// Metrics of ways to work that are not ours, none of them STABLE or BETA: there is nothing to
-/// count. Those of plugins and queueing hints are not measured one by one.
-const ABSENT: [&str; 5] = [
-    "scheduler_batch_attempts_total",
+/// count.
+const ABSENT: [&str; 3] = [
     "scheduler_batch_cache_flushed_total",
     "scheduler_get_node_hint_duration_seconds",
-    "scheduler_queueing_hint_execution_duration_seconds",
     "scheduler_store_schedule_results_duration_seconds",
 ];
 

@@ -1,10 +1,12 @@
 //! What a listener shows of itself, and whose clients it knows by their certificates.
 
 use crate::pki::Pki;
+use crate::recognition::{FrontProxies, Recognition, verifier};
+use crate::tls::TlsSettings;
+use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
-use rustls::{RootCertStore, ServerConfig};
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -19,14 +21,19 @@ pub struct CertificateError {
 }
 
 /// The certificates of a listener.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Certificates {
     server: Server,
     /// Who signed the certificates of clients; without it none are asked for.
     client_ca_pem: Option<String>,
+    /// Proxies that ask for others.
+    front_proxies: Option<FrontProxies>,
+    tls: TlsSettings,
+    /// Names and addresses by which clients reach the listener, besides its own.
+    hosts: Vec<String>,
 }
 
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 enum Server {
     /// One is made at each start.
     Made(Pki),
@@ -39,6 +46,9 @@ impl From<Pki> for Certificates {
     fn from(pki: Pki) -> Self {
         Self {
             client_ca_pem: Some(pki.ca_pem.clone()),
+            front_proxies: None,
+            tls: TlsSettings::default(),
+            hosts: Vec::new(),
             server: Server::Made(pki),
         }
     }
@@ -50,6 +60,9 @@ impl Certificates {
         let given = Self {
             server: Server::Given { chain_pem, key_pem },
             client_ca_pem: None,
+            front_proxies: None,
+            tls: TlsSettings::default(),
+            hosts: Vec::new(),
         };
         given.checked("the certificate and its key")
     }
@@ -60,6 +73,33 @@ impl Certificates {
         self.checked("the CA of clients")
     }
 
+    /// Clients with certificates of this CA may say for whom they ask.
+    pub fn with_front_proxies(mut self, proxies: FrontProxies) -> Result<Self, CertificateError> {
+        self.front_proxies = Some(proxies);
+        self.checked("the CA of proxies")
+    }
+
+    /// TLS is spoken this way only.
+    pub fn with_tls(mut self, tls: TlsSettings) -> Self {
+        self.tls = tls;
+        self
+    }
+
+    /// Clients reach the listener by this name or address, too: a certificate that is made is good
+    /// for it.
+    pub fn reached_by(mut self, host: &str) -> Self {
+        self.hosts.push(host.to_owned());
+        self
+    }
+
+    /// The CA of a certificate that is made at each start, which nobody else knows.
+    pub fn own_ca_pem(&self) -> Option<&str> {
+        match &self.server {
+            Server::Made(pki) => Some(&pki.ca_pem),
+            Server::Given { .. } => None,
+        }
+    }
+
     fn checked(self, what: &'static str) -> Result<Self, CertificateError> {
         match self.config(IpAddr::from([127, 0, 0, 1])) {
             Ok(_) => Ok(self),
@@ -67,42 +107,52 @@ impl Certificates {
         }
     }
 
-    /// What TLS needs for a listener at this address.
-    pub(crate) fn config(&self, address: IpAddr) -> Result<ServerConfig, Error> {
+    /// What TLS needs for a listener at this address, and whom it knows.
+    pub(crate) fn config(&self, address: IpAddr) -> Result<(ServerConfig, Recognition), Error> {
         let made;
         let (chain, key) = match &self.server {
             Server::Given { chain_pem, key_pem } => (chain_pem, key_pem),
             Server::Made(pki) => {
-                made = pki.server(&addresses(address))?;
+                made = pki.server(&addresses(address), &self.hosts)?;
                 (&made.certificate_pem, &made.key_pem)
             }
         };
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let clients = match &self.client_ca_pem {
-            None => WebPkiClientVerifier::no_client_auth(),
-            Some(pem) => {
-                let mut roots = RootCertStore::empty();
-                for certificate in certificates(pem)? {
-                    roots.add(certificate)?;
-                }
-                WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone())
-                    .allow_unauthenticated()
-                    .build()?
-            }
+        let provider = Arc::new(self.tls.provider());
+        let proxies = self.front_proxies.as_ref();
+        let users_pem = self.client_ca_pem.as_deref();
+        let recognition = Recognition::new(users_pem, proxies, &provider)?;
+        let signers = users_pem.into_iter();
+        let signers: Vec<_> = signers
+            .chain(proxies.map(|proxies| &*proxies.ca_pem))
+            .collect();
+        let clients = match signers.is_empty() {
+            true => WebPkiClientVerifier::no_client_auth(),
+            false => verifier(&signers, &provider)?,
         };
         let mut config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
+            .with_protocol_versions(self.tls.versions())?
             .with_client_cert_verifier(clients)
             .with_single_cert(
                 certificates(chain)?,
                 PrivateKeyDer::from_pem_slice(key.as_bytes())?,
             )?;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Ok(config)
+        Ok((config, recognition))
     }
 }
 
-fn certificates(pem: &str) -> Result<Vec<CertificateDer<'static>>, Error> {
+/// The certificates in a text of PEM, in DER.
+pub fn certificates_der(pem: &str) -> Result<Vec<Vec<u8>>, CertificateError> {
+    match certificates(pem) {
+        Ok(all) => Ok(all.into_iter().map(|one| one.to_vec()).collect()),
+        Err(why) => Err(CertificateError {
+            what: "the certificate",
+            why,
+        }),
+    }
+}
+
+pub(crate) fn certificates(pem: &str) -> Result<Vec<CertificateDer<'static>>, Error> {
     let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
     match all? {
         all if all.is_empty() => Err("there is no certificate in it".into()),
@@ -111,7 +161,7 @@ fn certificates(pem: &str) -> Result<Vec<CertificateDer<'static>>, Error> {
 }
 
 /// The addresses that a certificate is made for.
-fn addresses(listens: IpAddr) -> Vec<IpAddr> {
+pub(crate) fn addresses(listens: IpAddr) -> Vec<IpAddr> {
     let mut addresses = vec![
         IpAddr::from([127, 0, 0, 1]),
         IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1]),

@@ -9,8 +9,12 @@ mod impatient;
 mod kubeconfig;
 mod listen;
 mod pki;
+mod recognition;
+mod tls;
 
-pub use certificates::{CertificateError, Certificates};
+pub use certificates::{CertificateError, Certificates, certificates_der};
 pub use kubeconfig::kubeconfig;
-pub use listen::{Limits, Listener};
+pub use listen::{Limits, Listener, Renewal};
 pub use pki::{Pki, PkiError};
+pub use recognition::{FrontProxies, FrontProxy};
+pub use tls::{TlsSettings, TlsSettingsError};

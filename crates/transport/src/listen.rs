@@ -2,24 +2,22 @@
 
 use crate::certificates::Certificates;
 use crate::impatient::Impatient;
+use crate::recognition::{Recognition, Recognized};
 use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
-use rustls::pki_types::CertificateDer;
 use std::future::Future;
 use std::io;
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
-use stowplan_access::User;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 use tower::{Service, ServiceExt};
-use x509_parser::prelude::{FromDer, X509Certificate};
 
 /// What one server takes on.
 #[derive(Clone, Copy, Debug)]
@@ -58,8 +56,47 @@ impl Default for Limits {
 /// A bound address with its certificate, not yet serving.
 pub struct Listener {
     tcp: TcpListener,
-    tls: TlsAcceptor,
+    tls: Renewal,
     limits: Limits,
+}
+
+/// Gives a listener other certificates while it serves; connections that are open keep theirs.
+#[derive(Clone)]
+pub struct Renewal {
+    address: IpAddr,
+    present: Arc<RwLock<Tls>>,
+}
+
+/// How connections are accepted, and who is known then.
+#[derive(Clone)]
+struct Tls {
+    acceptor: TlsAcceptor,
+    recognition: Recognition,
+}
+
+impl Tls {
+    fn new(certificates: &Certificates, address: IpAddr) -> io::Result<Self> {
+        let made = certificates.config(address).map_err(io::Error::other);
+        let (config, recognition) = made?;
+        Ok(Self {
+            acceptor: TlsAcceptor::from(Arc::new(config)),
+            recognition,
+        })
+    }
+}
+
+impl Renewal {
+    /// From now on these certificates are shown and asked for.
+    pub fn renew(&self, certificates: &Certificates) -> io::Result<()> {
+        let tls = Tls::new(certificates, self.address)?;
+        *self.present.write().unwrap_or_else(PoisonError::into_inner) = tls;
+        Ok(())
+    }
+
+    fn present(&self) -> Tls {
+        let present = self.present.read();
+        present.unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 impl Listener {
@@ -70,13 +107,20 @@ impl Listener {
         limits: Limits,
     ) -> io::Result<Self> {
         let tcp = TcpListener::bind(address).await?;
-        let config = certificates.config(address.ip());
-        let config = config.map_err(io::Error::other)?;
+        let tls = Tls::new(certificates, address.ip())?;
         Ok(Self {
             tcp,
-            tls: TlsAcceptor::from(Arc::new(config)),
+            tls: Renewal {
+                address: address.ip(),
+                present: Arc::new(RwLock::new(tls)),
+            },
             limits,
         })
+    }
+
+    /// The way to give it other certificates later.
+    pub fn renewal(&self) -> Renewal {
+        self.tls.clone()
     }
 
     /// The address, with the port that was chosen if 0 was asked for.
@@ -111,16 +155,18 @@ impl Listener {
                     continue;
                 }
             };
-            let (tls, limits, service) = (self.tls.clone(), self.limits, service.clone());
+            let (tls, limits, service) = (self.tls.present(), self.limits, service.clone());
             let watcher = graceful.watcher();
             tokio::spawn(async move {
                 let _permit = permit;
                 let stream = Impatient::new(stream, limits.write_time);
-                let handshake = tokio::time::timeout(limits.header_time, tls.accept(stream));
+                let handshake =
+                    tokio::time::timeout(limits.header_time, tls.acceptor.accept(stream));
                 let Ok(Ok(stream)) = handshake.await else {
                     return;
                 };
-                let user = certificate_user(stream.get_ref().1.peer_certificates());
+                let shown = stream.get_ref().1.peer_certificates();
+                let Recognized { user, proxy } = tls.recognition.of(shown);
                 let asked = Arc::new(AtomicBool::new(false));
                 let has_asked = Arc::clone(&asked);
                 let service = hyper::service::service_fn(move |mut request: Request<Incoming>| {
@@ -128,6 +174,9 @@ impl Listener {
                     request.extensions_mut().insert(peer);
                     if let Some(user) = &user {
                         request.extensions_mut().insert(user.clone());
+                    }
+                    if let Some(proxy) = &proxy {
+                        request.extensions_mut().insert(proxy.clone());
                     }
                     service.clone().oneshot(request)
                 });
@@ -186,16 +235,6 @@ fn builder(limits: &Limits) -> auto::Builder<TokioExecutor> {
         .keep_alive_interval(Duration::from_secs(30))
         .keep_alive_timeout(Duration::from_secs(15));
     builder
-}
-
-/// The user that a verified client certificate names: the common name, and the organisations as
-/// groups.
-fn certificate_user(certificates: Option<&[CertificateDer<'_>]>) -> Option<User> {
-    let (_, certificate) = X509Certificate::from_der(certificates?.first()?).ok()?;
-    let subject = certificate.subject();
-    let name = subject.iter_common_name().next()?.as_str().ok()?;
-    let groups = subject.iter_organization().filter_map(|o| o.as_str().ok());
-    (!name.is_empty()).then(|| User::new(name, &groups.collect::<Vec<_>>()))
 }
 
 #[cfg(test)]

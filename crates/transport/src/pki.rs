@@ -74,9 +74,16 @@ impl Pki {
         }
     }
 
-    /// The server's certificate, made anew at each start for the addresses it listens on.
-    pub(crate) fn server(&self, addresses: &[IpAddr]) -> Result<Identity, PkiError> {
-        let names: Vec<String> = NAMES.iter().map(|n| (*n).to_owned()).collect();
+    /// The server's certificate, made anew at each start for the addresses it listens on, and for
+    /// other names and addresses.
+    pub(crate) fn server(
+        &self,
+        addresses: &[IpAddr],
+        hosts: &[String],
+    ) -> Result<Identity, PkiError> {
+        let names = NAMES.iter().map(|n| (*n).to_owned());
+        // Those that are addresses become addresses there.
+        let names: Vec<String> = names.chain(hosts.iter().cloned()).collect();
         let mut params = CertificateParams::new(names)?;
         let addresses = addresses.iter().copied();
         params
@@ -85,6 +92,18 @@ impl Pki {
         params.distinguished_name = named("stowplan-apiserver", &[]);
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         self.sign(params)
+    }
+
+    /// A certificate for a server at this address and these names or addresses, as PEM: the
+    /// certificate with this CA's, then its key.
+    pub fn server_pem(
+        &self,
+        address: IpAddr,
+        hosts: &[String],
+    ) -> Result<(String, String), PkiError> {
+        let addresses = crate::certificates::addresses(address);
+        let made = self.server(&addresses, hosts)?;
+        Ok((made.certificate_pem + &self.ca_pem, made.key_pem))
     }
 
     /// A client certificate for a user of these groups, as PEM: the certificate, then its key.

@@ -136,6 +136,7 @@ impl Drive {
                     self.upsert(owner, object);
                 }
             }
+            Effect::Skipped { .. } => {}
             Effect::Preempt { pod, preemption } => self.preempt(owner, &pod, preemption),
             Effect::Failed {
                 pod, nomination, ..

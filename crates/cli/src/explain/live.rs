@@ -2,6 +2,7 @@
 //! played here.
 
 use super::find::workload_kind;
+use super::leader;
 use crate::address;
 use crate::args::Explain;
 use crate::world::{Source, World};
@@ -52,7 +53,7 @@ async fn ask(args: &Explain) -> Result<Report> {
         None => config,
     };
     let asked = config.cluster_url.clone();
-    let client = Client::try_from(config).context("cannot make a client")?;
+    let client = Client::try_from(config.clone()).context("cannot make a client")?;
     if args.config.is_some() {
         return here(args, &client, &namespace, &name).await;
     }
@@ -64,12 +65,48 @@ async fn ask(args: &Explain) -> Result<Report> {
         Answer::NobodyThere if args.scheduler.is_some() => {
             bail!("what answers there is no scheduler of ours")
         }
-        Answer::NobodyThere => here(args, &client, &namespace, &name).await,
+        Answer::NobodyThere => match ask_leader(args, &config, &client, &path).await {
+            Ok(Some(report)) => Ok(*report),
+            Ok(None) => bail!("the scheduler knows no pod {namespace}/{name}"),
+            Err(why) => {
+                crate::output::warn(format_args!(
+                    "the scheduler is not asked: {why}. Say where it is with --scheduler \
+                     https://HOST:PORT, or which Lease it holds with --lease NAMESPACE/NAME"
+                ));
+                here(args, &client, &namespace, &name).await
+            }
+        },
+    }
+}
+
+/// What the leader says, whom its Lease tells; nothing if it knows no such pod. An error says what
+/// was tried.
+async fn ask_leader(
+    args: &Explain,
+    config: &kube::Config,
+    client: &Client,
+    path: &str,
+) -> Result<Option<Box<Report>>, String> {
+    let leader = leader::find(args, config, client).await?;
+    let title = leader.title;
+    let told = async { tell(&Client::try_from(leader.config)?, path).await };
+    match told.await {
+        Ok(Answer::Report(report)) => Ok(Some(report)),
+        Ok(Answer::NoSuchPod) => Ok(None),
+        Ok(Answer::NobodyThere) => Err(format!("{title}, is no scheduler of ours")),
+        Err(error) => {
+            let why = crate::told(&error);
+            Err(format!("{title}, does not answer: {why}"))
+        }
     }
 }
 
 /// How to reach a scheduler of the cluster.
-fn at_scheduler(mut config: kube::Config, scheduler: &Uri, trusts_anybody: bool) -> kube::Config {
+pub(super) fn at_scheduler(
+    mut config: kube::Config,
+    scheduler: &Uri,
+    trusts_anybody: bool,
+) -> kube::Config {
     config.cluster_url = scheduler.clone();
     config.accept_invalid_certs = trusts_anybody;
     let own = &mut config.auth_info;
@@ -175,8 +212,8 @@ async fn here(args: &Explain, client: &Client, namespace: &str, name: &str) -> R
     let found = super::find::find(&mut world, name, Some(namespace))?;
     let (hint, note) = match &args.config {
         None => (
-            "the cluster's scheduler does not tell: ask it with --scheduler https://HOST:10259, or \
-             play here by its configuration with --config FILE",
+            "the cluster's scheduler could not be asked: play here by its configuration with \
+             --config FILE",
             "the cluster's scheduler does not tell: this was played here, with the default \
              profile, over the cluster as it is now",
         ),

@@ -1,6 +1,7 @@
 //! `stowplan explain`.
 
 mod find;
+mod leader;
 mod live;
 mod one_node;
 mod remedies;

@@ -1,8 +1,8 @@
 //! The command line of `stowplan scheduler`: kube-scheduler's, as far as people use it.
 
+use super::secure::Secure;
 use crate::telling::Telling;
 use clap::{Args, ValueHint};
-use std::net::IpAddr;
 use std::path::PathBuf;
 use stowplan_api::config::Duration;
 
@@ -45,36 +45,8 @@ pub(crate) struct Scheduler {
     #[arg(long, default_value_t = 0, value_name = "NUMBER")]
     pub(crate) seed: u64,
 
-    /// The address to serve health and metrics on.
-    #[arg(long, default_value = "0.0.0.0", value_name = "ADDRESS")]
-    pub(crate) bind_address: IpAddr,
-
-    /// The port for health and metrics, over TLS; 0 for none.
-    #[arg(long, default_value_t = 10259, value_name = "PORT")]
-    pub(crate) secure_port: u16,
-
-    /// The certificate for the secure port, with those that lead to its CA, in PEM; without it one
-    /// is made at each start.
-    #[arg(
-        long,
-        value_name = "FILE",
-        value_hint = ValueHint::FilePath,
-        requires = "tls_private_key_file"
-    )]
-    pub(crate) tls_cert_file: Option<PathBuf>,
-
-    /// The key of that certificate, in PEM.
-    #[arg(
-        long,
-        value_name = "FILE",
-        value_hint = ValueHint::FilePath,
-        requires = "tls_cert_file"
-    )]
-    pub(crate) tls_private_key_file: Option<PathBuf>,
-
-    /// Callers of the secure port may show certificates that one of these CAs signed, in PEM.
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) client_ca_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) secure: Secure,
 
     /// How to reach the API that knows whose a token is: callers of the secure port show it
     /// [default: the cluster].
@@ -102,6 +74,23 @@ pub(crate) struct Scheduler {
         value_name = "BOOL"
     )]
     pub(crate) profiling: Option<bool>,
+
+    /// Feature gates, as A=true,B=false. None can be changed here: those of kube-scheduler v1.36.4
+    /// at their default values are accepted.
+    #[arg(long, value_name = "GATES")]
+    pub(crate) feature_gates: Vec<String>,
+
+    /// Write the configuration with all defaults to this file, and exit.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) write_config_to: Option<PathBuf>,
+
+    /// Accepted: no metric is hidden. Only 1.35, the version before, makes sense.
+    #[arg(long, value_name = "VERSION", value_parser = ["", "1.35"])]
+    pub(crate) show_hidden_metrics_for_version: Option<String>,
+
+    /// Accepted, for the log has no parts of that name: pattern=N,...
+    #[arg(long, value_name = "PATTERNS")]
+    pub(crate) vmodule: Option<String>,
 
     #[command(flatten)]
     pub(crate) telling: Telling,
@@ -188,7 +177,7 @@ mod tests {
             let Command::Scheduler(args) = parsed.command else {
                 panic!("{file} starts another command");
             };
-            assert_eq!(args.secure_port, 10259, "{file}");
+            assert_eq!(args.secure.secure_port, 10259, "{file}");
             assert!(args.config.is_some(), "{file}");
         }
     }

@@ -1,17 +1,17 @@
 //! `stowplan scheduler`: in place of kube-scheduler.
 
 pub(crate) mod args;
+mod gates;
+pub(crate) mod secure;
 
 use crate::Verdict;
 use crate::address;
 use crate::world::read_config;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use args::{Election, Scheduler};
-use std::net::SocketAddr;
 use std::path::Path;
 use stowplan_api::config::{KubeSchedulerConfiguration, LeaderElection};
 use stowplan_ops::{Options, Station};
-use stowplan_transport::{Certificates, Pki};
 
 /// Schedules until the process is told to stop.
 pub(crate) fn run(args: &Scheduler) -> Result<Verdict> {
@@ -34,21 +34,20 @@ async fn schedule(args: &Scheduler) -> Result<()> {
         connection.burst = args.kube_api_burst.unwrap_or(connection.burst);
     }
     config.check()?;
+    gates::check(&args.feature_gates).map_err(|error| anyhow!("--feature-gates: {error}"))?;
+    if let Some(file) = &args.write_config_to {
+        let text = serde_yaml_ng::to_string(&config.to_json())?;
+        let told = || format!("--write-config-to: cannot write {}", file.display());
+        return std::fs::write(file, text).with_context(told);
+    }
     let kube_config = connection(args, &config).await?;
     let client = kube::Client::try_from(kube_config).context("cannot make a client")?;
-    let listen = match args.secure_port {
-        0 => None,
-        port => {
-            let address = SocketAddr::new(args.bind_address, port);
-            Some((address, certificates(args)?))
-        }
-    };
     let options = Options {
         seed: args.seed,
         host: host_name(),
         throttled: true,
         competes: true,
-        listen,
+        port: args.secure.port()?,
         authentication: reviewer(args.authentication_kubeconfig.as_deref()).await?,
         authorization: reviewer(args.authorization_kubeconfig.as_deref()).await?,
         collector: args.telling.collector()?,
@@ -65,33 +64,6 @@ async fn reviewer(file: Option<&Path>) -> Result<Option<kube::Client>> {
     let config = address::checked(address::read(file).await?)?;
     let client = kube::Client::try_from(config);
     client.map(Some).context("cannot make a client")
-}
-
-/// The certificates of the secure port.
-fn certificates(args: &Scheduler) -> Result<Certificates> {
-    let read = |flag: &str, file: &Path| {
-        std::fs::read_to_string(file)
-            .with_context(|| format!("--{flag}: cannot read {}", file.display()))
-    };
-    let certificates = match (&args.tls_cert_file, &args.tls_private_key_file) {
-        (Some(chain), Some(key)) => {
-            let (chain_pem, key_pem) = (
-                read("tls-cert-file", chain)?,
-                read("tls-private-key-file", key)?,
-            );
-            Certificates::given(chain_pem, key_pem).with_context(|| {
-                let (chain, key) = (chain.display(), key.display());
-                format!("--tls-cert-file {chain}, --tls-private-key-file {key}")
-            })?
-        }
-        _ => Pki::generate()?.into(),
-    };
-    match &args.client_ca_file {
-        Some(file) => certificates
-            .with_client_ca(read("client-ca-file", file)?)
-            .with_context(|| format!("--client-ca-file {}", file.display())),
-        None => Ok(certificates),
-    }
 }
 
 /// How to reach the cluster: the flag, the configuration, or the pod's service account.

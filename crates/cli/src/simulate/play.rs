@@ -80,6 +80,7 @@ fn settle(world: &mut World, events: &mut Events) {
                     take(world, &pod, step);
                 }
             }
+            Effect::Skipped { .. } => {}
             Effect::Preempt { pod, preemption } => preempt(world, events, pod, preemption),
             Effect::Failed {
                 pod,

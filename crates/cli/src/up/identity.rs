@@ -110,7 +110,7 @@ fn text(bytes: Vec<u8>, folder: &Path, name: &str) -> Result<String> {
 }
 
 /// Writes a file that only its owner can read, whole or not at all.
-pub(super) fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> Result<()> {
     // A name of its own beside it, so that nothing of anybody else's is in the way or overwritten.
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let part = path.with_file_name(format!(".{name}.{}", token::random_text()?));

@@ -9,14 +9,15 @@ use crate::output;
 use crate::world::read_config;
 use anyhow::{Context, Result, bail};
 use axum::body::Body;
-use identity::{Identity, write_private};
+use identity::Identity;
+pub(crate) use identity::write_private;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use stowplan_ops::Station;
+use stowplan_ops::{SecurePort, Station};
 use stowplan_server::{Api, AuditLog, Config, User, env, token};
 use stowplan_store::{Options, Store};
 use stowplan_transport::{Limits, Listener, Pki};
@@ -108,9 +109,9 @@ async fn scheduler(args: &Up, api: Arc<Api>, pki: &Pki) -> Result<Station> {
         // Nobody else is in this process, and there is no network to spare.
         throttled: false,
         competes: false,
-        listen: args
+        port: args
             .scheduler_listen
-            .map(|address| (address, pki.clone().into())),
+            .map(|address| SecurePort::new(address, pki.clone().into())),
         authentication: None,
         authorization: None,
         collector: args.telling.collector()?,

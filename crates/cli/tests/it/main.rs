@@ -4,6 +4,7 @@ mod bench;
 mod broken;
 mod explain;
 mod packing;
+mod scheduler;
 mod simulate;
 mod up;
 

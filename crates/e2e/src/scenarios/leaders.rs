@@ -28,12 +28,12 @@ async fn leader(world: &World) -> Result<Option<String>> {
 }
 
 /// Waits until the lease has a holder other than the given one.
-async fn leader_but(world: &World, old: &str) -> Result<String> {
+pub(super) async fn leader_but(world: &World, old: &str) -> Result<String> {
     let found = || async { Ok(leader(world).await?.filter(|holder| holder != old)) };
     wait("a leader", found).await
 }
 
-async fn forget_lease(world: &World) -> Result<()> {
+pub(super) async fn forget_lease(world: &World) -> Result<()> {
     let leases: Api<Lease> = Api::namespaced(world.client(), "kube-system");
     let deleted = leases
         .delete("stowplan-scheduler", &Default::default())

@@ -1,6 +1,7 @@
 //! What a scheduler has to do on a whole cluster, one file per theme.
 
 mod constraints;
+mod explained;
 mod extender;
 mod faults;
 mod leaders;
@@ -37,6 +38,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     ("extender", |home| Box::pin(extender::asked(home))),
     ("failover", |home| Box::pin(leaders::failover(home))),
     ("old-leader", |home| Box::pin(leaders::old_leader(home))),
+    ("explain", |home| Box::pin(explained::by_the_leader(home))),
     ("race", |home| Box::pin(replicas::race(home))),
     ("metrics", |home| Box::pin(metrics::compared(home))),
     ("kill", |home| Box::pin(faults::kill(home))),

@@ -44,7 +44,12 @@ pub(super) fn worth_requeuing(
             continue;
         }
         let profiles = env.profiles;
+        let start = env.meter.hint_begins();
         let hint = profiles.hint(env.cx(), profile, plugin, &pod.pod, happening);
+        if let Some(start) = start {
+            let name = profiles.name(plugin.id);
+            env.meter.hint(start, name, happening.event, &hint);
+        }
         let is_skip = hint == Hint::Skip;
         if let Some(trace) = trace {
             trace.hint(happening.event, &pod.pod, profiles.name(plugin.id), hint);

@@ -44,6 +44,7 @@ pub use trace::{AskedHint, Cause, Incoming, Part, Trace};
 
 use crate::Snapshot;
 use crate::framework::Cx;
+use crate::meter::Meter;
 use crate::model::Pod;
 use crate::plugins::default_preemption::Preempting;
 use heap::Heap;
@@ -88,6 +89,8 @@ pub struct Env<'a> {
     pub nominator: &'a mut Nominator,
     /// Preemptions that are being carried out.
     pub preempting: &'a Preempting,
+    /// Takes the time.
+    pub(crate) meter: &'a Meter,
 }
 
 impl Env<'_> {

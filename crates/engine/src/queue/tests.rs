@@ -7,6 +7,7 @@ use super::slots::{Home, Slots};
 use super::{Env, Nominator, PluginId, PluginIds, Profiles, QueueConfig, QueuedPod};
 use super::{PodId, SchedulingQueue};
 use crate::framework::ClusterEvent;
+use crate::meter::Meter;
 use crate::model::Pod;
 use crate::plugins::registry::default_framework;
 use crate::testing::World;
@@ -272,6 +273,7 @@ fn a_hundred_thousand_pods_pass_through() {
         cluster: &world.snapshot,
         nominator: &mut nominator,
         preempting: &world.preempting,
+        meter: &Meter::default(),
     };
     for pod in &pods {
         queue.add(&mut env, pod.clone());

@@ -216,7 +216,10 @@ impl Scheduler {
         };
         let pod = queued.pod;
         if let Some(framework) = self.profiles.of(&pod) {
+            let start = self.meter.start();
             let steps = framework.run_post_bind(self.cx(), &pod, node);
+            let profile = pod.scheduler_name;
+            self.meter.point(start, "PostBind", "Success", profile);
             if !steps.is_empty() {
                 self.effects.push(Effect::PostBind { pod, steps });
             }
@@ -250,9 +253,12 @@ impl Scheduler {
 
     /// Takes an assumed pod off its node; returns `false` if the API has it on a node by now.
     fn forget(&mut self, binding: &Binding) -> bool {
+        let start = self.meter.start();
         for (assumed, before) in binding.reserved.iter().rev() {
             self.unreserve(assumed, before.as_ref());
         }
+        let profile = binding.queued.pod.scheduler_name;
+        self.meter.point(start, "Unreserve", "Success", profile);
         let uid = &binding.queued.pod.uid;
         if self.cluster.is_assumed(uid) {
             self.cluster.remove_pod(uid);

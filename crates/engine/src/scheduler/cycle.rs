@@ -4,6 +4,7 @@ use super::{Effect, Failure, Scheduler};
 use crate::extended::{Extenders, NoExtenders, schedule_extended};
 use crate::fast::{Classes, Decision, Path, Refusal};
 use crate::framework::{CycleState, Diagnosis, Framework, Nomination, PluginStatus};
+use crate::meter::Start;
 use crate::model::Pod;
 use crate::plugins::default_preemption::PreemptionReport;
 use crate::queue::{PluginIds, QueuedPod};
@@ -18,6 +19,32 @@ pub(super) struct Waiting {
     cycle: CycleState,
     /// Until when it may wait, and how long that was, by the plugin that holds it.
     holders: BTreeMap<&'static str, (Time, Duration)>,
+}
+
+/// The extension points that are one step where a pod is decided from what is kept: Sign stands for
+/// finding the pods that are like it.
+const KEPT: [(&str, &str); 3] = [KEPT_AND_SCORED[0], KEPT_AND_SCORED[1], KEPT_AND_SCORED[2]];
+
+/// As [`KEPT`], where nodes were compared. Filter succeeds though it leaves no node, as upstream's
+/// does.
+const KEPT_AND_SCORED: [(&str, &str); 5] = [
+    ("Sign", "Success"),
+    ("PreFilter", "Success"),
+    ("Filter", "Success"),
+    ("PreScore", "Success"),
+    ("Score", "Success"),
+];
+
+/// PostFilter, and what it came to.
+fn post_filter(nomination: Nomination) -> (&'static str, &'static str) {
+    match nomination {
+        Nomination::Set(Some(_)) => ("PostFilter", "Success"),
+        _ => ("PostFilter", "Unschedulable"),
+    }
+}
+
+fn status_of(error: Option<&PluginStatus>) -> &'static str {
+    error.map_or("Success", |error| error.status.code.as_str())
 }
 
 impl Scheduler {
@@ -43,9 +70,17 @@ impl Scheduler {
             Some(profile) if !pod.terminating && !self.cluster.is_assumed(&pod.uid) => {
                 self.try_pod(queued, profile, now, rng, extenders);
             }
-            _ => self.queue.done(&pod.uid),
+            _ => self.skip(&pod),
         }
         Some(pod)
+    }
+
+    /// Upstream's `skipPodSchedule`: the pod is being deleted, or on its way already.
+    fn skip(&mut self, pod: &Arc<Pod>) {
+        if pod.terminating {
+            self.effects.push(Effect::Skipped { pod: pod.clone() });
+        }
+        self.queue.done(&pod.uid);
     }
 
     fn try_pod(
@@ -64,9 +99,10 @@ impl Scheduler {
             return self.requeue_failed(queued, Failure::NoNodes, clear, now);
         }
         let pod = &queued.pod;
+        let start = self.meter.start();
         if extenders.concerns(&self.cluster, pod) {
             let attempt = schedule_extended(self.framework_of(pod), self.cx(), pod, extenders);
-            return self.follow(queued, attempt, now, rng);
+            return self.follow(queued, attempt, start, now, rng);
         }
         match self.path {
             Path::Fast => {
@@ -76,7 +112,7 @@ impl Scheduler {
             }
             Path::Plain => {
                 let attempt = schedule_pod(self.framework_of(pod), self.cx(), pod);
-                self.follow(queued, attempt, now, rng);
+                self.follow(queued, attempt, start, now, rng);
             }
         }
     }
@@ -91,20 +127,33 @@ impl Scheduler {
         rng: &mut Rng,
     ) {
         let pod = &queued.pod;
+        let start = self.meter.start();
+        let profile_name = pod.scheduler_name;
         let attempt = match classes.decide(self.framework_of(pod), self.cx(), pod) {
             Decision::Placed(ties) => {
                 let at = ties.nth(rng.below(ties.len()));
                 let at = at.expect("there are as many ties as were counted");
+                let decided = self.meter.start();
+                let mut has_scored = ties.is_scored();
                 if let Some(mut contenders) = self.contenders.take() {
                     ties.contenders(self.framework_of(pod), self.cx(), &mut contenders);
+                    // A single node is not scored.
+                    has_scored &= contenders.nodes.len() > 1;
                     self.contenders = Some(contenders);
                     let framework = self.framework_of(pod);
-                    let evaluated = framework.evaluated(ties.cycle(), ties.is_scored());
+                    let evaluated = framework.evaluated(ties.cycle(), has_scored);
                     self.note_evaluated(profile, evaluated);
                 }
+                let points = match has_scored {
+                    true => &KEPT_AND_SCORED[..],
+                    false => &KEPT[..],
+                };
+                self.meter
+                    .points_until(start, decided, points, profile_name);
                 return self.place(queued, at, ties.cycle(), now);
             }
             Decision::Nowhere => {
+                let start = self.meter.points(start, &KEPT, profile_name);
                 if self.contenders.is_some() {
                     let evaluated = self
                         .framework_of(pod)
@@ -122,16 +171,31 @@ impl Scheduler {
                     preemption,
                     ..
                 } = refusal;
+                if self.framework_of(pod).has_post_filters() {
+                    let point = post_filter(nomination);
+                    self.meter.points(start, &[point], profile_name);
+                }
                 return self.refuse(queued, failure, nomination, preemption, now);
             }
             Decision::Plain => schedule_pod(self.framework_of(pod), self.cx(), pod),
         };
-        self.follow(queued, attempt, now, rng);
+        self.follow(queued, attempt, start, now, rng);
     }
 
     /// Does what follows from an attempt.
-    fn follow(&mut self, queued: QueuedPod, attempt: Attempt, now: Time, rng: &mut Rng) {
+    fn follow(
+        &mut self,
+        queued: QueuedPod,
+        attempt: Attempt,
+        start: Start,
+        now: Time,
+        rng: &mut Rng,
+    ) {
         let pod = &queued.pod;
+        if self.meter.is_on() {
+            let points = self.points_of(pod, &attempt);
+            self.meter.points(start, &points, pod.scheduler_name);
+        }
         match attempt {
             Attempt::Placed(placement) => {
                 let at = placement.best[rng.below(placement.best.len())];
@@ -157,6 +221,36 @@ impl Scheduler {
                 let failure = self.failure_of(&error);
                 self.requeue_failed(queued, failure, Nomination::Set(None), now);
             }
+        }
+    }
+
+    /// The extension points that an attempt passed which looked at every node.
+    fn points_of(&self, pod: &Pod, attempt: &Attempt) -> Vec<(&'static str, &'static str)> {
+        let framework = self.framework_of(pod);
+        match attempt {
+            Attempt::Placed(placement) => {
+                let evaluated = framework.evaluated(&placement.cycle, true);
+                let points = match evaluated.has_scored() {
+                    true => &KEPT_AND_SCORED[1..],
+                    false => &KEPT[1..],
+                };
+                points.to_vec()
+            }
+            Attempt::Unschedulable {
+                diagnosis,
+                nomination,
+                ..
+            } => {
+                let mut points = match diagnosis.pre_filter_message.is_empty() {
+                    true => KEPT[1..].to_vec(),
+                    false => vec![("PreFilter", diagnosis.statuses.get(0).status.code.as_str())],
+                };
+                if framework.has_post_filters() {
+                    points.push(post_filter(*nomination));
+                }
+                points
+            }
+            Attempt::Error(error) => vec![("Filter", error.status.code.as_str())],
         }
     }
 
@@ -215,11 +309,21 @@ impl Scheduler {
         cycle: &CycleState,
         node: Sym,
     ) -> Result<Vec<(&'static str, Duration)>, PluginStatus> {
+        let (start, profile) = (self.meter.start(), pod.scheduler_name);
         let objects = self
             .framework_of(pod)
-            .run_reserve(self.cx(), cycle, pod, node)?;
-        self.reserve(&pod.uid, objects);
-        self.framework_of(pod).run_permit(self.cx(), pod, node)
+            .run_reserve(self.cx(), cycle, pod, node);
+        let status = status_of(objects.as_ref().err());
+        self.meter.point(start, "Reserve", status, profile);
+        self.reserve(&pod.uid, objects?);
+        let start = self.meter.start();
+        let waits = self.framework_of(pod).run_permit(self.cx(), pod, node);
+        let status = match &waits {
+            Ok(waits) if !waits.is_empty() => "Wait",
+            waits => status_of(waits.as_ref().err()),
+        };
+        self.meter.point(start, "Permit", status, profile);
+        waits
     }
 
     /// A plugin lets a pod go on that it held at Permit.
@@ -284,8 +388,17 @@ impl Scheduler {
     fn bind(&mut self, pod: Arc<Pod>, node: Sym, cycle: &CycleState, now: Time) {
         // From here on the pod cannot be rejected any more, it can only fail.
         self.queue.done(&pod.uid);
+        let start = self.meter.start();
         let framework = self.framework_of(&pod);
-        match framework.run_bind(self.cx(), cycle, &pod, node) {
+        let bound = framework.run_bind(self.cx(), cycle, &pod, node);
+        let status = match &bound {
+            Ok(steps) if steps.pre_bind.is_empty() => "Skip",
+            bound => status_of(bound.as_ref().err()),
+        };
+        // Who would have something to do at PreBind, and what.
+        let profile = pod.scheduler_name;
+        self.meter.point(start, "PreBindPreFlight", status, profile);
+        match bound {
             Ok(steps) => self.effects.push(Effect::Bind { pod, node, steps }),
             Err(error) => {
                 let failure = Failure::Error(error.status.message(&self.cluster));

@@ -36,6 +36,11 @@ pub enum Effect {
         /// Where, and who has to go.
         preemption: Preemption,
     },
+    /// Tell that a pod was not tried: it is being deleted. Nobody waits for an answer.
+    Skipped {
+        /// The pod, as it was popped.
+        pod: Arc<Pod>,
+    },
     /// Tell whoever looks at the pod why it is not scheduled: the condition `PodScheduled`, an
     /// event, and the nomination in its status.
     Failed {

@@ -8,6 +8,10 @@ use crate::queue::Happening;
 use std::sync::Arc;
 use stowplan_base::{Sym, Time};
 
+/// A pending pod is gone, or on a node.
+const UNSCHEDULED_POD_DELETE: ClusterEvent =
+    ClusterEvent::new(EventResource::UnschedulablePod, Action::DELETE);
+
 /// A change of an object in the API.
 #[derive(Clone, Debug)]
 pub enum Change {
@@ -27,6 +31,7 @@ pub enum Change {
 impl Scheduler {
     /// Takes a change of an object: the cluster follows, and pods wake up whom it might help.
     pub fn apply(&mut self, change: Change, now: Time) {
+        self.meter.change_begins();
         match change {
             Change::Upsert(Object::Pod(pod)) => self.upsert_pod(pod, now),
             Change::Upsert(Object::Node(node)) => self.upsert_node(node, now),
@@ -42,6 +47,7 @@ impl Scheduler {
                 name,
             } => self.delete_other(kind, namespace, name, now),
         }
+        self.meter.change_ends();
     }
 
     /// Something happened: tells the queue.
@@ -55,6 +61,7 @@ impl Scheduler {
     ) {
         let (queue, mut env) = self.queue_env(now);
         queue.move_all(&mut env, Happening { event, old, new }, concerns);
+        self.meter.event(event);
     }
 
     /// Wakes all pods that an event might help, without any object being involved.
@@ -85,6 +92,7 @@ impl Scheduler {
         } else if self.profiles.handles(&pod) {
             let (queue, mut env) = self.queue_env(now);
             queue.add(&mut env, pod);
+            self.meter.event(ClusterEvent::UNSCHEDULED_POD_ADD);
         }
     }
 
@@ -96,6 +104,7 @@ impl Scheduler {
             if self.profiles.handles(&old) {
                 let (queue, mut env) = self.queue_env(now);
                 queue.delete(&mut env, &old);
+                self.meter.event(UNSCHEDULED_POD_DELETE);
             }
         } else if self.profiles.handles(&old) {
             self.update_pending_pod(old, new, now);
@@ -152,6 +161,7 @@ impl Scheduler {
         let events = pod_events(&old, &new);
         let (queue, mut env) = self.queue_env(now);
         queue.update(&mut env, &old, &new, events);
+        self.meter.event(ClusterEvent::UNSCHEDULED_POD_UPDATE);
         let was_nominated = old.nominated_node_name.is_some();
         if was_nominated && old.nominated_node_name != new.nominated_node_name {
             self.nomination_dropped(old, now);
@@ -161,6 +171,7 @@ impl Scheduler {
     fn delete_pending_pod(&mut self, pod: Arc<Pod>, now: Time) {
         let (queue, mut env) = self.queue_env(now);
         queue.delete(&mut env, &pod);
+        self.meter.event(UNSCHEDULED_POD_DELETE);
         self.preempting.end(&pod.uid);
         if self.cluster.is_assumed(&pod.uid) {
             self.assumed_pod_deleted(&pod.uid, now);

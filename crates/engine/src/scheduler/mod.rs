@@ -26,6 +26,7 @@ use crate::Snapshot;
 use crate::explain::{Explanation, explain};
 use crate::fast::{Classes, Contenders, MOST_BYTES, Path};
 use crate::framework::{Cx, Evaluated, Nomination};
+use crate::meter::{Lap, Meter};
 use crate::model::{Object, Pod};
 use crate::plugins::default_preemption::Preempting;
 use crate::queue::{Env, Nominator, PluginIds, Profiles, QueueConfig, QueuedPod, SchedulingQueue};
@@ -59,6 +60,7 @@ pub struct Scheduler {
     contenders: Option<Contenders>,
     /// How many attempts there were, by profile and by who had a say, if somebody wants to know.
     evaluated: Vec<Vec<(Evaluated, u64)>>,
+    meter: Meter,
 }
 
 /// A pod on its way to a node.
@@ -85,6 +87,7 @@ impl Scheduler {
             classes: classes.collect(),
             contenders: None,
             evaluated: Vec::new(),
+            meter: Meter::default(),
             cluster,
             profiles,
             queue: SchedulingQueue::new(config),
@@ -154,6 +157,29 @@ impl Scheduler {
         if let Some(contenders) = &mut self.contenders {
             std::mem::swap(contenders, buffer);
         }
+    }
+
+    /// Takes the time of extension points, changes and hints from now on, by this clock: it tells
+    /// nanoseconds since some moment.
+    pub fn lend_clock(&mut self, clock: fn() -> u64) {
+        self.meter.lend(clock);
+    }
+
+    /// What took how long since this was last asked, by exchange for a buffer; what that held
+    /// before is dropped. Nothing, unless somebody [lent a clock](Self::lend_clock).
+    pub fn swap_laps(&mut self, buffer: &mut Vec<Lap>) {
+        self.meter.swap(buffer);
+    }
+
+    /// For each profile how often something was decided from what was kept about pods that are
+    /// alike, and how often there was nothing yet.
+    pub fn reuse(&self) -> impl Iterator<Item = (&str, u64, u64)> {
+        let profiles = self.profiles.frameworks().iter().zip(&self.classes);
+        profiles.map(|(framework, classes)| {
+            let stats = classes.as_ref().map(|classes| classes.stats());
+            let stats = stats.unwrap_or_default();
+            (&*framework.profile_name, stats.warm, stats.opened)
+        })
     }
 
     /// What the outside has to do since this was last asked, in order.
@@ -239,6 +265,7 @@ impl Scheduler {
             cluster: &self.cluster,
             nominator: &mut self.nominator,
             preempting: &self.preempting,
+            meter: &self.meter,
         };
         (&mut self.queue, env)
     }

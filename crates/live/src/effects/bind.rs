@@ -69,14 +69,14 @@ impl Bind {
         if self.nominate {
             self.nominate(tools).await;
         }
-        if !self.volumes.is_empty() {
-            let start = Instant::now();
-            let bound = self.bind_volumes(tools).await;
-            steps.pre_bind = Some(start.elapsed());
-            steps.pre_bind_failed = bound.is_err();
-            let told = |error| format!("running PreBind plugin \"VolumeBinding\": {error}");
-            bound.map_err(told)?;
-        }
+        let start = Instant::now();
+        let bound = match self.volumes.is_empty() {
+            true => Ok(()),
+            false => self.bind_volumes(tools).await,
+        };
+        steps.pre_bind = Some(start.elapsed());
+        steps.pre_bind_failed = bound.is_err();
+        bound.map_err(|error| format!("running PreBind plugin \"VolumeBinding\": {error}"))?;
         let start = Instant::now();
         let bound = self.bind_pod(tools, steps).await;
         steps.bind = Some(start.elapsed());

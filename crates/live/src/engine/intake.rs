@@ -95,7 +95,7 @@ impl Engine {
         if let (ApiObject::Pod(given), Object::Pod(pod)) = (given, &converted) {
             self.state.notes.pod_seen(given, pod);
         }
-        self.extenders.node_seen(given);
+        self.extenders.seen(given, &converted);
         let (namespace, name) = converted.key();
         self.note_volumes(converted.kind(), namespace, name, false);
         let now = self.clock.now();
@@ -128,6 +128,7 @@ impl Engine {
         let mut uid = None;
         if kind == Kind::Pod {
             self.state.notes.pod_gone((namespace, name));
+            self.extenders.pod_gone((namespace, name));
             let pod = self.scheduler.cluster().listed_pod(namespace, name);
             uid = pod.map(|pod| pod.uid.clone());
         }

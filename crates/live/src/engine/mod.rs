@@ -20,6 +20,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::Duration;
 use stowplan_base::{Rng, Time};
+use stowplan_engine::meter::Lap;
 use stowplan_engine::model::Kind;
 use stowplan_engine::scheduler::{Effect, Scheduler};
 use tokio::sync::{broadcast, mpsc};
@@ -64,6 +65,7 @@ pub(crate) struct State {
     /// Pods that somebody else bound, before a watch told of it: by uid, what the binder was told.
     elsewhere: HashMap<Arc<str>, (String, Steps)>,
     effects: Vec<Effect>,
+    laps: Vec<Lap>,
     /// What was decided lately.
     records: Records,
     /// Until when there is no time for whole tournaments.
@@ -87,6 +89,7 @@ impl Engine {
             if self.may_decide() {
                 self.decide();
             }
+            self.tell_laps();
             self.observer.settled(&self.scheduler, self.clock.now());
             if self.scheduler.has_many_names() {
                 let State { records, notes, .. } = &self.state;
@@ -96,6 +99,11 @@ impl Engine {
                 });
             }
         }
+    }
+
+    fn tell_laps(&mut self) {
+        self.scheduler.swap_laps(&mut self.state.laps);
+        self.observer.took(&self.state.laps, &self.scheduler);
     }
 
     /// Whether pods may be tried at all: everything is known, and nobody else leads.

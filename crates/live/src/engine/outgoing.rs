@@ -31,6 +31,7 @@ impl Engine {
                     // None of the plugins asks for anything here.
                     debug_assert!(steps.is_empty());
                 }
+                Effect::Skipped { pod } => self.skipped(&pod),
                 Effect::Preempt { pod, preemption } => self.preempt(&pod, &preemption),
                 Effect::Failed {
                     pod,
@@ -108,7 +109,7 @@ impl Engine {
             node: self.text(node),
             // Others want to know before the volumes are made (NominatedNodeNameForExpectation).
             nominate: !volumes.is_empty() && pod.nominated_node_name != Some(node),
-            binders: self.extenders.binders(self.scheduler.cluster(), pod),
+            binders: self.extenders.binders(pod),
             volumes,
             volumes_timeout: timeout.unwrap_or(BIND_TIMEOUT),
         }));
@@ -124,6 +125,16 @@ impl Engine {
             node: self.text(preemption.node),
             victims: victims.collect(),
             denominate: denominate.collect(),
+        }));
+    }
+
+    fn skipped(&self, pod: &Pod) {
+        let message = format!("skip schedule deleting pod: {}", pod.key);
+        self.send(Work::Status(Status {
+            pod: pod_ref(pod),
+            scheduler: self.text(pod.scheduler_name),
+            status: Map::new(),
+            note: Some(Note::FailedScheduling(message)),
         }));
     }
 

@@ -5,98 +5,76 @@
 
 mod answers;
 mod http;
+mod kept;
 
 pub(crate) use http::Extender;
 
 use answers::field;
+use kept::Kept;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
 use stowplan_api::load::Object as ApiObject;
+use stowplan_base::Sym;
 use stowplan_engine::Snapshot;
 use stowplan_engine::extended::{Extenders, Filtered};
 use stowplan_engine::framework::{Code, Status};
-use stowplan_engine::model::Pod;
+use stowplan_engine::model::{Object, Pod};
 use stowplan_engine::plugins::default_preemption::Candidate;
 use tokio::runtime::Handle;
 
 /// What the scores of extenders are multiplied by: theirs end at 10, those of plugins at 100.
 const SCALE: i64 = 10;
 
-/// How long the engine waits for a pod that an extender wants to see.
-const READ_PATIENCE: Duration = Duration::from_secs(10);
-
 /// All extenders, and what they want to see.
 pub(crate) struct Asked {
     pub(crate) all: Arc<[Extender]>,
     pub(crate) runtime: Handle,
-    pub(crate) client: kube::Client,
-    /// Whole nodes, for those who do not know them already; empty if everybody does.
-    nodes: HashMap<String, Value>,
-    /// The pod that was asked about last, by uid and version.
-    pod: Option<(Arc<str>, Arc<str>, Value)>,
+    kept: Kept,
 }
 
 impl Asked {
-    pub(crate) fn new(all: Arc<[Extender]>, runtime: Handle, client: kube::Client) -> Self {
+    pub(crate) fn new(all: Arc<[Extender]>, runtime: Handle) -> Self {
         Self {
+            kept: Kept::new(&all),
             all,
             runtime,
-            client,
-            nodes: HashMap::new(),
-            pod: None,
         }
     }
 
-    /// A node is new or changed; it is kept if somebody wants to see it.
-    pub(crate) fn node_seen(&mut self, object: &ApiObject) {
-        if let ApiObject::Node(node) = object
-            && self.all.iter().any(|extender| !extender.knows_nodes())
-            && let Ok(value) = serde_json::to_value(node)
-        {
-            self.nodes.insert(object.name().to_owned(), value);
+    /// An object is new or changed; it is kept if somebody wants to see it.
+    pub(crate) fn seen(&mut self, given: &ApiObject, converted: &Object) {
+        match (given, converted) {
+            (ApiObject::Node(node), _) => self.kept.node_seen(given.name(), node),
+            (ApiObject::Pod(given), Object::Pod(pod)) => self.kept.pod_seen(given, pod),
+            _ => {}
         }
     }
 
     /// A node is gone.
     pub(crate) fn node_gone(&mut self, name: &str) {
-        self.nodes.remove(name);
+        self.kept.node_gone(name);
+    }
+
+    /// A pod is gone.
+    pub(crate) fn pod_gone(&mut self, key: (Sym, Sym)) {
+        self.kept.pod_gone(key);
+    }
+
+    /// Whether any of them wants to be asked this about the pod, and who.
+    fn interested<'a>(
+        &'a self,
+        pod: &'a Pod,
+        asked: impl Fn(&Extender) -> bool + 'a,
+    ) -> impl Iterator<Item = usize> + 'a {
+        let all = self.all.iter().enumerate();
+        all.filter(move |(at, extender)| asked(extender) && self.kept.is_interested(*at, pod))
+            .map(|(at, _)| at)
     }
 
     /// Those who bind this pod, if they can, in order.
-    pub(crate) fn binders(&self, cluster: &Snapshot, pod: &Pod) -> Vec<usize> {
-        let all = self.all.iter().enumerate();
-        all.filter(|(_, extender)| extender.binds() && is_interested(extender, cluster, pod))
-            .map(|(at, _)| at)
-            .collect()
-    }
-
-    /// A pod as the API has it.
-    fn whole_pod(&mut self, pod: &Pod) -> Result<Value, String> {
-        if let Some((uid, version, value)) = &self.pod
-            && *uid == pod.uid
-            && *version == pod.resource_version
-        {
-            return Ok(value.clone());
-        }
-        let value = self.read_pod(pod)?;
-        self.pod = Some((pod.uid.clone(), pod.resource_version.clone(), value.clone()));
-        Ok(value)
-    }
-
-    fn read_pod(&self, pod: &Pod) -> Result<Value, String> {
-        let (namespace, name) = (&pod.key.namespace, &pod.key.name);
-        let request = ::http::Request::get(format!("/api/v1/namespaces/{namespace}/pods/{name}"));
-        let request = request
-            .body(Vec::new())
-            .map_err(|error| error.to_string())?;
-        let answer = self.client.request::<Value>(request);
-        let answer = async { tokio::time::timeout(READ_PATIENCE, answer).await };
-        let told =
-            |error: &dyn std::fmt::Display| format!("cannot read the pod for an extender: {error}");
-        let answer = self.runtime.block_on(answer).map_err(|late| told(&late))?;
-        answer.map_err(|error| told(&error))
+    pub(crate) fn binders(&self, pod: &Pod) -> Vec<usize> {
+        self.interested(pod, Extender::binds).collect()
     }
 
     /// The question about nodes.
@@ -112,19 +90,19 @@ impl Asked {
             let names: Vec<_> = names.collect();
             return json!({"Pod": pod, "Nodes": null, "NodeNames": names});
         }
-        let items: Vec<_> = names.filter_map(|name| self.nodes.get(name)).collect();
+        let items: Vec<_> = names.filter_map(|name| self.kept.node(name)).collect();
         let list = json!({"metadata": {}, "items": items});
         json!({"Pod": pod, "Nodes": list, "NodeNames": null})
     }
 
     fn filter_by(
-        &mut self,
+        &self,
         extender: &Extender,
         cluster: &Snapshot,
         pod: &Pod,
         nodes: &[usize],
     ) -> Result<Filtered, String> {
-        let pod = self.whole_pod(pod)?;
+        let pod = self.kept.whole(pod)?;
         let question = self.question(extender, &pod, cluster, nodes);
         let verb = &extender.config.filter_verb;
         let answer = self.runtime.block_on(extender.ask(verb, &question))?;
@@ -132,25 +110,31 @@ impl Asked {
     }
 
     fn preempt_by(
-        &mut self,
+        &self,
         extender: &Extender,
         cluster: &Snapshot,
         pod: &Pod,
         candidates: &[Candidate],
     ) -> Result<Vec<Candidate>, String> {
-        let whole = self.whole_pod(pod)?;
+        let whole = self.kept.whole(pod)?;
         let mut victims = Map::new();
         for candidate in candidates {
+            let node = cluster.names.text(candidate.node);
+            // The watch may not have told yet that it is there.
+            let on_node = |mut pod: Value| {
+                pod["spec"]["nodeName"] = node.into();
+                pod
+            };
             let pods: Result<Vec<_>, _> = candidate
                 .victims
                 .iter()
                 .map(|victim| match extender.knows_nodes() {
                     true => Ok(json!({"UID": &*victim.uid})),
-                    false => self.read_pod(victim),
+                    false => self.kept.whole(victim).map(on_node),
                 })
                 .collect();
             let entry = json!({"Pods": pods?, "NumPDBViolations": candidate.pdb_violations});
-            victims.insert(cluster.names.text(candidate.node).to_owned(), entry);
+            victims.insert(node.to_owned(), entry);
         }
         let key = match extender.knows_nodes() {
             true => "NodeNameToMetaVictims",
@@ -165,9 +149,8 @@ impl Asked {
 }
 
 impl Extenders for Asked {
-    fn concerns(&self, cluster: &Snapshot, pod: &Pod) -> bool {
-        let mut all = self.all.iter();
-        all.any(|extender| is_interested(extender, cluster, pod))
+    fn concerns(&self, _cluster: &Snapshot, pod: &Pod) -> bool {
+        self.interested(pod, |_| true).next().is_some()
     }
 
     fn filter(
@@ -180,11 +163,11 @@ impl Extenders for Asked {
             nodes: nodes.to_vec(),
             failed: Vec::new(),
         };
-        for extender in self.all.clone().iter() {
-            let asked = !extender.config.filter_verb.is_empty();
-            if left.nodes.is_empty() || !asked || !is_interested(extender, cluster, pod) {
-                continue;
+        for at in self.interested(pod, |e| !e.config.filter_verb.is_empty()) {
+            if left.nodes.is_empty() {
+                break;
             }
+            let extender = &self.all[at];
             match self.filter_by(extender, cluster, pod, &left.nodes) {
                 Ok(filtered) => {
                     left.nodes = filtered.nodes;
@@ -201,15 +184,12 @@ impl Extenders for Asked {
 
     fn prioritize(&mut self, cluster: &Snapshot, pod: &Pod, nodes: &[usize]) -> Vec<i64> {
         let mut totals = vec![0_i64; nodes.len()];
-        let all = self.all.clone();
-        let asked = all.iter().filter(|extender| {
-            !extender.config.prioritize_verb.is_empty() && is_interested(extender, cluster, pod)
-        });
-        let asked: Vec<_> = asked.collect();
+        let asked = self.interested(pod, |e| !e.config.prioritize_verb.is_empty());
+        let asked: Vec<_> = asked.map(|at| &self.all[at]).collect();
         if asked.is_empty() {
             return totals;
         }
-        let Ok(whole) = self.whole_pod(pod) else {
+        let Ok(whole) = self.kept.whole(pod) else {
             return totals;
         };
         let questions: Vec<_> = asked
@@ -247,11 +227,11 @@ impl Extenders for Asked {
         pod: &Pod,
         mut candidates: Vec<Candidate>,
     ) -> Result<Vec<Candidate>, String> {
-        for extender in self.all.clone().iter() {
-            let asked = !extender.config.preempt_verb.is_empty();
-            if candidates.is_empty() || !asked || !is_interested(extender, cluster, pod) {
-                continue;
+        for at in self.interested(pod, |e| !e.config.preempt_verb.is_empty()) {
+            if candidates.is_empty() {
+                break;
             }
+            let extender = &self.all[at];
             let left = self.preempt_by(extender, cluster, pod, &candidates);
             let ignorable = extender.config.ignorable;
             let mut left = match left {
@@ -270,17 +250,6 @@ impl Extenders for Asked {
         }
         Ok(candidates)
     }
-}
-
-/// Upstream's `IsInterested`: an extender without resources of its own looks at every pod.
-fn is_interested(extender: &Extender, cluster: &Snapshot, pod: &Pod) -> bool {
-    let managed = &extender.config.managed_resources;
-    let mut asked = pod.requests.spec.iter();
-    managed.is_empty()
-        || asked.any(|(name, _)| {
-            let name = cluster.names.text(name);
-            managed.iter().any(|resource| resource.name == name)
-        })
 }
 
 fn node_name(cluster: &Snapshot, at: usize) -> &str {

@@ -1,6 +1,7 @@
 //! Services of others have a say.
 
 use crate::cluster::{Cluster, asks, patiently, pod_path};
+use crate::faults::{Fault, faulty};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -266,6 +267,54 @@ async fn no_extender_is_asked_to_bind_once_the_lease_is_lost() {
     let asked = asked.lock().unwrap();
     let verbs: Vec<&str> = asked.iter().map(|(verb, _)| verb.as_str()).collect();
     assert_eq!(verbs, ["filter"]);
+}
+
+/// Extenders are shown pods as the watch told them: nothing is read for them.
+#[tokio::test]
+async fn calls_of_extenders_read_no_pods() {
+    let cluster = three_nodes().await;
+    let class = json!({"metadata": {"name": "high"}, "value": 1000});
+    cluster
+        .create("/apis/scheduling.k8s.io/v1/priorityclasses", class)
+        .await;
+    let (url, asked) = serve(|verb, question| match verb {
+        "filter" => Some(json!({"Nodes": question["Nodes"]})),
+        "prioritize" => Some(json!([])),
+        // Nobody has to go.
+        _ => Some(json!({"NodeNameToMetaVictims": {}})),
+    })
+    .await;
+    let verbs = "filterVerb: filter, prioritizeVerb: prioritize, preemptVerb: preempt, weight: 1";
+    let config = format!("extenders: [{{urlPrefix: '{url}', {verbs}}}]");
+    let read = Arc::new(Mutex::new(Vec::new()));
+    let reads = read.clone();
+    let client = faulty(cluster.scheduler_client(), move |path, _| {
+        let last = path.rsplit('/').next().unwrap_or_default();
+        if path.contains("/pods/") && last.starts_with("pod-") {
+            reads.lock().unwrap().push(path.to_owned());
+        }
+        Fault::None
+    });
+    let _scheduler = cluster.scheduler_with(client, &config).await;
+    for i in 0..3 {
+        let name = format!("pod-{i}");
+        cluster.pod(&name, json!({"containers": asks("4")})).await;
+    }
+    cluster.all_bound(3).await;
+    let high = json!({"containers": asks("3"), "priorityClassName": "high"});
+    cluster.pod("pod-high", high).await;
+    cluster.unschedulable("pod-high").await;
+    let asked = asked.lock().unwrap();
+    let filtered = asked.iter().find(|(verb, _)| verb == "filter").unwrap();
+    let resources = &filtered.1["Pod"]["spec"]["containers"][0]["resources"];
+    assert_eq!(resources["requests"]["cpu"], "4");
+    let preempted = asked.iter().find(|(verb, _)| verb == "preempt").unwrap();
+    let victims = preempted.1["NodeNameToVictims"].as_object().unwrap();
+    assert_eq!(victims.len(), 3);
+    for (node, victims) in victims {
+        assert_eq!(victims["Pods"][0]["spec"]["nodeName"], json!(node));
+    }
+    assert_eq!(*read.lock().unwrap(), [""; 0]);
 }
 
 #[tokio::test]

@@ -85,7 +85,7 @@ async fn two_schedulers_that_race_bind_every_pod_once() {
 
 /// What happens to a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Fault {
+pub(crate) enum Fault {
     None,
     /// It does not arrive.
     Lost,
@@ -96,7 +96,7 @@ enum Fault {
 }
 
 /// A client whose requests go wrong as `plan` says, which is told their path and number.
-fn faulty(
+pub(crate) fn faulty(
     client: kube::Client,
     plan: impl Fn(&str, u64) -> Fault + Clone + Send + Sync + 'static,
 ) -> kube::Client {

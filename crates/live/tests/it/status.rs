@@ -1,6 +1,6 @@
 //! What the user is told.
 
-use crate::cluster::{Cluster, NAMESPACE, asks, condition, patiently};
+use crate::cluster::{Cluster, NAMESPACE, asks, condition, patiently, pod_path};
 use futures::TryStreamExt;
 use kube::api::Api;
 use kube::runtime::watcher::{self, Event as Change, watcher};
@@ -70,4 +70,23 @@ async fn a_pod_that_fits_nowhere_says_why() {
     assert_eq!(event["note"], why);
     assert_eq!(event["action"], "Scheduling");
     assert_eq!(event["type"], "Warning");
+}
+
+#[tokio::test]
+async fn a_pod_that_is_being_deleted_is_not_tried() {
+    let cluster = Cluster::new().await;
+    cluster.plain_node("a").await;
+    let pod = json!({
+        "metadata": {"name": "p", "finalizers": ["example.com/keep"]},
+        "spec": {"containers": asks("1")},
+    });
+    cluster.create(&pod_path(""), pod).await;
+    cluster.delete(&pod_path("p")).await;
+    let _scheduler = cluster.scheduler().await;
+    let event = event(&cluster, "FailedScheduling").await;
+    assert_eq!(event["note"], "skip schedule deleting pod: n/p");
+    assert_eq!(event["action"], "Scheduling");
+    assert_eq!(event["type"], "Warning");
+    let pod = cluster.all::<Pod>().get("p").await.unwrap();
+    assert!(condition(&pod, "PodScheduled").is_none());
 }

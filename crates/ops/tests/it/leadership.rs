@@ -2,6 +2,7 @@
 
 use crate::{client, server};
 use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::Event;
 use kube::Api;
 use std::sync::Arc;
 use stowplan_base::Duration;
@@ -20,7 +21,7 @@ fn leadership(host: &str) -> Arc<Leadership> {
         retry_period: Duration::from_millis(20),
     };
     let timings = timings.validated().unwrap();
-    Arc::new(Leadership::new(lease, host, timings))
+    Arc::new(Leadership::new(lease, host, "default-scheduler", timings))
 }
 
 #[tokio::test]
@@ -55,6 +56,26 @@ async fn the_next_one_leads_when_the_first_stops() {
     assert_eq!(happened.recv().await, Some(("first", false)));
     assert_eq!(happened.recv().await, Some(("second", true)));
     assert!(second.may_act());
+
+    let admin = client(&api, "admin", &["system:masters"]);
+    let events: Api<Event> = Api::namespaced(admin, "kube-system");
+    let events = events.list(&Default::default()).await.unwrap().items;
+    let of_first: Vec<_> = events
+        .iter()
+        .filter_map(|event| event.message.as_deref()?.strip_prefix(first.identity()))
+        .collect();
+    assert_eq!(of_first, [" became leader", " stopped leading"]);
+    let event = &events[0];
+    assert_eq!(event.reason.as_deref(), Some("LeaderElection"));
+    assert_eq!(event.type_.as_deref(), Some("Normal"));
+    assert_eq!(event.involved_object.kind.as_deref(), Some("Lease"));
+    assert_eq!(
+        event.involved_object.name.as_deref(),
+        Some("kube-scheduler")
+    );
+    assert!(event.involved_object.uid.is_some());
+    let source = event.source.as_ref().unwrap();
+    assert_eq!(source.component.as_deref(), Some("default-scheduler"));
 
     let leases: Api<Lease> = Api::namespaced(scheduler, "kube-system");
     let spec = leases.get("kube-scheduler").await.unwrap().spec.unwrap();

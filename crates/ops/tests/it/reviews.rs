@@ -6,7 +6,7 @@ use kube::Api;
 use kube::api::PostParams;
 use serde_json::json;
 use stowplan_ops::Reviews;
-use stowplan_telemetry::{Caller, Gate, Refusal, Wish};
+use stowplan_telemetry::{Caller, Gate, Identity, Refusal, Wish};
 
 fn with_token(token: &str) -> Caller {
     Caller {
@@ -60,7 +60,11 @@ async fn callers_are_let_in_as_the_api_server_says() {
     let reviews = Reviews::new(scheduler.clone(), scheduler);
     let ask = async |caller| reviews.admit(caller, metrics()).await;
     assert!(matches!(ask(with_token("jane")).await, Ok(())));
-    let certificate = Some(("kim".to_owned(), vec!["devs".to_owned()]));
+    let certificate = Some(Identity {
+        name: "kim".to_owned(),
+        groups: vec!["devs".to_owned()],
+        ..Identity::default()
+    });
     let caller = Caller {
         token: None,
         certificate,

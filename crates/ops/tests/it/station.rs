@@ -4,7 +4,7 @@ use crate::{client, object, server};
 use http::Request;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{Namespace, Node, Pod, ServiceAccount};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Pod, ServiceAccount};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{Api, Patch, PatchParams, PostParams};
@@ -18,7 +18,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use stowplan_api::config::KubeSchedulerConfiguration;
-use stowplan_ops::{Broken, Options, Station};
+use stowplan_ops::{Broken, Callers, Lookup, Options, SecurePort, Station};
 use stowplan_transport::{Certificates, Pki};
 
 type Server = Arc<stowplan_server::Api>;
@@ -30,7 +30,7 @@ fn options(host: &str, competes: bool) -> Options {
         host: host.to_owned(),
         throttled: false,
         competes,
-        listen: Some((any_port, Pki::generate().unwrap().into())),
+        port: Some(SecurePort::new(any_port, Pki::generate().unwrap().into())),
         authentication: None,
         authorization: None,
         collector: None,
@@ -57,13 +57,25 @@ async fn ask(station: &Station, token: Option<&str>, path: &str) -> Result<Strin
 }
 
 async fn ask_as(station: &Station, who: AuthInfo, path: &str) -> Result<String, kube::Error> {
+    ask_with(station, who, &[], path).await
+}
+
+async fn ask_with(
+    station: &Station,
+    who: AuthInfo,
+    headers: &[(&'static str, &str)],
+    path: &str,
+) -> Result<String, kube::Error> {
     let address = station.address().unwrap();
     let mut config = kube::Config::new(format!("https://{address}").parse().unwrap());
     config.accept_invalid_certs = true;
     config.auth_info = who;
     let client = kube::Client::try_from(config).unwrap();
-    let request = Request::get(path).body(Vec::new()).unwrap();
-    client.request_text(request).await
+    let mut request = Request::get(path);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    client.request_text(request.body(Vec::new()).unwrap()).await
 }
 
 async fn create<K>(api: Api<K>, value: Value) -> K
@@ -145,6 +157,65 @@ async fn metrics_with(station: &Station, lines: &[&str]) -> String {
 }
 
 #[tokio::test]
+async fn every_extension_point_is_told_with_its_time() {
+    let server = server().await;
+    let admin = client(&server, "admin", &["system:masters"]);
+    let station = start(&server, "", options("a", false)).await;
+    namespace(&admin).await;
+    node(&admin, "one").await;
+    pod(&admin, "alone", "1").await;
+    until(&admin, "alone", is_bound).await;
+    node(&admin, "two").await;
+    pod(&admin, "compared", "1").await;
+    until(&admin, "compared", is_bound).await;
+    pod(&admin, "waits", "10").await;
+    until(&admin, "waits", is_unschedulable).await;
+    let points = [
+        ("PreEnqueue", "Success", 3),
+        ("Sign", "Success", 3),
+        ("PreFilter", "Success", 3),
+        ("Filter", "Success", 3),
+        // A node that is the only one is not scored.
+        ("PreScore", "Success", 1),
+        ("Score", "Success", 1),
+        ("PostFilter", "Unschedulable", 1),
+        ("Reserve", "Success", 2),
+        ("Permit", "Success", 2),
+        ("PreBindPreFlight", "Skip", 2),
+        ("PreBind", "Success", 2),
+        ("Bind", "Success", 2),
+        ("PostBind", "Success", 2),
+    ];
+    let name = "scheduler_framework_extension_point_duration_seconds";
+    let series = |part: &str, (point, status, _): (&str, &str, u64)| {
+        format!(
+            "{name}_{part}{{extension_point=\"{point}\",profile=\"default-scheduler\",status=\"{status}\"}} "
+        )
+    };
+    let lines: Vec<_> = points
+        .iter()
+        .map(|point| format!("{}{}\n", series("count", *point), point.2))
+        .collect();
+    let lines: Vec<_> = lines.iter().map(String::as_str).collect();
+    let text = metrics_with(&station, &lines).await;
+    for point in points {
+        let sum = series("sum", point);
+        let value = text.lines().find_map(|line| line.strip_prefix(&sum));
+        let value: f64 = value.unwrap().parse().unwrap();
+        assert!(value > 0.0 && value < 60.0, "{sum}{value}");
+    }
+    for line in [
+        "scheduler_event_handling_duration_seconds_count{event=\"NodeAdd\"} 2\n",
+        "scheduler_event_handling_duration_seconds_count{event=\"UnschedulablePodAdd\"} 3\n",
+        "scheduler_goroutines{operation=\"Filter\"} 0\n",
+        "scheduler_batch_attempts_total{profile=\"default-scheduler\",result=\"hint_used\"} 1\n",
+    ] {
+        assert!(text.contains(line), "{line} is not in\n{text}");
+    }
+    station.run_until(async {}).await.unwrap();
+}
+
+#[tokio::test]
 async fn what_happens_is_counted_and_told_to_those_who_may_ask() {
     let server = server().await;
     let admin = client(&server, "admin", &["system:masters"]);
@@ -178,7 +249,7 @@ async fn what_happens_is_counted_and_told_to_those_who_may_ask() {
         "stowplan_unschedulable_attempts_total{profile=\"default-scheduler\",reason=\"Insufficient cpu\"} 1\n",
         "scheduler_plugin_evaluation_total{extension_point=\"Filter\",plugin=\"NodeResourcesFit\",profile=\"default-scheduler\"} 2\n",
         "scheduler_plugin_evaluation_total{extension_point=\"Filter\",plugin=\"NodePorts\",profile=\"default-scheduler\"} 0\n",
-        "scheduler_plugin_evaluation_total{extension_point=\"Score\",plugin=\"NodeResourcesFit\",profile=\"default-scheduler\"} 1\n",
+        "scheduler_plugin_evaluation_total{extension_point=\"Score\",plugin=\"NodeResourcesFit\",profile=\"default-scheduler\"} 0\n",
         "stowplan_node_request_utilization_bucket{resource=\"cpu\",le=\"0.8\"} 1\n",
         "scheduler_framework_extension_point_duration_seconds_count{extension_point=\"Bind\",profile=\"default-scheduler\",status=\"Success\"} 1\n",
     ] {
@@ -198,6 +269,65 @@ async fn what_happens_is_counted_and_told_to_those_who_may_ask() {
     station.run_until(async {}).await.unwrap();
 }
 
+/// Somebody with a certificate of this CA.
+fn certified(ca: &Pki, name: &str, group: &str) -> AuthInfo {
+    let (certificate, key) = ca.client(name, &[group]).unwrap();
+    let base64 = |pem: String| object::<String>(json!(ByteString(pem.into_bytes())));
+    AuthInfo {
+        client_certificate_data: Some(base64(certificate)),
+        client_key_data: Some(base64(key).into()),
+        ..AuthInfo::default()
+    }
+}
+
+/// As kube-scheduler: who signs certificates is looked up in the cluster.
+#[tokio::test]
+async fn callers_are_known_by_certificates_of_the_cluster() {
+    let server = server().await;
+    let admin = client(&server, "admin", &["system:masters"]);
+    let (users, proxies) = (Pki::generate().unwrap(), Pki::generate().unwrap());
+    let maps: Api<ConfigMap> = Api::namespaced(admin, "kube-system");
+    let data = json!({
+        "client-ca-file": users.ca_pem,
+        "requestheader-client-ca-file": proxies.ca_pem,
+        "requestheader-allowed-names": "[\"aggregator\"]",
+        "requestheader-username-headers": "[\"X-Remote-User\"]",
+        "requestheader-group-headers": "[\"X-Remote-Group\"]",
+    });
+    let metadata = json!({"name": "extension-apiserver-authentication"});
+    create(maps, json!({"metadata": metadata, "data": data})).await;
+    let mut with_lookup = options("a", false);
+    if let Some(port) = &mut with_lookup.port {
+        port.callers = Callers {
+            lookup: Lookup::Strict,
+            ..Callers::default()
+        };
+    }
+    let station = start(&server, "", with_lookup).await;
+    let ask = async |ca: &Pki, name: &str, headers: &[(&'static str, &str)]| {
+        let who = certified(ca, name, "friends");
+        match ask_with(&station, who, headers, "/metrics").await {
+            Ok(_) => "answered".to_owned(),
+            Err(kube::Error::Api(status)) => status.message,
+            Err(error) => panic!("{error}"),
+        }
+    };
+    let masters = [
+        ("x-remote-user", "kim"),
+        ("x-remote-group", "system:masters"),
+    ];
+    assert_eq!(ask(&proxies, "aggregator", &masters).await, "answered");
+    let kim = [("x-remote-user", "kim")];
+    let refused = ask(&proxies, "aggregator", &kim).await;
+    assert!(refused.contains("User \"kim\" cannot"), "{refused}");
+    // Whoever else says for whom he asks is not believed.
+    let jane = ask(&users, "jane", &masters).await;
+    assert!(jane.contains("User \"jane\" cannot"), "{jane}");
+    let other = ask(&proxies, "jane", &masters).await;
+    assert!(other.contains("User \"system:anonymous\""), "{other}");
+    station.stop().await;
+}
+
 #[tokio::test]
 async fn callers_are_known_by_certificates_of_the_given_ca() {
     let server = server().await;
@@ -207,19 +337,11 @@ async fn callers_are_known_by_certificates_of_the_given_ca() {
     let own = own.with_client_ca(clients.ca_pem.clone()).unwrap();
     let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
     let options = Options {
-        listen: Some((any_port, own)),
+        port: Some(SecurePort::new(any_port, own)),
         ..options("a", false)
     };
     let station = start(&server, "", options).await;
-    let shows = |ca: &Pki, group: &str| {
-        let (certificate, key) = ca.client("jane", &[group]).unwrap();
-        let base64 = |pem: String| object::<String>(json!(ByteString(pem.into_bytes())));
-        AuthInfo {
-            client_certificate_data: Some(base64(certificate)),
-            client_key_data: Some(base64(key).into()),
-            ..AuthInfo::default()
-        }
-    };
+    let shows = |ca: &Pki, group: &str| certified(ca, "jane", group);
     let known = ask_as(&station, shows(&clients, "system:masters"), "/metrics").await;
     assert!(known.unwrap().contains("scheduler_pending_pods"));
     let refused = ask_as(&station, shows(&clients, "friends"), "/metrics").await;

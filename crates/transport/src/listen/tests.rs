@@ -2,14 +2,16 @@
 
 use super::*;
 use crate::pki::Pki;
+use crate::recognition::{FrontProxies, FrontProxy};
 use bytes::Bytes;
 use http::StatusCode;
 use http_body_util::{BodyExt, Empty, Full, StreamBody};
 use hyper::client::conn::{http1, http2};
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{PrivateKeyDer, ServerName};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use std::convert::Infallible;
+use stowplan_access::User;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -22,6 +24,7 @@ type Certificate = Option<(String, String)>;
 struct Running {
     address: SocketAddr,
     pki: Pki,
+    renewal: Renewal,
     stop: oneshot::Sender<()>,
     ended: JoinHandle<()>,
 }
@@ -44,6 +47,7 @@ impl Running {
             .await
             .unwrap();
         let address = listener.address().unwrap();
+        let renewal = listener.renewal();
         let (stop, stopped) = oneshot::channel::<()>();
         let ended = tokio::spawn(listener.serve(service, async move {
             let _ = stopped.await;
@@ -51,6 +55,7 @@ impl Running {
         Self {
             address,
             pki,
+            renewal,
             stop,
             ended,
         }
@@ -131,6 +136,53 @@ async fn certificates_of_the_ca_name_users_and_others_are_nobody() {
     let address = server.address;
     server.stop().await;
     assert!(TcpStream::connect(address).await.is_err());
+}
+
+/// The user, and the proxy that may say for whom it asks.
+fn who(request: &Request<Incoming>) -> String {
+    let user = request.extensions().get::<User>();
+    let proxy = request.extensions().get::<FrontProxy>();
+    let name = |name: Option<&str>| name.unwrap_or("nobody").to_owned();
+    let user = name(user.map(|user| &*user.name));
+    format!("{user} {}", name(proxy.map(|proxy| &*proxy.0)))
+}
+
+#[tokio::test]
+async fn users_and_proxies_are_told_apart_by_who_signed_their_certificates() {
+    let service = tower::service_fn(|request: Request<Incoming>| {
+        let who = who(&request);
+        async move { text(who) }
+    });
+    let server = Running::start(service, Limits::default()).await;
+    let proxies = Pki::generate().unwrap();
+    let front_proxies = FrontProxies {
+        ca_pem: proxies.ca_pem.clone(),
+        allowed_names: vec!["aggregator".to_owned()],
+    };
+    let certificates = Certificates::from(server.pki.clone());
+    let certificates = certificates.with_front_proxies(front_proxies).unwrap();
+    server.renewal.renew(&certificates).unwrap();
+    for (ca, name, expected) in [
+        (&server.pki, "jane", "jane nobody"),
+        (&server.pki, "aggregator", "aggregator nobody"),
+        (&proxies, "aggregator", "nobody aggregator"),
+        (&proxies, "jane", "nobody nobody"),
+    ] {
+        let client = ca.client(name, &[]).unwrap();
+        assert_eq!(server.send(get("/"), Some(client)).await.1, expected);
+    }
+}
+
+#[tokio::test]
+async fn other_certificates_are_shown_once_they_are_given() {
+    let fine = tower::service_fn(|_: Request<Incoming>| async { text("fine") });
+    let mut server = Running::start(fine, Limits::default()).await;
+    assert_eq!(server.send(get("/"), None).await.1, "fine");
+    let other = Pki::generate().unwrap();
+    server.renewal.renew(&other.clone().into()).unwrap();
+    // Who trusts the other CA alone is answered now.
+    server.pki = other;
+    assert_eq!(server.send(get("/"), None).await.1, "fine");
 }
 
 #[tokio::test]

@@ -10,6 +10,13 @@ pub(crate) struct Evaluated {
     scores: u128,
 }
 
+impl Evaluated {
+    /// Whether nodes were compared by their scores.
+    pub(crate) fn has_scored(self) -> bool {
+        self.scores != 0
+    }
+}
+
 fn bit(plugin: usize) -> u128 {
     let plugin = u32::try_from(plugin).unwrap_or(u32::MAX);
     1_u128.checked_shl(plugin).unwrap_or(0)
