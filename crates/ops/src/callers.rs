@@ -5,10 +5,14 @@ use crate::proxy_headers::ProxyHeaders;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client};
 use std::collections::BTreeMap;
+use std::time::Duration;
 use stowplan_transport::{CertificateError, Certificates, FrontProxies};
 
 const NAMESPACE: &str = "kube-system";
 const NAME: &str = "extension-apiserver-authentication";
+
+/// How long the cluster may take to say: a scheduler starts, and may lead, without it.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Whether the cluster is asked whom to know by certificate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -42,6 +46,9 @@ pub enum LookupError {
          extension-apiserver-authentication-reader there, or --authentication-skip-lookup"
     )]
     Unread(#[source] kube::Error),
+    /// It did not answer in time.
+    #[error("the ConfigMap {NAMESPACE}/{NAME} could not be read in time")]
+    Late,
     /// What it says makes no sense.
     #[error("the ConfigMap {NAMESPACE}/{NAME}: {0}")]
     Senseless(String),
@@ -67,7 +74,9 @@ impl Callers {
             return Ok(Trust::default());
         }
         let maps: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);
-        let found = maps.get_opt(NAME).await.map_err(LookupError::Unread)?;
+        let found = tokio::time::timeout(PATIENCE, maps.get_opt(NAME)).await;
+        let found = found.map_err(|_| LookupError::Late)?;
+        let found = found.map_err(LookupError::Unread)?;
         let data = found.and_then(|map| map.data).unwrap_or_default();
         Trust::read(&data).map_err(LookupError::Senseless)
     }

@@ -195,6 +195,14 @@ mod tests {
     use std::sync::Mutex;
     use stowplan_transport::Pki;
 
+    /// A cluster that does not answer.
+    fn silent() -> Client {
+        let silence = tower::service_fn(|_: http::Request<kube::client::Body>| {
+            std::future::pending::<Result<http::Response<kube::client::Body>, tower::BoxError>>()
+        });
+        Client::new(silence, "default")
+    }
+
     /// A cluster that cannot be asked.
     fn nobody() -> Client {
         let refused = tower::service_fn(|_: http::Request<kube::client::Body>| async {
@@ -232,7 +240,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_cluster_that_does_not_say_is_an_error_only_if_it_has_to() {
-        let bind = |lookup| {
+        let bind = |lookup, client| {
             let pki = Pki::generate().unwrap();
             let port = SecurePort {
                 address: SocketAddr::from(([127, 0, 0, 1], 0)),
@@ -244,10 +252,21 @@ mod tests {
                 },
                 open_paths: Vec::new(),
             };
-            port.bind(nobody())
+            port.bind(client)
         };
-        assert!(bind(Lookup::Tolerant).await.is_ok());
-        let refused = bind(Lookup::Strict).await.err().unwrap();
+        assert!(bind(Lookup::Tolerant, nobody()).await.is_ok());
+        let refused = bind(Lookup::Strict, nobody()).await.err().unwrap();
         assert!(matches!(refused, StationError::Lookup(_)), "{refused}");
+    }
+
+    /// Nobody waits for such a cluster for long.
+    #[tokio::test(start_paused = true)]
+    async fn a_cluster_that_does_not_answer_is_not_waited_for() {
+        let callers = Callers {
+            lookup: Lookup::Strict,
+            ..Callers::default()
+        };
+        let late = callers.look_up(&silent()).await;
+        assert!(matches!(late, Err(LookupError::Late)), "{late:?}");
     }
 }
