@@ -159,7 +159,7 @@ fn check_placement(plugins: &api::Plugins, path: &Path, errors: &mut Vec<ConfigE
     }
 }
 
-fn plugins(plugins: &api::Plugins) -> Plugins {
+pub(crate) fn plugins(plugins: &api::Plugins) -> Plugins {
     let mut converted = Plugins::default();
     converted.multi_point = plugin_set(&plugins.multi_point);
     for (point, (_, set)) in Point::ALL.into_iter().zip(plugins.points()) {

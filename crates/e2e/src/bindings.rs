@@ -1,17 +1,17 @@
-//! Who was bound where, as a watch tells it.
+//! Who was bound, as a watch tells it.
 
 use crate::world::{World, node_of, wait};
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use kube::runtime::{WatchStreamExt, watcher};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use tokio::task::JoinSet;
 
-/// All nodes that each pod was ever on, by uid.
-type Seen = Arc<Mutex<BTreeMap<String, BTreeSet<String>>>>;
+/// Pods that were seen bound, by uid.
+type Seen = Arc<Mutex<BTreeSet<String>>>;
 
 /// Follows the bindings of a namespace until it is dropped.
 pub(crate) struct Bindings {
@@ -28,21 +28,13 @@ impl Bindings {
         Self { seen, _task: task }
     }
 
-    /// Waits until so many pods were seen bound; gives the nodes of each.
-    pub(crate) async fn some(&self, count: usize) -> Result<BTreeMap<String, BTreeSet<String>>> {
+    /// Waits until so many pods were seen bound.
+    pub(crate) async fn some(&self, count: usize) -> Result<()> {
         let enough = || async {
             let seen = self.seen.lock().unwrap_or_else(|lock| lock.into_inner());
-            Ok((seen.len() >= count).then(|| seen.clone()))
+            Ok((seen.len() >= count).then_some(()))
         };
         wait(&format!("a watch to tell of {count} bindings"), enough).await
-    }
-
-    /// Waits until so many pods were seen bound, and checks that none of them was on two nodes.
-    pub(crate) async fn once_each(&self, expected: usize) -> Result<()> {
-        for (uid, nodes) in self.some(expected).await? {
-            ensure!(nodes.len() == 1, "pod {uid} was on {nodes:?}");
-        }
-        Ok(())
     }
 }
 
@@ -52,10 +44,9 @@ async fn watch(pods: kube::Api<Pod>, seen: Seen) {
     loop {
         match pods.try_next().await {
             Ok(Some(pod)) => {
-                if let Some(node) = node_of(&pod) {
+                if node_of(&pod).is_some() {
                     let mut seen = seen.lock().unwrap_or_else(|lock| lock.into_inner());
-                    let uid = pod.uid().unwrap_or_default();
-                    seen.entry(uid).or_default().insert(node);
+                    seen.insert(pod.uid().unwrap_or_default());
                 }
             }
             Ok(None) => return,

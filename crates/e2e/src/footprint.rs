@@ -98,7 +98,7 @@ async fn large(options: &Options, folder: &Path, stowplan: &Path) -> Result<()> 
 /// news that it is bound.
 async fn latency(options: &Options, folder: &Path, stowplan: &Path) -> Result<()> {
     let folder = folder.join("idle");
-    let up = Stowplan::start_with_scheduler(stowplan, &folder)?;
+    let up = Stowplan::start_with_scheduler(stowplan, &folder, "127.0.0.1:0")?;
     let mut world = World::new(client(up.kubeconfig()).await?);
     world.without_controllers("footprint").await?;
     nodes(&world, IDLE_NODES).await?;

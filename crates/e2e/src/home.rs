@@ -1,4 +1,4 @@
-//! The two homes of the scheduler: a real Kubernetes, and `stowplan up`.
+//! The homes of the scheduler: a real Kubernetes, and `stowplan up`, beside it or within.
 
 use crate::scheduler::Scheduler;
 use crate::stand_ins::StandIns;
@@ -16,8 +16,10 @@ use xtask::kubernetes::{self, Cluster, Options, Stowplan};
 pub(crate) enum Kind {
     /// etcd, kube-apiserver and kube-controller-manager.
     Real,
-    /// `stowplan up`.
+    /// `stowplan up`, with the scheduler in a process of its own.
     Embedded,
+    /// `stowplan up`, with the scheduler in it, as users have it.
+    Inside,
 }
 
 impl fmt::Display for Kind {
@@ -25,6 +27,7 @@ impl fmt::Display for Kind {
         f.write_str(match self {
             Self::Real => "real",
             Self::Embedded => "embedded",
+            Self::Inside => "inside",
         })
     }
 }
@@ -62,7 +65,9 @@ impl Home {
                     ..Options::default()
                 },
             )?),
-            Kind::Embedded => Server::Embedded(embedded(&stowplan, &folder.0, "127.0.0.1:0")?),
+            Kind::Embedded | Kind::Inside => {
+                Server::Embedded(embedded(kind, &stowplan, &folder.0, "127.0.0.1:0")?)
+            }
         };
         let kubeconfig = match &server {
             Server::Real(cluster) => cluster.kubeconfig(),
@@ -119,8 +124,12 @@ impl Home {
         self.world.reset(name).await
     }
 
-    /// Runs `stowplan scheduler` on it, as the only scheduler.
+    /// Runs `stowplan scheduler` on it, as the only scheduler. One that is inside runs already, with
+    /// arguments of its own.
     pub(crate) fn scheduler(&self, name: &str, arguments: &[&str]) -> Result<Scheduler> {
+        if self.kind == Kind::Inside {
+            return Ok(Scheduler::inside());
+        }
         Scheduler::start(
             &self.stowplan,
             &self.scheduler_kubeconfig,
@@ -162,6 +171,19 @@ impl Home {
         Ok((text(&output.stdout), text(&output.stderr)))
     }
 
+    /// Ends a scheduler and starts the next, which knows all that is there before it decides.
+    pub(crate) async fn next_scheduler(
+        &mut self,
+        before: Scheduler,
+        name: &str,
+    ) -> Result<Scheduler> {
+        drop(before);
+        if self.kind == Kind::Inside {
+            self.restart_api().await?;
+        }
+        self.scheduler(name, &[])
+    }
+
     /// Kills the API server, and starts it again at the same address with the same data.
     pub(crate) async fn restart_api(&mut self) -> Result<()> {
         self.server = match self.server.take().context("no server")? {
@@ -173,6 +195,7 @@ impl Home {
                 let address = address(&self.kubeconfig)?;
                 drop(stowplan);
                 Some(Server::Embedded(embedded(
+                    self.kind,
                     &self.stowplan,
                     &self.folder.0,
                     &address,
@@ -187,8 +210,12 @@ impl Home {
     }
 }
 
-fn embedded(binary: &Path, folder: &Path, listen: &str) -> Result<Stowplan> {
-    Stowplan::start_at(binary, &folder.join("up"), listen, &[])
+fn embedded(kind: Kind, binary: &Path, folder: &Path, listen: &str) -> Result<Stowplan> {
+    let folder = folder.join("up");
+    match kind {
+        Kind::Inside => Stowplan::start_with_scheduler(binary, &folder, listen),
+        _ => Stowplan::start_at(binary, &folder, listen, &[]),
+    }
 }
 
 /// Gives the scheduler the rights that `deploy/` asks for, and no others; returns its kubeconfig.

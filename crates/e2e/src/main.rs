@@ -1,11 +1,12 @@
 //! Stowplan's scheduler at work on a whole cluster: `cargo xtask e2e`, `cargo xtask versus` and
 //! `cargo xtask footprint`.
 //!
-//! Each scenario runs twice, on a real Kubernetes (built by `cargo xtask kubernetes`) and on
-//! `stowplan up`. What neither has yet (a kubelet; on `stowplan up` also the controllers) is played
+//! Each scenario runs on a real Kubernetes (built by `cargo xtask kubernetes`) and on `stowplan up`; some
+//! also with the scheduler that is part of `stowplan up`. What neither has yet (a kubelet; on `stowplan up` also the controllers) is played
 //! by [`stand_ins`].
 
 mod bindings;
+mod events;
 mod footprint;
 mod home;
 mod metrics;
@@ -18,7 +19,7 @@ mod world;
 use anyhow::{Result, bail};
 use clap::Parser;
 use home::{Home, Kind};
-use scenarios::SCENARIOS;
+use scenarios::{INSIDE, SCENARIOS};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -63,12 +64,14 @@ async fn e2e(names: &[String], home: Option<Kind>) -> Result<()> {
         let known: Vec<_> = SCENARIOS.iter().map(|(name, _)| *name).collect();
         bail!("no scenario {name:?}; there are: {}", known.join(", "));
     }
-    let kinds = home.map_or(vec![Kind::Real, Kind::Embedded], |kind| vec![kind]);
+    let all = vec![Kind::Real, Kind::Embedded, Kind::Inside];
+    let kinds = home.map_or(all, |kind| vec![kind]);
     let mut failed = 0;
     for kind in kinds {
         let mut home = Home::start(kind).await?;
         for (name, scenario) in SCENARIOS {
-            if !names.is_empty() && !names.iter().any(|n| n == name) {
+            let is_asked = names.is_empty() || names.iter().any(|n| n == name);
+            if !is_asked || (kind == Kind::Inside && !INSIDE.contains(name)) {
                 continue;
             }
             let start = Instant::now();

@@ -17,6 +17,16 @@ struct Shape {
     labels: BTreeSet<String>,
     /// The labels of each series, of those metrics whose series are compared.
     series: BTreeSet<String>,
+    /// The bounds of a histogram's buckets.
+    bounds: BTreeSet<String>,
+}
+
+impl Shape {
+    /// Whether the two are the same but for their series.
+    fn is_like(&self, other: &Self) -> bool {
+        (&self.kind, &self.stability) == (&other.kind, &other.stability)
+            && (&self.labels, &self.bounds) == (&other.labels, &other.bounds)
+    }
 }
 
 /// Metrics of which every series is compared: dashboards break them down.
@@ -25,13 +35,39 @@ const BROKEN_DOWN: [&str; 2] = [
     "scheduler_goroutines",
 ];
 
+/// Metrics that are promised to stay and that we have not, and why.
+const ABSENT: [(&str, &str); 11] = [
+    (
+        "apiserver_validation_declarative_validation_mismatch_total",
+        VALIDATION,
+    ),
+    (
+        "apiserver_validation_declarative_validation_panic_total",
+        VALIDATION,
+    ),
+    ("kubernetes_build_info", "it tells of a build of Kubernetes"),
+    (
+        "kubernetes_feature_enabled",
+        "feature gates stand at their defaults",
+    ),
+    ("workqueue_adds_total", WORK_QUEUES),
+    ("workqueue_depth", WORK_QUEUES),
+    ("workqueue_longest_running_processor_seconds", WORK_QUEUES),
+    ("workqueue_queue_duration_seconds", WORK_QUEUES),
+    ("workqueue_retries_total", WORK_QUEUES),
+    ("workqueue_unfinished_work_seconds", WORK_QUEUES),
+    ("workqueue_work_duration_seconds", WORK_QUEUES),
+];
+const VALIDATION: &str = "objects are validated by the API server alone";
+const WORK_QUEUES: &str = "there are none of client-go's work queues";
+
 /// Some that everybody looks at: where these are not read, nothing was compared.
 const WELL_KNOWN: [&str; 2] = [
     "scheduler_pending_pods",
     "scheduler_schedule_attempts_total",
 ];
 
-/// Every metric of kube-scheduler that is promised to stay is there, with its type and labels.
+/// Every metric of kube-scheduler that is promised to stay is there, with its type, labels and buckets.
 pub(crate) async fn compared(home: &mut Home) -> Result<()> {
     let [port] = free_ports()?;
     let secure = format!("--secure-port={port}");
@@ -44,7 +80,7 @@ pub(crate) async fn compared(home: &mut Home) -> Result<()> {
     for name in WELL_KNOWN {
         ensure!(ours.contains_key(name), "there is no {name}");
     }
-    if home.kind() == Kind::Embedded {
+    if home.kind() != Kind::Real {
         return Ok(());
     }
     home.reset("metrics-theirs").await?;
@@ -92,19 +128,21 @@ async fn work(home: &Home, node: &str) -> Result<()> {
     Ok(())
 }
 
-/// Asks for `/metrics` with the admin's token; the certificate is the scheduler's own.
+/// The shapes of a scheduler's metrics. The admin's token is shown; the certificate is the scheduler's own.
 async fn scrape(kubeconfig: &Path, port: u16) -> Result<BTreeMap<String, Shape>> {
+    let text = || async { text(kubeconfig, port).await.map(Some) };
+    parse(&wait("the scheduler's metrics", text).await?)
+}
+
+/// What a scheduler says on `/metrics`.
+pub(crate) async fn text(kubeconfig: &Path, port: u16) -> Result<String> {
     let file = kube::config::Kubeconfig::read_from(kubeconfig)?;
     let mut config = kube::Config::from_custom_kubeconfig(file, &Default::default()).await?;
     config.cluster_url = format!("https://127.0.0.1:{port}").parse()?;
     config.accept_invalid_certs = true;
     let client = kube::Client::try_from(config)?;
-    let text = || async {
-        let request = http::Request::get("/metrics").body(Vec::new())?;
-        Ok(Some(client.request_text(request).await?))
-    };
-    let text = wait("the scheduler's metrics", text).await?;
-    parse(&text)
+    let request = http::Request::get("/metrics").body(Vec::new())?;
+    Ok(client.request_text(request).await?)
 }
 
 /// The shapes in a text of metrics.
@@ -128,7 +166,6 @@ fn parse(text: &str) -> Result<BTreeMap<String, Shape>> {
                 .filter_map(|end| name.strip_suffix(end))
                 .find(|family| shapes.contains_key(*family));
             if let Some(shape) = shapes.get_mut(family.unwrap_or(name)) {
-                shape.labels.extend(label_names(line));
                 let is_broken_down = BROKEN_DOWN.contains(&family.unwrap_or(name));
                 if is_broken_down && !name.ends_with("_bucket") {
                     let series = line
@@ -138,49 +175,59 @@ fn parse(text: &str) -> Result<BTreeMap<String, Shape>> {
                         .series
                         .extend(series.map(|(labels, _)| labels.to_owned()));
                 }
+                for (name, value) in labels(line) {
+                    match name.as_str() {
+                        "le" => shape.bounds.insert(value),
+                        _ => shape.labels.insert(name),
+                    };
+                }
             }
         }
     }
     Ok(shapes)
 }
 
-fn label_names(line: &str) -> Vec<String> {
+/// The labels of a line, with their values as they are written.
+fn labels(line: &str) -> Vec<(String, String)> {
     let Some((_, rest)) = line.split_once('{') else {
         return Vec::new();
     };
-    let mut names = Vec::new();
-    let (mut name, mut quoted, mut escaped) = (String::new(), false, false);
+    let mut labels = Vec::new();
+    let (mut name, mut value) = (String::new(), String::new());
+    let (mut quoted, mut escaped) = (false, false);
     for c in rest.chars() {
         match c {
-            _ if escaped => escaped = false,
-            '\\' if quoted => escaped = true,
-            '"' => quoted = !quoted,
-            _ if quoted => {}
+            '"' if quoted && !escaped => {
+                quoted = false;
+                labels.push((std::mem::take(&mut name), std::mem::take(&mut value)));
+            }
+            c if quoted => {
+                escaped = c == '\\' && !escaped;
+                value.push(c);
+            }
+            '"' => quoted = true,
             '}' => break,
-            '=' => names.push(std::mem::take(&mut name)),
-            ',' => name.clear(),
+            '=' | ',' => {}
             c => name.push(c),
         }
     }
-    names.retain(|name| name != "le");
-    names
+    labels
 }
 
-/// What kube-scheduler has and we have not, or have otherwise. What Go's runtime, its client and
-/// its server say of themselves is not the scheduler's; ALPHA metrics may be gone any day.
+/// What kube-scheduler has and we have not, or have otherwise; what we have though it is said to be
+/// absent. ALPHA metrics may be gone any day.
 fn differences(ours: &BTreeMap<String, Shape>, theirs: &BTreeMap<String, Shape>) -> Vec<String> {
-    let promised = |(name, shape): &(&String, &Shape)| {
-        name.starts_with("scheduler_") && ["STABLE", "BETA"].contains(&shape.stability.as_str())
-    };
-    let wrong = |(name, shape): (&String, &Shape)| match ours.get(name) {
-        None => Some(format!("{name}: missing")),
-        Some(mine)
-            if (&mine.kind, &mine.stability, &mine.labels)
-                != (&shape.kind, &shape.stability, &shape.labels) =>
-        {
+    let promised =
+        |(_, shape): &(&String, &Shape)| ["STABLE", "BETA"].contains(&shape.stability.as_str());
+    let absent = |name: &str| ABSENT.iter().find(|(absent, _)| *absent == name);
+    let wrong = |(name, shape): (&String, &Shape)| match (ours.get(name), absent(name)) {
+        (None, Some(_)) => None,
+        (None, None) => Some(format!("{name}: missing")),
+        (Some(_), Some((_, why))) => Some(format!("{name}: is there, though {why}")),
+        (Some(mine), None) if !mine.is_like(shape) => {
             Some(format!("{name}: {mine:?}, kube-scheduler has {shape:?}"))
         }
-        Some(mine) => {
+        (Some(mine), None) => {
             let missing: Vec<_> = shape.series.difference(&mine.series).collect();
             (!missing.is_empty()).then(|| format!("{name}: there is no {missing:?}"))
         }
@@ -195,8 +242,10 @@ mod tests {
     #[test]
     fn labels_are_read_around_quotes() {
         let line = r#"a_bucket{result="x,y=\"z}",le="0.1",profile="p"} 3"#;
-        assert_eq!(label_names(line), ["result", "profile"]);
-        assert_eq!(label_names("a 3"), [""; 0]);
+        let names: Vec<_> = labels(line).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["result", "le", "profile"]);
+        assert_eq!(labels(line)[0].1, r#"x,y=\"z}"#);
+        assert_eq!(labels("a 3"), []);
     }
 
     #[test]
@@ -224,5 +273,24 @@ mod tests {
         let two = parse(&text(&["Filter", "Score"])).unwrap();
         assert_eq!(differences(&one, &two).len(), 1);
         assert_eq!(differences(&two, &one).len(), 0);
+    }
+
+    #[test]
+    fn another_bucket_is_a_difference_and_so_is_a_metric_of_the_libraries() {
+        let parse = |text: &str| parse(text).unwrap();
+        let head = "# HELP x [STABLE] Xs.\n# TYPE x histogram\n";
+        let theirs = parse(&format!(
+            "{head}x_bucket{{le=\"0.1\"}} 1\nx_bucket{{le=\"+Inf\"}} 1\n"
+        ));
+        let ours = parse(&format!(
+            "{head}x_bucket{{le=\"0.2\"}} 1\nx_bucket{{le=\"+Inf\"}} 1\n"
+        ));
+        assert_eq!(theirs["x"].bounds.len(), 2);
+        assert_eq!(differences(&ours, &theirs).len(), 1);
+        let library =
+            "# HELP hidden_metrics_total [BETA] Xs.\n# TYPE hidden_metrics_total counter\n";
+        assert_eq!(differences(&parse(""), &parse(library)).len(), 1);
+        let gates = "# HELP kubernetes_feature_enabled [BETA] Xs.\n";
+        assert_eq!(differences(&parse(""), &parse(gates)).len(), 0);
     }
 }

@@ -1,16 +1,21 @@
 //! `stowplan scheduler` as a process.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use std::path::Path;
 use std::process::Command;
 use xtask::kubernetes::Process;
 
-/// A running scheduler, killed when this is dropped.
+/// A running scheduler, killed when this is dropped; nothing to be killed, if it is part of the server.
 pub(crate) struct Scheduler {
-    process: Process,
+    process: Option<Process>,
 }
 
 impl Scheduler {
+    /// One that is part of the server.
+    pub(crate) fn inside() -> Self {
+        Self { process: None }
+    }
+
     pub(crate) fn start(
         binary: &Path,
         kubeconfig: &Path,
@@ -30,16 +35,19 @@ impl Scheduler {
         command.args(arguments);
         let log = folder.join(format!("scheduler-{name}.log"));
         let process = Process::start(&command, &log)?;
-        Ok(Self { process })
+        Ok(Self {
+            process: Some(process),
+        })
     }
 
     /// Sends a signal: `STOP`, `CONT`, `TERM`, `KILL`.
     pub(crate) fn signal(&self, signal: &str) -> Result<()> {
-        let pid = self.process.pid()?.to_string();
+        let process = self.process.as_ref().context("no process of its own")?;
+        let pid = process.pid()?.to_string();
         let status = Command::new("kill").args(["-s", signal, &pid]).status()?;
         match status.success() {
             true => Ok(()),
-            false => bail!("cannot send {signal}: {}", self.process.last_words()),
+            false => bail!("cannot send {signal}: {}", process.last_words()),
         }
     }
 }

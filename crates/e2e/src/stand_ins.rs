@@ -31,7 +31,7 @@ impl StandIns {
     pub(crate) fn start(client: &Client, kind: Kind) -> Self {
         let mut tasks = JoinSet::new();
         tasks.spawn(follow(client.clone(), kubelet));
-        if kind == Kind::Embedded {
+        if kind != Kind::Real {
             tasks.spawn(follow(client.clone(), service_account));
             tasks.spawn(follow(client.clone(), budget));
             tasks.spawn(follow(client.clone(), volume));

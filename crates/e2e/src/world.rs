@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long anything may take: a busy machine is no reason to fail.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// What typed calls ask of a kind.
 pub(crate) trait Object:
@@ -286,19 +286,6 @@ impl World {
     pub(crate) async fn remove_pod(&self, name: &str) -> Result<()> {
         let pods = self.own::<Pod>();
         ignore_missing(pods.delete(name, &now()).await)
-    }
-
-    /// Waits for an event about a pod; gives its note.
-    pub(crate) async fn event(&self, pod: &str, reason: &str) -> Result<String> {
-        let note = || async {
-            let events = self.own::<Event>().list(&everything()).await?;
-            let found = events.into_iter().find(|event| {
-                let about = event.regarding.as_ref().and_then(|r| r.name.as_deref());
-                about == Some(pod) && event.reason.as_deref() == Some(reason)
-            });
-            Ok(found.map(|event| event.note.unwrap_or_default()))
-        };
-        wait(&format!("event {reason} about pod {pod}"), note).await
     }
 
     /// Checks that no node has more cpu asked of it than it has.

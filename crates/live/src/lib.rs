@@ -30,3 +30,4 @@ pub use fence::{Fence, Open};
 pub use message::Told;
 pub use observer::{Attempt, AttemptResult, BindFailed, Bound, Observer, Silent, Steps};
 pub use running::{Asker, Running, Settings, StartError, start};
+pub use stowplan_bridge::effective::effective;

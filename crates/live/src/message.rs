@@ -18,6 +18,15 @@ pub enum Told {
     Busy,
 }
 
+/// What was written for a pod, and who is told when its volumes are bound.
+pub(crate) struct VolumesWritten {
+    pub(crate) uid: Arc<str>,
+    /// As the API has them now.
+    pub(crate) objects: Vec<ApiObject>,
+    /// An error if they cannot be bound any more.
+    pub(crate) answer: oneshot::Sender<Result<(), String>>,
+}
+
 /// Something that the engine thread has to know.
 pub(crate) enum Message {
     /// An object is new or changed. The permit bounds how many wait here.
@@ -54,12 +63,8 @@ pub(crate) enum Message {
         failed: bool,
         took: Duration,
     },
-    /// Does a volume's node affinity admit this node?
-    CheckVolume {
-        volume: ApiObject,
-        node: Box<str>,
-        answer: oneshot::Sender<Result<(), String>>,
-    },
+    /// The volumes and claims of a pod that is being bound are written.
+    VolumesWritten(VolumesWritten),
     /// What was decided about a pod, or its whole tournament?
     Tell {
         namespace: Box<str>,

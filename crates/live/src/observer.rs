@@ -5,6 +5,7 @@ use stowplan_api::load::Object as ApiObject;
 use stowplan_base::{Duration, Time};
 use stowplan_engine::meter::Lap;
 use stowplan_engine::model::{Kind, Pod};
+use stowplan_engine::plugins::default_preemption::Preemption;
 use stowplan_engine::scheduler::{Failure, Scheduler};
 
 /// Told what happens, on the engine thread: each call delays the next decision.
@@ -40,8 +41,8 @@ pub trait Observer: Send + Sync + 'static {
     }
 
     /// Pods have to go to make room for another.
-    fn preempts(&self, preemptor: &Pod, victims: usize) {
-        let _ = (preemptor, victims);
+    fn preempts(&self, preemptor: &Pod, preemption: &Preemption) {
+        let _ = (preemptor, preemption);
     }
 
     /// The evictions for a pod are over.

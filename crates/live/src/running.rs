@@ -1,7 +1,7 @@
 //! Starting and stopping.
 
 use crate::clock::{Clock, nanos};
-use crate::effects::{Recorder, Requests, Tools, VolumeChange, Work, carry_out};
+use crate::effects::{Recorder, Requests, Tools, Work, carry_out};
 use crate::engine::{Engine, State};
 use crate::extenders::{Asked, Extender};
 use crate::fence::Fence;
@@ -14,14 +14,14 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use stowplan_api::config::{ConfigErrors, KubeSchedulerConfiguration, PluginArgs};
-use stowplan_base::Rng;
+use stowplan_base::{Duration as Span, Rng};
 use stowplan_bridge::config;
 use stowplan_bridge::convert::Door;
 use stowplan_engine::Snapshot;
-use stowplan_engine::queue::Profiles;
+use stowplan_engine::queue::{Profiles, QueueConfig};
 use stowplan_engine::scheduler::Scheduler;
 use tokio::runtime::Handle;
-use tokio::sync::{broadcast, oneshot};
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 /// What a scheduler is started with.
@@ -38,13 +38,13 @@ pub struct Settings {
     pub observer: Arc<dyn Observer>,
     /// Whether `clientConnection.qps` and `burst` count.
     pub throttled: bool,
+    /// How long a pod that fits nowhere waits before it is tried again though nothing happened; five
+    /// minutes unless set.
+    pub unschedulable_max: Option<Duration>,
 }
 
 /// How long a scheduler that stops waits for what it began.
 const PATIENCE: Duration = Duration::from_secs(5);
-
-/// How many changes of volumes are kept for those who wait for some; who is too slow looks anyway.
-const VOLUME_CHANGES_MAX: usize = 1024;
 
 /// Why a scheduler cannot be started.
 #[derive(Debug, thiserror::Error)]
@@ -53,7 +53,7 @@ pub enum StartError {
     #[error("{}", joined(.0))]
     Config(ConfigErrors),
     /// An extender cannot be reached the way it is configured.
-    #[error("extender {0}")]
+    #[error("{0}")]
     Extender(String),
     /// There is no thread for the engine.
     #[error("cannot start the engine's thread")]
@@ -89,14 +89,12 @@ pub async fn start(client: kube::Client, settings: Settings) -> Result<Running, 
     let extenders = extenders(&settings.config).await?;
     let (inbox, messages) = mpsc::channel();
     let (work, works) = tokio::sync::mpsc::unbounded_channel();
-    let (volume_changes, _) = broadcast::channel(VOLUME_CHANGES_MAX);
     let (recorder, writes) = Recorder::new(settings.host.clone());
     let tools = Tools {
         requests: requests(),
         recorder: recorder.clone(),
         engine: inbox.clone(),
         extenders: extenders.clone(),
-        volume_changes: volume_changes.clone(),
     };
     let events = writes.carry_out(Arc::new(requests()), recorder);
     let asked = Asked::new(extenders, Handle::current());
@@ -104,7 +102,6 @@ pub async fn start(client: kube::Client, settings: Settings) -> Result<Running, 
         asked,
         messages,
         work,
-        volume_changes,
         settings,
     };
     let mut running = Running {
@@ -124,7 +121,6 @@ struct Seat {
     asked: Asked,
     messages: Receiver<Message>,
     work: tokio::sync::mpsc::UnboundedSender<Work>,
-    volume_changes: broadcast::Sender<VolumeChange>,
     settings: Settings,
 }
 
@@ -150,7 +146,7 @@ impl Seat {
 
     fn engine(self) -> Result<Engine, StartError> {
         let config = &self.settings.config;
-        let (scheduler, clock) = scheduler(config)?;
+        let (scheduler, clock) = scheduler(config, self.settings.unschedulable_max)?;
         Ok(Engine {
             scheduler,
             rng: Rng::new(self.settings.seed),
@@ -161,13 +157,24 @@ impl Seat {
             bind_timeouts: bind_timeouts(config),
             fence: self.settings.fence,
             observer: self.settings.observer,
-            volume_changes: self.volume_changes,
             state: State::default(),
         })
     }
 }
 
-fn scheduler(config: &KubeSchedulerConfiguration) -> Result<(Scheduler, Clock), StartError> {
+fn queue_config(config: &KubeSchedulerConfiguration, max: Option<Duration>) -> QueueConfig {
+    let mut queue = config::queue_config(config);
+    if let Some(max) = max {
+        let nanos = i64::try_from(max.as_nanos()).unwrap_or(i64::MAX);
+        queue.max_in_unschedulable_pods = Span::from_nanos(nanos);
+    }
+    queue
+}
+
+fn scheduler(
+    config: &KubeSchedulerConfiguration,
+    unschedulable_max: Option<Duration>,
+) -> Result<(Scheduler, Clock), StartError> {
     let mut cluster = Snapshot::new();
     let mut door = Door {
         names: &mut cluster.names,
@@ -179,19 +186,21 @@ fn scheduler(config: &KubeSchedulerConfiguration) -> Result<(Scheduler, Clock), 
         profiles.listen_for_extenders();
     }
     let clock = Clock::system();
-    let queue = config::queue_config(config);
+    let queue = queue_config(config, unschedulable_max);
     let mut scheduler = Scheduler::new(cluster, profiles, queue, clock.now());
     scheduler.note_contenders();
     scheduler.lend_clock(nanos);
     Ok((scheduler, clock))
 }
 
+/// All extenders, those that may be ignored after all others. Upstream's `buildExtenders`.
 async fn extenders(config: &KubeSchedulerConfiguration) -> Result<Arc<[Extender]>, StartError> {
     let mut all = Vec::new();
-    for extender in &config.extenders {
+    for (at, extender) in config.extenders.iter().enumerate() {
         let made = Extender::new(extender.clone()).await;
-        all.push(made.map_err(StartError::Extender)?);
+        all.push(made.map_err(|error| StartError::Extender(format!("extenders[{at}].{error}")))?);
     }
+    all.sort_by_key(Extender::is_ignorable);
     Ok(all.into())
 }
 
@@ -289,5 +298,18 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.inbox.send(Message::Stop);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_long_a_pod_waits_in_vain_is_up_to_the_command_line() {
+        let config = KubeSchedulerConfiguration::default();
+        let wait = |max| queue_config(&config, max).max_in_unschedulable_pods;
+        assert_eq!(wait(None), Span::from_secs(300));
+        assert_eq!(wait(Some(Duration::from_secs(90))), Span::from_secs(90));
     }
 }

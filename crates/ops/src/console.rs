@@ -8,9 +8,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use stowplan_api::load::Object as ApiObject;
 use stowplan_base::Time;
-use stowplan_engine::framework::Framework;
+use stowplan_engine::framework::Point;
 use stowplan_engine::meter::{Lap, Timed};
 use stowplan_engine::model::{Kind, Pod};
+use stowplan_engine::plugins::default_preemption::Preemption;
 use stowplan_engine::scheduler::{Failure, Scheduler};
 use stowplan_live::{Asker, Attempt, AttemptResult, BindFailed, Bound, Fence, Observer, Steps};
 use stowplan_telemetry::{
@@ -255,7 +256,8 @@ impl Observer for Console {
             tracing::debug!(pod = %attempt.pod.key, reason = failure.message(), "unschedulable");
             self.metrics.unschedulable(profile, message);
             let framework = attempt.scheduler.profiles().of(attempt.pod);
-            if framework.is_some_and(Framework::has_post_filters) {
+            let post_filters = framework.map(|framework| framework.enabled_at(Point::PostFilter));
+            if post_filters.is_some_and(|all| all.contains(&"DefaultPreemption")) {
                 self.metrics.preemption_attempted();
             }
         }
@@ -286,8 +288,9 @@ impl Observer for Console {
             .attempt_ended(failed.profile, Counted::Error, took);
     }
 
-    fn preempts(&self, _: &Pod, victims: usize) {
-        self.metrics.preemption_chosen(victims);
+    fn preempts(&self, _: &Pod, preemption: &Preemption) {
+        let evicted = preemption.evict.len();
+        self.metrics.preemption_chosen(preemption.victims, evicted);
     }
 
     fn preempted(&self, failed: bool, took: Duration) {

@@ -15,6 +15,10 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use stowplan_base::{Duration, Time};
 use stowplan_election::{Answer, Elector, End, Step, Timings};
 
+/// What the election is called in metrics and health checks, whatever its Lease is called: upstream's
+/// `makeLeaderElectionConfig`.
+pub(crate) const ELECTION: &str = "kube-scheduler";
+
 /// How long a lease may have been over before its holder counts as stuck. Upstream's
 /// `NewLeaderHealthzAdaptor(20 * time.Second)`.
 const TOLERANCE: Duration = Duration::from_secs(20);
@@ -89,8 +93,7 @@ impl Leadership {
         let now = self.clock.now();
         match elector.as_ref().is_some_and(|e| e.is_stuck(TOLERANCE, now)) {
             true => Err(format!(
-                "failed election to renew leadership on lease {}",
-                self.lease.name
+                "failed election to renew leadership on lease {ELECTION}"
             )),
             false => Ok(()),
         }

@@ -2,7 +2,7 @@
 
 use crate::callers::LookupError;
 use crate::console::Console;
-use crate::leadership::{Leadership, LeaseName};
+use crate::leadership::{ELECTION, Leadership, LeaseName};
 use crate::port::{Port, SecurePort};
 use crate::reviews::Reviews;
 use crate::spans::{Collector, Tracer};
@@ -27,6 +27,9 @@ pub struct Options {
     pub host: String,
     /// Whether `clientConnection.qps` and `burst` count.
     pub throttled: bool,
+    /// How long a pod that fits nowhere waits at most before it is tried again; five minutes unless
+    /// set.
+    pub unschedulable_max: Option<std::time::Duration>,
     /// Whether `leaderElection` counts: not where the API server is in the same process.
     pub competes: bool,
     /// Where to serve health and metrics.
@@ -125,10 +128,9 @@ impl Station {
                 authentication,
                 options.authorization.unwrap_or_else(|| client.clone()),
             )),
-            configuration: config.to_json(),
+            configuration: stowplan_live::effective(&config).to_json(),
             open_paths,
         };
-        let lease = config.leader_election.resource_name.clone();
         let settings = Settings {
             config,
             seed: options.seed,
@@ -136,11 +138,12 @@ impl Station {
             fence: console.clone(),
             observer: console.clone(),
             throttled: options.throttled,
+            unschedulable_max: options.unschedulable_max,
         };
         let scheduler = stowplan_live::start(client.clone(), settings).await?;
         console.connect(scheduler.waker(), scheduler.asker());
         Ok(Self {
-            election: leadership.map(|l| elect(client, l, console.clone(), lease)),
+            election: leadership.map(|l| elect(client, l, console.clone())),
             port: bound.map(|bound| bound.open(ports)),
             console,
             scheduler,
@@ -223,18 +226,13 @@ fn leadership(
     Ok(Arc::new(leadership.at(whereabouts)))
 }
 
-fn elect(
-    client: Client,
-    leadership: Arc<Leadership>,
-    console: Arc<Console>,
-    lease: String,
-) -> Election {
+fn elect(client: Client, leadership: Arc<Leadership>, console: Arc<Console>) -> Election {
     let (stop, stopped) = oneshot::channel::<()>();
-    console.metrics.leading(&lease, false);
+    console.metrics.leading(ELECTION, false);
     let held = tokio::spawn(async move {
         let stopped = async move { drop(stopped.await) };
         let changed = |leads| {
-            console.metrics.leading(&lease, leads);
+            console.metrics.leading(ELECTION, leads);
             console.wake();
         };
         leadership.hold(client, stopped, changed).await

@@ -10,7 +10,7 @@ use stowplan_engine::explain::{Explanation, NodeVerdict};
 use stowplan_engine::framework::{Code, Framework, PluginStatus, PostFilterResult, Status};
 use stowplan_engine::model::Pod;
 use stowplan_engine::plugins::default_preemption::{Candidate, PreemptionReport};
-use stowplan_engine::remedy::Suggestion;
+use stowplan_engine::remedy::Remedies;
 
 /// A name: one of ours, or one that was read.
 pub type Text = Cow<'static, str>;
@@ -89,6 +89,13 @@ pub struct Report {
     /// Changes of which each alone makes the pod fit, where it fits nowhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub what_would_help: Option<Vec<Change>>,
+    /// How many other changes suggest themselves and were not tried, though few helped.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub changes_untried: usize,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// What comes of the pod.
@@ -241,7 +248,6 @@ impl Report {
         pod: &Pod,
         state: &State,
         explanation: &Explanation,
-        suggestions: Option<&[Suggestion]>,
     ) -> Self {
         let name = |at: &usize| node_name(cluster, *at);
         let preemption = explanation
@@ -294,17 +300,16 @@ impl Report {
                     .map(|chosen| cluster.names.text(chosen.node).to_owned()),
                 decided_by: report.decided_by.map(|rule| rule.as_str().into()),
             }),
-            what_would_help: suggestions.map(|suggestions| {
-                let suggestions = suggestions.iter();
-                suggestions.map(|s| Change::new(cluster, s)).collect()
-            }),
+            what_would_help: None,
+            changes_untried: 0,
         }
     }
 
     /// Adds what would make the pod fit, as it was tried on this cluster.
-    pub fn suggest(&mut self, cluster: &Snapshot, suggestions: &[Suggestion]) {
-        let suggestions = suggestions.iter();
+    pub fn suggest(&mut self, cluster: &Snapshot, remedies: &Remedies) {
+        let suggestions = remedies.suggestions.iter();
         self.what_would_help = Some(suggestions.map(|s| Change::new(cluster, s)).collect());
+        self.changes_untried = remedies.untried;
     }
 
     /// Leaves only one node in; says whether there is such a node.

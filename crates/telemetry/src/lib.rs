@@ -19,6 +19,7 @@ mod pods;
 mod ports;
 mod process;
 mod reasons;
+mod registered;
 pub mod registry;
 mod scheduler;
 

@@ -7,6 +7,7 @@
 use crate::census::Census;
 use crate::process;
 use crate::reasons::reasons_of;
+use crate::registered;
 use crate::registry::Stability::{Alpha, Beta, Stable};
 use crate::registry::{Counter, Desc, Family, Gauge, Histogram, Kind, Registry, Stability, Text};
 use std::sync::Arc;
@@ -324,6 +325,7 @@ metrics! {
 pub fn own_metric_names() -> Vec<&'static str> {
     let descs = SchedulerMetrics::default().registry.descs();
     let mut names: Vec<_> = descs.iter().map(|desc| desc.name).collect();
+    names.extend(registered::names());
     names.extend(process::NAMES);
     names.extend(crate::pods::NAMES);
     names.extend(crate::health::NAMES);
@@ -413,10 +415,11 @@ impl SchedulerMetrics {
         self.preemption_attempts.inc();
     }
 
-    /// So many pods are to be evicted for one.
-    pub fn preemption_chosen(&self, victims: usize) {
+    /// So many pods are in the way of one, and so many of them are to be evicted: the others are on
+    /// their way out already.
+    pub fn preemption_chosen(&self, victims: usize, evicted: usize) {
         self.preemption_victims.observe(victims as f64);
-        self.preemption_victims_total.add(victims as u64);
+        self.preemption_victims_total.add(evicted as u64);
     }
 
     /// The evictions for a pod are over.
@@ -517,6 +520,7 @@ impl SchedulerMetrics {
     /// All metrics, as Prometheus reads them, and those of the process.
     pub fn write(&self, text: &mut Text) {
         self.registry.write(text);
+        registered::write(text, &self.registry.descs());
         process::write(text);
     }
 }

@@ -50,9 +50,9 @@ impl Stowplan {
         Self::start_at(binary, folder, "127.0.0.1:0", arguments)
     }
 
-    /// Starts it with the scheduler in it.
-    pub fn start_with_scheduler(binary: &Path, folder: &Path) -> Result<Self> {
-        Self::run(binary, folder, &["--listen=127.0.0.1:0"])
+    /// Starts it with the scheduler in it, at an address.
+    pub fn start_with_scheduler(binary: &Path, folder: &Path, listen: &str) -> Result<Self> {
+        Self::run(binary, folder, &["--listen", listen])
     }
 
     /// Starts it at an address.
@@ -71,7 +71,12 @@ impl Stowplan {
         let mut command = Command::new(binary);
         command.args(["up", "--data-dir"]).arg(folder);
         command.args(arguments);
-        let process = Process::start(&command, &folder.join("stowplan.log"))?;
+        let log = folder.join("stowplan.log");
+        // What one before it said is not its word.
+        if log.exists() {
+            std::fs::remove_file(&log)?;
+        }
+        let process = Process::start(&command, &log)?;
         let path = || {
             let said = process.said();
             let line = said.lines().find_map(|l| l.strip_prefix("kubeconfig: "));

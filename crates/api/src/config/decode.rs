@@ -42,6 +42,16 @@ pub(super) fn configuration(mut value: Value) -> Result<KubeSchedulerConfigurati
     }
 }
 
+impl PluginArgs {
+    /// The arguments of a plugin that is told none; `None` if it takes none.
+    pub fn default_of(plugin: &str) -> Option<Self> {
+        let path = Path::new("args");
+        let mut args = plugin_args(plugin, Self::default(), &path, &mut Vec::new());
+        args.set_defaults();
+        (!matches!(args, Self::Other(_))).then_some(args)
+    }
+}
+
 /// The arguments as the plugin of this name has them; unchanged if it is not known to have any.
 fn plugin_args(
     plugin: &str,

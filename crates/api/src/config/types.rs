@@ -168,6 +168,24 @@ impl Plugins {
             ("postBind", &self.post_bind),
         ]
     }
+
+    /// The same lists, to be changed.
+    pub fn points_mut(&mut self) -> [&mut PluginSet; 12] {
+        [
+            &mut self.pre_enqueue,
+            &mut self.queue_sort,
+            &mut self.pre_filter,
+            &mut self.filter,
+            &mut self.post_filter,
+            &mut self.pre_score,
+            &mut self.score,
+            &mut self.reserve,
+            &mut self.permit,
+            &mut self.pre_bind,
+            &mut self.bind,
+            &mut self.post_bind,
+        ]
+    }
 }
 
 /// What is enabled and disabled at one point.

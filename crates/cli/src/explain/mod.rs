@@ -72,14 +72,11 @@ fn tournament(world: &World, found: &Found) -> Result<Report> {
     let explanation =
         stowplan_engine::explain::explain(framework, scheduler.cx(), &found.pod, true);
     let has_place = !explanation.best.is_empty() || explanation.error.is_some();
-    let suggestions = (!has_place)
-        .then(|| stowplan_engine::remedy::remedies(framework, scheduler.cx(), &found.pod));
-    Ok(Report::new(
-        scheduler.cluster(),
-        framework,
-        &found.pod,
-        &found.state,
-        &explanation,
-        suggestions.as_deref(),
-    ))
+    let cluster = scheduler.cluster();
+    let mut report = Report::new(cluster, framework, &found.pod, &found.state, &explanation);
+    if !has_place {
+        let remedies = stowplan_engine::remedy::remedies(framework, scheduler.cx(), &found.pod);
+        report.suggest(cluster, &remedies);
+    }
+    Ok(report)
 }

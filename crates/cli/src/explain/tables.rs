@@ -23,7 +23,7 @@ pub(super) fn render(report: &Report, wide: bool, width: Option<usize>) -> Strin
 fn remedies(report: &Report, width: Option<usize>) -> String {
     let changes = report.what_would_help.as_deref();
     changes.map_or_else(String::new, |changes| {
-        super::remedies::render(changes, width)
+        super::remedies::render(changes, report.changes_untried, width)
     })
 }
 

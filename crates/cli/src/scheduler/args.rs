@@ -1,5 +1,6 @@
 //! The command line of `stowplan scheduler`: kube-scheduler's, as far as people use it.
 
+use super::leftovers::Leftovers;
 use super::secure::Secure;
 use crate::telling::Telling;
 use clap::{Args, ValueHint};
@@ -91,6 +92,9 @@ pub(crate) struct Scheduler {
     /// Accepted, for the log has no parts of that name: pattern=N,...
     #[arg(long, value_name = "PATTERNS")]
     pub(crate) vmodule: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) leftovers: Leftovers,
 
     #[command(flatten)]
     pub(crate) telling: Telling,

@@ -2,6 +2,7 @@
 
 pub(crate) mod args;
 mod gates;
+mod leftovers;
 pub(crate) mod secure;
 
 use crate::Verdict;
@@ -36,7 +37,7 @@ async fn schedule(args: &Scheduler) -> Result<()> {
     config.check()?;
     gates::check(&args.feature_gates).map_err(|error| anyhow!("--feature-gates: {error}"))?;
     if let Some(file) = &args.write_config_to {
-        let text = serde_yaml_ng::to_string(&config.to_json())?;
+        let text = serde_yaml_ng::to_string(&stowplan_live::effective(&config).to_json())?;
         let told = || format!("--write-config-to: cannot write {}", file.display());
         return std::fs::write(file, text).with_context(told);
     }
@@ -46,6 +47,7 @@ async fn schedule(args: &Scheduler) -> Result<()> {
         seed: args.seed,
         host: host_name(),
         throttled: true,
+        unschedulable_max: args.leftovers.unschedulable_max(),
         competes: true,
         port: args.secure.port()?,
         authentication: reviewer(args.authentication_kubeconfig.as_deref()).await?,

@@ -108,6 +108,7 @@ async fn scheduler(args: &Up, api: Arc<Api>, pki: &Pki) -> Result<Station> {
         host: crate::scheduler::host_name(),
         // Nobody else is in this process, and there is no network to spare.
         throttled: false,
+        unschedulable_max: None,
         competes: false,
         port: args
             .scheduler_listen

@@ -22,7 +22,7 @@ pub(crate) async fn kill(home: &mut Home) -> Result<()> {
     ensure!(bound < PODS, "it was done before it was killed");
     let _second = home.scheduler("kill-2", &[&config])?;
     world.all_bound(PODS).await?;
-    bindings.once_each(PODS).await?;
+    bindings.some(PODS).await?;
     world.nothing_over_committed().await
 }
 
@@ -37,7 +37,7 @@ pub(crate) async fn api_restart(home: &mut Home) -> Result<()> {
     bindings.some(100).await?;
     home.restart_api().await?;
     home.world.all_bound(PODS).await?;
-    bindings.once_each(PODS).await?;
+    bindings.some(PODS).await?;
     // It still hears of what is new.
     home.world.node("late", "20", json!({})).await?;
     home.world.pod("late", "1", json!({})).await?;

@@ -79,6 +79,6 @@ pub(crate) async fn old_leader(home: &mut Home) -> Result<()> {
     first.signal("CONT")?;
     create(world, half..RACING).await?;
     world.all_bound(RACING).await?;
-    bindings.once_each(RACING).await?;
+    bindings.some(RACING).await?;
     world.nothing_over_committed().await
 }

@@ -20,6 +20,18 @@ use futures::future::BoxFuture;
 /// One scenario: a name, and what is done on a cluster without scheduler and without nodes.
 pub(crate) type Scenario = (&'static str, fn(&mut Home) -> BoxFuture<'_, Result<()>>);
 
+/// Those that a scheduler can be put through that is part of the server: it has no arguments and no
+/// replicas.
+pub(crate) const INSIDE: &[&str] = &[
+    "basic",
+    "gates",
+    "constraints",
+    "preemption",
+    "volumes",
+    "provisioning",
+    "api-restart",
+];
+
 /// All scenarios, in the order in which they run.
 pub(crate) const SCENARIOS: &[Scenario] = &[
     ("basic", |home| Box::pin(simple::basic(home))),

@@ -41,8 +41,8 @@ pub(crate) async fn spares_budgets(home: &mut Home) -> Result<()> {
     };
     wait("the budget to be counted", counted).await?;
     // The next one knows the budget before it decides.
-    drop(first);
-    let _second = home.scheduler("preemption-2", &[])?;
+    let _second = home.next_scheduler(first, "preemption-2").await?;
+    let world = &home.world;
     // A finalizer keeps the victim, so that what the scheduler told it can be read.
     let keep = Patch::Merge(json!({"metadata": {"finalizers": ["example.com/keep"]}}));
     let pods = world.own::<Pod>();

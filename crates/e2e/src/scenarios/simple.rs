@@ -1,10 +1,12 @@
 //! Pods that only need a place.
 
 use crate::home::Home;
-use anyhow::{Result, ensure};
-use k8s_openapi::api::core::v1::Pod;
+use crate::world::World;
+use anyhow::{Result, bail, ensure};
+use k8s_openapi::api::core::v1::{Node, Pod};
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
+use std::time::Duration;
 
 /// Pods are bound where there is room, with an event; the one too many is told why.
 pub(crate) async fn basic(home: &mut Home) -> Result<()> {
@@ -35,9 +37,29 @@ pub(crate) async fn basic(home: &mut Home) -> Result<()> {
     let note = world.event("much", "FailedScheduling").await?;
     ensure!(note.starts_with(start), "the event says {note:?}");
 
+    tokio::select! {
+        told = world.event_series("much", "FailedScheduling") => told?,
+        given = crumbs(world, "a") => given?,
+    }
+
     // A new node is reason enough to try again.
     world.node("d", "2", json!({})).await?;
     world.bound_to("much", "d").await
+}
+
+/// Gives a node of two cpus a little more again and again: reason to try again, in vain.
+async fn crumbs(world: &World, node: &str) -> Result<()> {
+    for more in 1..900 {
+        let cpu = format!("{}m", 2000 + more);
+        let amounts = json!({"status": {"allocatable": {"cpu": cpu}, "capacity": {"cpu": cpu}}});
+        let nodes = world.all::<Node>();
+        let patch = Patch::Merge(amounts);
+        nodes
+            .patch_status(node, &PatchParams::default(), &patch)
+            .await?;
+        tokio::time::sleep(Duration::from_millis(500)).await;
+    }
+    bail!("nothing came of {node}'s crumbs")
 }
 
 /// A pod with gates waits until they are gone.

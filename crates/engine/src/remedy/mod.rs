@@ -7,6 +7,7 @@
 mod candidates;
 mod crowds;
 mod labels;
+mod measure;
 mod new_nodes;
 mod room;
 #[cfg(test)]
@@ -14,10 +15,10 @@ mod tests;
 mod trial;
 mod volumes;
 
-use crate::NodeInfo;
 use crate::framework::{Cx, Fit, Framework};
 use crate::model::{Pod, ResourceId, Taint};
 use crate::schedule::{Feasibility, Scope, find_feasible};
+use crate::{NodeInfo, Snapshot};
 use candidates::Candidate;
 use std::sync::Arc;
 use stowplan_base::Sym;
@@ -93,7 +94,7 @@ pub enum Place {
 }
 
 impl Remedy {
-    /// Which kind it is; those that change less come first.
+    /// Which kind it is; of changes of the same size, the first comes first.
     fn rank(&self) -> usize {
         match self {
             Self::Ungate { .. } => 0,
@@ -116,19 +117,30 @@ pub struct Suggestion {
     pub nodes: usize,
 }
 
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Remedies {
+    /// The changes that help, the least first.
+    pub suggestions: Vec<Suggestion>,
+    /// How many others suggest themselves and were not tried, though too little was found.
+    pub untried: usize,
+}
+
 /// The changes of which each alone makes a pending pod fit, the least first; at most
 /// [`REMEDIES_MAX`]. None if the pod fits as things are, or if no such change is known.
-pub fn remedies(framework: &Framework, cx: Cx<'_>, pod: &Pod) -> Vec<Suggestion> {
+pub fn remedies(framework: &Framework, cx: Cx<'_>, pod: &Pod) -> Remedies {
     if framework.run_pre_enqueue(cx, pod, None).is_some() {
-        return trial::without_gates(framework, cx, pod)
-            .into_iter()
-            .collect();
+        let suggestion = trial::without_gates(framework, cx, pod);
+        return Remedies {
+            suggestions: suggestion.into_iter().collect(),
+            untried: 0,
+        };
     }
     let Ok(found) = find_feasible(framework, cx, pod, Scope::Everything) else {
-        return Vec::new();
+        return Remedies::default();
     };
     if !found.feasible.is_empty() || found.pre_filter.is_some() {
-        return Vec::new();
+        return Remedies::default();
     }
     let case = Case {
         framework,
@@ -138,7 +150,9 @@ pub fn remedies(framework: &Framework, cx: Cx<'_>, pod: &Pod) -> Vec<Suggestion>
     };
     let mut trials = Trials::new(framework, cx, pod);
     let candidates = in_order(candidates::all(case));
-    verified(candidates, |remedy| trials.helps(remedy))
+    let mut remedies = verified(candidates, |remedy| trials.helps(remedy));
+    sort(cx.cluster, &mut remedies.suggestions);
+    remedies
 }
 
 /// A pod that fits nowhere.
@@ -172,15 +186,31 @@ impl<'a> Case<'a> {
 fn verified(
     candidates: Vec<Candidate>,
     mut helps: impl FnMut(&Remedy) -> Option<usize>,
-) -> Vec<Suggestion> {
+) -> Remedies {
+    let beyond = candidates.len().saturating_sub(TRIALS_MAX);
     let tried = candidates.into_iter().take(TRIALS_MAX);
     let help = tried.filter_map(|Candidate { remedy, .. }| {
         let nodes = helps(&remedy)?;
         Some(Suggestion { remedy, nodes })
     });
-    let mut suggestions: Vec<_> = help.take(REMEDIES_MAX).collect();
-    suggestions.sort_by_key(|suggestion| suggestion.remedy.rank());
-    suggestions
+    let suggestions: Vec<_> = help.take(REMEDIES_MAX).collect();
+    let untried = match suggestions.len() {
+        REMEDIES_MAX => 0,
+        _ => beyond,
+    };
+    Remedies {
+        suggestions,
+        untried,
+    }
+}
+
+/// The least change first, whatever its kind.
+fn sort(cluster: &Snapshot, suggestions: &mut [Suggestion]) {
+    suggestions.sort_by(|a, b| {
+        let (a, b) = (&a.remedy, &b.remedy);
+        let sizes = (measure::size(cluster, a), measure::size(cluster, b));
+        sizes.0.total_cmp(&sizes.1).then(a.rank().cmp(&b.rank()))
+    });
 }
 
 /// The best candidate of each kind, then the second best of each, and so on.

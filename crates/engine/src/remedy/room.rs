@@ -1,6 +1,7 @@
 //! More room on a node, or pods that leave it.
 
 use super::candidates::{Candidate, Rejected};
+use super::measure::part;
 use super::{Case, Place, Remedy};
 use crate::NodeInfo;
 use crate::model::{Pod, ResourceId};
@@ -22,11 +23,9 @@ fn make_room(case: Case<'_>, at: usize) -> Vec<Candidate> {
     if short.is_empty() {
         return Vec::new();
     }
-    // In parts of what the node has; what it has none of counts as a whole node.
-    let parts = short.iter().map(|(resource, amount)| {
-        let allocatable = node.allocatable().get(*resource);
-        *amount as f64 / (allocatable.max(1) as f64)
-    });
+    let parts = short
+        .iter()
+        .map(|(resource, amount)| part(*amount, node.allocatable().get(*resource)));
     let change = parts.fold(0.0, f64::max);
     let pods = who_could_go(case, node, &short);
     let free = Candidate {

@@ -24,7 +24,7 @@ fn framework() -> Framework {
 fn check(world: &World, pod: &Pod, expected: &[&str]) {
     let names = &world.snapshot.names;
     let text = |sym| names.text(sym).to_owned();
-    let suggestions = remedies(&framework(), world.cx(), pod);
+    let suggestions = remedies(&framework(), world.cx(), pod).suggestions;
     let lines: Vec<String> = suggestions
         .iter()
         .map(|suggestion| {
@@ -109,8 +109,37 @@ fn room_is_made_where_least_is_missing() {
         &[
             "free n2 cpu 500 (1)",
             "free n1 cpu 1000 (1)",
-            "evict n1 large (1)",
             "evict n2 medium (1)",
+            "evict n1 large (1)",
+            "add n1 (1)",
+        ],
+    );
+}
+
+#[test]
+fn the_least_change_comes_first_whatever_its_kind() {
+    let mut world = World::default();
+    add_node(&mut world, "n1", "4", |_, _| {});
+    add_node(&mut world, "n2", "4", |_, _| {});
+    let port = HostPort {
+        ip: None,
+        protocol: Protocol::Tcp,
+        port: 80,
+    };
+    place(&mut world, "a/full", "4", 0, "n1");
+    let mut holder = world.pod("a/holder", &[]);
+    world.set_requests(&mut holder, &[("cpu", "100m")]);
+    holder.host_ports = [port].into();
+    world.add_pod(holder, "n2");
+    let mut pod = pod(&mut world, "2");
+    pod.host_ports = [port].into();
+    check(
+        &world,
+        &pod,
+        &[
+            "evict n2 holder (1)",
+            "free n1 cpu 2000 (1)",
+            "evict n1 full (1)",
             "add n1 (1)",
         ],
     );

@@ -3,6 +3,7 @@
 use super::events::Note;
 use super::requests::{Failed, pod_path};
 use super::{Bind, Broke, Tools, unbroken};
+use crate::extenders::No;
 use crate::message::Message;
 use crate::observer::Steps;
 use serde::de::IgnoredAny;
@@ -42,7 +43,7 @@ impl Bind {
             Ok(()) => {
                 tools
                     .recorder
-                    .record(&self.scheduler, &self.pod, None, &self.scheduled());
+                    .record(&self.scheduler, &self.pod, &self.scheduled());
                 tools.tell(Message::Bound { uid, steps });
             }
             Err(Refused { error, elsewhere }) => {
@@ -85,7 +86,11 @@ impl Bind {
 
     async fn bind_pod(&self, tools: &Tools, steps: &mut Steps) -> Result<(), Refused> {
         if let Some(bound) = self.bind_by_extenders(tools).await {
-            return Ok(bound?);
+            return match bound {
+                Ok(()) => Ok(()),
+                Err(no) if no.is_open => self.find_out(tools, &no.message, true).await,
+                Err(no) => Err(no.message.into()),
+            };
         }
         let bound = self.bind(tools).await;
         steps.code = match &bound {
@@ -107,7 +112,7 @@ impl Bind {
     }
 
     /// Whether an extender bound the pod; `None` if none took it. Upstream's `extendersBinding`.
-    async fn bind_by_extenders(&self, tools: &Tools) -> Option<Result<(), String>> {
+    async fn bind_by_extenders(&self, tools: &Tools) -> Option<Result<(), No>> {
         let pod = &self.pod;
         for extender in self
             .binders
@@ -115,14 +120,20 @@ impl Bind {
             .filter_map(|&at| tools.extenders.get(at))
         {
             if !tools.requests.may_act() {
-                return Some(Err(Failed::Fenced.message()));
+                return Some(Err(No {
+                    message: Failed::Fenced.message(),
+                    is_open: false,
+                }));
             }
             let bound = extender
                 .bind(&pod.namespace, &pod.name, &pod.uid, &self.node)
                 .await;
             match bound {
-                Err(error) if extender.is_ignorable() => {
-                    tracing::info!(error, "an extender that could not bind a pod is ignored");
+                Err(no) if extender.is_ignorable() => {
+                    tracing::info!(
+                        error = no.message,
+                        "an extender that could not bind a pod is ignored"
+                    );
                 }
                 bound => return Some(bound),
             }

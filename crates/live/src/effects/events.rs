@@ -28,6 +28,8 @@ const PAUSE: Duration = Duration::from_secs(10);
 const FINISH: SignedDuration = SignedDuration::from_mins(6);
 /// How often the counts of series are written.
 const REFRESH: SignedDuration = SignedDuration::from_mins(30);
+/// How long a name may be.
+const NAME_MAX: usize = 253;
 /// How long a note may be.
 const NOTE_MAX: usize = 1024;
 
@@ -56,7 +58,6 @@ struct Key {
     reason: &'static str,
     scheduler: Arc<str>,
     regarding: (Arc<str>, Arc<str>),
-    related: Option<(Arc<str>, Arc<str>)>,
 }
 
 /// An event as it was written first, and how often it happened since.
@@ -79,7 +80,6 @@ struct Event {
     scheduler: Arc<str>,
     host: Arc<str>,
     regarding: PodRef,
-    related: Option<PodRef>,
     note: Note,
 }
 
@@ -100,9 +100,6 @@ impl Event {
             "note": truncated(text),
             "type": kind,
         });
-        if let Some(related) = &self.related {
-            body["related"] = reference(related);
-        }
         if let Some(series) = series {
             body["series"] = series.body();
         }
@@ -142,14 +139,11 @@ impl Recorder {
     }
 
     /// Something happened to a pod.
-    pub(crate) fn record(
-        &self,
-        scheduler: &Arc<str>,
-        regarding: &PodRef,
-        related: Option<&PodRef>,
-        note: &Note,
-    ) {
-        if let Some(write) = self.note(scheduler, regarding, related, note, Timestamp::now()) {
+    ///
+    /// No event has a `related` object: upstream names the preemptor of a victim in vain, for it has no
+    /// reference for the type in which it wraps it (`podExecutorPreemptor`).
+    pub(crate) fn record(&self, scheduler: &Arc<str>, regarding: &PodRef, note: &Note) {
+        if let Some(write) = self.note(scheduler, regarding, note, Timestamp::now()) {
             self.push(write);
         }
     }
@@ -165,16 +159,13 @@ impl Recorder {
         &self,
         scheduler: &Arc<str>,
         regarding: &PodRef,
-        related: Option<&PodRef>,
         note: &Note,
         now: Timestamp,
     ) -> Option<Write> {
-        let id = |pod: &PodRef| (pod.uid.clone(), pod.resource_version.clone());
         let key = Key {
             reason: note.parts().1,
             scheduler: scheduler.clone(),
-            regarding: id(regarding),
-            related: related.map(id),
+            regarding: (regarding.uid.clone(), regarding.resource_version.clone()),
         };
         let mut entries = self.entries.lock().unwrap_or_else(|lock| lock.into_inner());
         if let Some(entry) = entries.get_mut(&key) {
@@ -187,12 +178,11 @@ impl Recorder {
             return (!known).then(|| entry.write());
         }
         let event = Arc::new(Event {
-            name: format!("{}.{:x}", regarding.name, now.as_nanosecond()),
+            name: event_name(regarding, now),
             time: now,
             scheduler: scheduler.clone(),
             host: self.host.clone(),
             regarding: regarding.clone(),
-            related: related.cloned(),
             note: note.clone(),
         });
         let entry = Entry {
@@ -333,6 +323,16 @@ fn reference(pod: &PodRef) -> Value {
     })
 }
 
+/// Upstream's `GenerateEventName`: where the pod's name would make it too long, a uid takes its place.
+fn event_name(pod: &PodRef, now: Timestamp) -> String {
+    let nanos = now.as_nanosecond();
+    let name = format!("{}.{nanos:x}", pod.name);
+    match name.len() <= NAME_MAX {
+        true => name,
+        false => format!("{}.{nanos:x}", pod.uid),
+    }
+}
+
 fn micro_time(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
 }
@@ -372,8 +372,7 @@ mod tests {
         let (recorder, mut writes) = Recorder::new("host".to_owned());
         let note = Note::FailedScheduling("no room".to_owned());
         let scheduler: Arc<str> = "s".into();
-        let record =
-            |version: &str, now| recorder.note(&scheduler, &pod(version), None, &note, now);
+        let record = |version: &str, now| recorder.note(&scheduler, &pod(version), &note, now);
         let body = |write: &Write| write.event.body(write.series);
         let first = body(&record("1", at(0)).expect("the first is written"));
         assert_eq!(first["reportingInstance"], "s-host");
@@ -395,6 +394,18 @@ mod tests {
         assert_eq!(over["series"]["count"], 3);
         let anew = record("1", at(9)).expect("a new event");
         assert!(anew.series.is_none());
+    }
+
+    #[test]
+    fn pods_with_long_names_have_events_too() {
+        let now = Timestamp::from_nanosecond(0x17c5_0000_0000_0000).unwrap();
+        assert_eq!(event_name(&pod("1"), now), "p.17c5000000000000");
+        let named = |length: usize| PodRef {
+            name: "p".repeat(length).into(),
+            ..pod("1")
+        };
+        assert_eq!(event_name(&named(236), now).len(), NAME_MAX);
+        assert_eq!(event_name(&named(237), now), "u.17c5000000000000");
     }
 
     #[test]

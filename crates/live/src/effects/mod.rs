@@ -13,7 +13,6 @@ mod volumes;
 
 pub(crate) use events::{Note, Recorder};
 pub(crate) use requests::Requests;
-pub(crate) use volumes::VolumeChange;
 
 use crate::extenders::Extender;
 use crate::message::Message;
@@ -25,7 +24,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 /// What tells a pod from all others, in all versions.
@@ -103,8 +102,6 @@ pub(crate) struct Tools {
     pub(crate) recorder: Arc<Recorder>,
     pub(crate) engine: Sender<Message>,
     pub(crate) extenders: Arc<[Extender]>,
-    /// Tells of changes of volumes and claims.
-    pub(crate) volume_changes: broadcast::Sender<VolumeChange>,
 }
 
 impl Tools {

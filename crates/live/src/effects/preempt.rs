@@ -4,12 +4,16 @@ use super::events::Note;
 use super::requests::{Failed, pod_path};
 use super::{PodRef, Preempt, Tools, unbroken};
 use crate::message::Message;
-use futures::future::join_all;
+use futures::{StreamExt, stream};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use stowplan_api::k8s::api::core::v1::Pod;
 use stowplan_api::k8s::jiff::Timestamp;
+
+/// How many victims are evicted at a time: upstream's `parallelism`.
+const EVICTIONS_MAX: usize = 16;
 
 impl Preempt {
     pub(super) async fn carry_out(self, tools: &Tools) {
@@ -39,13 +43,19 @@ impl Preempt {
     }
 
     /// Evicts all victims, the last of them after all others; returns whether all are gone or on
-    /// their way.
+    /// their way. Once one of them stays, no others are sent away in vain.
     async fn evict_all(&self, tools: &Tools) -> bool {
         let Some((last, others)) = self.victims.split_last() else {
             return true;
         };
-        let evictions = others.iter().map(|victim| self.evict(tools, victim));
-        if join_all(evictions).await.contains(&false) {
+        let failed = AtomicBool::new(false);
+        let evictions = others.iter();
+        let evictions: Vec<_> = evictions
+            .map(|victim| self.evict_unless(tools, victim, &failed))
+            .collect();
+        let evictions = stream::iter(evictions).buffer_unordered(EVICTIONS_MAX);
+        evictions.for_each(|()| std::future::ready(())).await;
+        if failed.load(Ordering::Relaxed) {
             return false;
         }
         tools.tell(Message::LastVictim {
@@ -56,14 +66,19 @@ impl Preempt {
         self.evict(tools, last).await
     }
 
+    /// Evicts a victim unless another could not be, and tells if it cannot be.
+    async fn evict_unless(&self, tools: &Tools, victim: &PodRef, failed: &AtomicBool) {
+        if !failed.load(Ordering::Relaxed) && !self.evict(tools, victim).await {
+            failed.store(true, Ordering::Relaxed);
+        }
+    }
+
     async fn evict(&self, tools: &Tools, victim: &PodRef) -> bool {
         match self.try_evict(tools, victim).await {
             Ok(true) => {
                 let uid = &self.pod.uid;
                 let note = Note::Preempted(format!("Preempted by pod {uid} on node {}", self.node));
-                tools
-                    .recorder
-                    .record(&self.scheduler, victim, Some(&self.pod), &note);
+                tools.recorder.record(&self.scheduler, victim, &note);
                 true
             }
             Ok(false) => true,
@@ -136,5 +151,66 @@ impl Preempt {
             "lastTransitionTime": since.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             "observedGeneration": victim.metadata.generation,
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Recorder, Requests};
+    use super::*;
+    use crate::fence::Open;
+    use http::{Request, Response};
+    use kube::client::Body;
+    use std::sync::{Arc, Mutex};
+    use tower::{BoxError, service_fn};
+
+    fn pod(name: &str) -> PodRef {
+        PodRef {
+            namespace: "n".into(),
+            name: name.into(),
+            uid: name.into(),
+            resource_version: "1".into(),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn once_a_victim_stays_no_others_are_sent_away() {
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let told = asked.clone();
+        // One victim cannot be read, and nothing is said of the others.
+        let service = service_fn(move |request: Request<Body>| {
+            let path = request.uri().path().to_owned();
+            told.lock().unwrap().push(path.clone());
+            async move {
+                if !path.ends_with("/pods/victim-0") {
+                    std::future::pending::<()>().await;
+                }
+                let response = Response::builder().status(500);
+                Ok::<_, BoxError>(response.body(Body::empty()).expect("a response"))
+            }
+        });
+        let client = kube::Client::new(service, "default");
+        let (recorder, _writes) = Recorder::new("host".to_owned());
+        let (engine, messages) = std::sync::mpsc::channel();
+        let tools = Tools {
+            requests: Requests::new(client, Arc::new(Open), 0.0, 0),
+            recorder,
+            engine,
+            extenders: Arc::new([]),
+        };
+        let preempt = Preempt {
+            pod: pod("high"),
+            scheduler: "s".into(),
+            node: "a".into(),
+            victims: (0..40).map(|i| pod(&format!("victim-{i}"))).collect(),
+            denominate: Vec::new(),
+        };
+        preempt.carry_out(&tools).await;
+        assert_eq!(asked.lock().unwrap().len(), EVICTIONS_MAX);
+        let message = messages.try_recv().expect("it is over");
+        assert!(matches!(
+            message,
+            Message::PreemptionEnded { failed: true, .. }
+        ));
     }
 }

@@ -2,8 +2,12 @@
 
 use super::throttle::Throttle;
 use crate::fence::Fence;
+use bytes::Bytes;
 use http::Request;
+use http::header::RETRY_AFTER;
 use kube::Error;
+use kube::client::Body;
+use kube::core::Status;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::sync::Arc;
@@ -17,8 +21,8 @@ const REQUESTS_MAX: usize = 48;
 /// How long an answer is waited for: a server that vanished never says no.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How often a request is sent that the server has no time for. client-go's limit.
-const TRIES_MAX: u32 = 10;
+/// How often a request is sent again that the server has no time for. client-go's limit.
+const RETRIES_MAX: u32 = 10;
 
 /// The client with its limits.
 pub(crate) struct Requests {
@@ -103,7 +107,8 @@ impl Requests {
         self.send(method, path, content_type, Some(body)).await
     }
 
-    /// Sends a request; again if the server has no time (429), as client-go does.
+    /// Sends a request; again if the server has no time and says when it will, as client-go does
+    /// (`rest/with_retry.go`).
     async fn send<T: DeserializeOwned>(
         &self,
         method: &str,
@@ -111,9 +116,8 @@ impl Requests {
         content_type: &str,
         body: Option<Vec<u8>>,
     ) -> Result<T, Failed> {
-        let mut tries = 0;
+        let mut retries = 0;
         loop {
-            tries += 1;
             let request = Request::builder()
                 .method(method)
                 .uri(path)
@@ -126,19 +130,55 @@ impl Requests {
                 if body.is_some() && !self.may_act() {
                     return Err(Failed::Fenced);
                 }
-                let answer =
-                    tokio::time::timeout(self.patience, self.client.request(request)).await;
-                answer.map_err(|_| Failed::Late)?
+                let answer = tokio::time::timeout(self.patience, self.answer(request)).await;
+                answer.map_err(|_| Failed::Late)??
             };
-            match answer {
-                Err(Error::Api(status)) if status.code == 429 && tries < TRIES_MAX => {
-                    let details = status.details.as_ref();
-                    let seconds = details.map_or(0, |details| details.retry_after_seconds);
-                    tokio::time::sleep(Duration::from_secs(seconds.max(1).into())).await;
+            match answer.retry_after() {
+                Some(wait) if retries < RETRIES_MAX => {
+                    retries += 1;
+                    tokio::time::sleep(wait).await;
                 }
-                answer => return Ok(answer?),
+                _ => return Ok(answer.read()?),
             }
         }
+    }
+
+    async fn answer(&self, request: Request<Vec<u8>>) -> Result<Answer, Error> {
+        let response = self.client.send(request.map(Body::from)).await?;
+        let (head, body) = response.into_parts();
+        let body = body.collect_bytes().await?;
+        Ok(Answer { head, body })
+    }
+}
+
+/// A whole answer of the server.
+struct Answer {
+    head: http::response::Parts,
+    body: Bytes,
+}
+
+impl Answer {
+    /// When to ask again, if the server has no time now. client-go's `checkWait`.
+    fn retry_after(&self) -> Option<Duration> {
+        let code = self.head.status.as_u16();
+        if code != 429 && code < 500 {
+            return None;
+        }
+        let seconds = self.head.headers.get(RETRY_AFTER)?.to_str().ok()?;
+        Some(Duration::from_secs(seconds.parse().ok()?))
+    }
+
+    fn read<T: DeserializeOwned>(self) -> Result<T, Error> {
+        let code = self.head.status;
+        if !code.is_client_error() && !code.is_server_error() {
+            return serde_json::from_slice(&self.body).map_err(Error::SerdeError);
+        }
+        let status = serde_json::from_slice::<Status>(&self.body);
+        let status = status.unwrap_or_else(|_| {
+            let text = String::from_utf8_lossy(&self.body);
+            Status::failure(text.trim(), "")
+        });
+        Err(Error::Api(status.with_code(code.as_u16()).boxed()))
     }
 }
 
@@ -158,7 +198,6 @@ pub(crate) const PAUSES: [Duration; 3] = [
 mod tests {
     use super::*;
     use crate::fence::Open;
-    use kube::client::Body;
     use std::future::pending;
     use tower::{BoxError, service_fn};
 

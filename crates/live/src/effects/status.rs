@@ -8,9 +8,7 @@ use serde_json::{Value, json};
 impl Status {
     pub(super) async fn carry_out(self, tools: &Tools) {
         if let Some(note) = &self.note {
-            tools
-                .recorder
-                .record(&self.scheduler, &self.pod, None, note);
+            tools.recorder.record(&self.scheduler, &self.pod, note);
         }
         if self.status.is_empty() {
             return;

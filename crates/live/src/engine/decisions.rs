@@ -9,7 +9,7 @@ use stowplan_engine::Snapshot;
 use stowplan_engine::explain::explain;
 use stowplan_engine::framework::{Cx, Framework};
 use stowplan_engine::model::Pod;
-use stowplan_engine::remedy::remedies;
+use stowplan_engine::remedy::{Remedies, remedies};
 use stowplan_report::{Moment, Outcome, Report, State};
 
 /// Whoever asks for whole tournaments gets at most one of so many parts of the engine's time.
@@ -134,7 +134,7 @@ impl Engine {
         let fits_now = question.then.is_some() && explanation.best.is_empty() && self.fits_now(pod);
         let framework = self.scheduler.profiles().of(pod)?;
         let cluster = other.unwrap_or_else(|| self.scheduler.cluster());
-        let mut report = Report::new(cluster, framework, pod, &question.state, &explanation, None);
+        let mut report = Report::new(cluster, framework, pod, &question.state, &explanation);
         let mut note = question.note.to_owned();
         if question.state == State::Pending && report.outcome != Outcome::Fits {
             match fits_now {
@@ -156,11 +156,7 @@ impl Engine {
     }
 
     /// What would make a pending pod fit as things are now.
-    fn remedies(
-        &self,
-        framework: &Framework,
-        pod: &Pod,
-    ) -> Vec<stowplan_engine::remedy::Suggestion> {
+    fn remedies(&self, framework: &Framework, pod: &Pod) -> Remedies {
         remedies(framework, self.scheduler.cx(), pod)
     }
 

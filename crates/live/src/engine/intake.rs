@@ -1,8 +1,8 @@
 //! What arrives: changes of objects, and what came of work.
 
 use super::Engine;
+use super::awaited::version;
 use super::records::Outcome;
-use crate::effects::VolumeChange;
 use crate::message::Message;
 use crate::observer::{BindFailed, Bound, Steps};
 use std::sync::Arc;
@@ -64,14 +64,7 @@ impl Engine {
                 self.scheduler
                     .preemption_ended(&preemptor, key, failed, now);
             }
-            Message::CheckVolume {
-                volume,
-                node,
-                answer,
-            } => {
-                // Whoever asked may have given up.
-                let _ = answer.send(self.check_volume(&volume, &node));
-            }
+            Message::VolumesWritten(written) => self.volumes_written(written),
             Message::Tell {
                 namespace,
                 name,
@@ -97,13 +90,16 @@ impl Engine {
         }
         self.extenders.seen(given, &converted);
         let (namespace, name) = converted.key();
-        self.note_volumes(converted.kind(), namespace, name, false);
+        let key = (converted.kind(), namespace, name);
         let now = self.clock.now();
         let uid = match &converted {
             Object::Pod(pod) if pod.is_assigned() => Some(pod.uid.clone()),
             _ => None,
         };
+        let awaited = matches!(key.0, Kind::PersistentVolume | Kind::PersistentVolumeClaim)
+            .then(|| (version(given), converted.clone()));
         self.scheduler.apply(Change::Upsert(converted), now);
+        self.note_awaited(key, awaited.as_ref());
         if let Some(uid) = uid {
             self.settle_elsewhere(&uid);
         }
@@ -132,13 +128,13 @@ impl Engine {
             let pod = self.scheduler.cluster().listed_pod(namespace, name);
             uid = pod.map(|pod| pod.uid.clone());
         }
-        self.note_volumes(kind, namespace, name, true);
         let change = Change::Delete {
             kind,
             namespace,
             name,
         };
         self.scheduler.apply(change, self.clock.now());
+        self.note_awaited((kind, namespace, name), None);
         if let Some(uid) = uid {
             self.settle_elsewhere(&uid);
         }
@@ -161,26 +157,9 @@ impl Engine {
         }
     }
 
-    /// Tells those who wait for volumes, if there are any.
-    fn note_volumes(&self, kind: Kind, namespace: Sym, name: Sym, gone: bool) {
-        let matters = match kind {
-            Kind::PersistentVolume | Kind::PersistentVolumeClaim => true,
-            Kind::Pod => gone,
-            _ => false,
-        };
-        if matters && self.volume_changes.receiver_count() > 0 {
-            let (namespace, name) = (self.text(namespace), self.text(name));
-            // Whoever waited may be gone by now.
-            let _ = self.volume_changes.send(VolumeChange {
-                kind,
-                namespace,
-                name,
-            });
-        }
-    }
-
     fn bound(&mut self, uid: &Arc<str>, steps: Steps) {
         let times = self.state.bindings.remove(uid);
+        self.state.awaited.end(uid);
         if let Some(binding) = self.scheduler.binding(uid) {
             let now = self.clock.now();
             let (start, decided) = times.unwrap_or((now, now));
@@ -205,6 +184,7 @@ impl Engine {
 
     fn bind_failed(&mut self, uid: &Arc<str>, error: String, steps: Steps) {
         let times = self.state.bindings.remove(uid);
+        self.state.awaited.end(uid);
         if let Some(binding) = self.scheduler.binding(uid) {
             let pod = &binding.queued.pod;
             let now = self.clock.now();

@@ -1,5 +1,6 @@
 //! The engine thread: it alone owns the [`Scheduler`], and it never waits for the API.
 
+mod awaited;
 mod decisions;
 mod intake;
 mod notes;
@@ -8,11 +9,12 @@ mod records;
 mod volumes;
 
 use crate::clock::Clock;
-use crate::effects::{VolumeChange, Work};
+use crate::effects::Work;
 use crate::extenders::Asked;
 use crate::fence::Fence;
 use crate::message::Message;
 use crate::observer::{Observer, Steps};
+use awaited::Awaited;
 use notes::Notes;
 use records::Records;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -23,7 +25,7 @@ use stowplan_base::{Rng, Time};
 use stowplan_engine::meter::Lap;
 use stowplan_engine::model::Kind;
 use stowplan_engine::scheduler::{Effect, Scheduler};
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::mpsc;
 
 /// How many messages are taken in at a time.
 const MESSAGES_PER_ROUND: usize = 1024;
@@ -31,7 +33,8 @@ const MESSAGES_PER_ROUND: usize = 1024;
 /// How many pods are tried before messages are looked at again.
 const ATTEMPTS_PER_ROUND: usize = 32;
 
-/// How many bindings may be on their way; more pods are not tried before some of them are done.
+/// How many bindings may be on their way; more pods are not tried before some of them are done. Those
+/// that wait for volumes are not meant: a provisioner that is broken must not stop everybody.
 const BINDINGS_MAX: usize = 4096;
 
 /// How long to wait at most. Nothing depends on it; a clock that was set is noticed by then.
@@ -47,8 +50,6 @@ pub(crate) struct Engine {
     pub(crate) work: mpsc::UnboundedSender<Work>,
     pub(crate) fence: Arc<dyn Fence>,
     pub(crate) observer: Arc<dyn Observer>,
-    /// Tells of changes of volumes and claims, for those who wait for them.
-    pub(crate) volume_changes: broadcast::Sender<VolumeChange>,
     /// How long volumes may take to be bound, by `schedulerName`.
     pub(crate) bind_timeouts: BTreeMap<String, Duration>,
     pub(crate) state: State,
@@ -62,6 +63,8 @@ pub(crate) struct State {
     notes: Notes,
     /// When the attempt began of each pod that is being bound, and when it was decided, by uid.
     bindings: HashMap<Arc<str>, (Time, Time)>,
+    /// Those of them that wait for their volumes.
+    awaited: Awaited,
     /// Pods that somebody else bound, before a watch told of it: by uid, what the binder was told.
     elsewhere: HashMap<Arc<str>, (String, Steps)>,
     effects: Vec<Effect>,
@@ -70,6 +73,13 @@ pub(crate) struct State {
     records: Records,
     /// Until when there is no time for whole tournaments.
     rests_until: Time,
+}
+
+impl State {
+    /// Whether as many bindings are on their way as may be.
+    fn is_full(&self) -> bool {
+        self.bindings.len().saturating_sub(self.awaited.len()) >= BINDINGS_MAX
+    }
 }
 
 /// Whether to go on.
@@ -113,9 +123,7 @@ impl Engine {
 
     /// Whether there is something to try right now.
     fn has_work(&self) -> bool {
-        self.scheduler.queue().can_pop()
-            && self.state.bindings.len() < BINDINGS_MAX
-            && self.may_decide()
+        self.scheduler.queue().can_pop() && !self.state.is_full() && self.may_decide()
     }
 
     /// Takes in what arrived; waits for it if there is nothing else to do.
@@ -152,7 +160,7 @@ impl Engine {
     /// Tries some pods.
     fn decide(&mut self) {
         for _ in 0..ATTEMPTS_PER_ROUND {
-            if self.state.bindings.len() >= BINDINGS_MAX {
+            if self.state.is_full() {
                 break;
             }
             let start = self.clock.now();
@@ -165,5 +173,33 @@ impl Engine {
             let took = self.clock.now() - start;
             self.hand_out(Some((&pod, took)), start);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stowplan_base::Sym;
+
+    #[test]
+    fn pods_that_wait_for_volumes_stand_in_nobodys_way() {
+        let mut state = State::default();
+        let begin = |state: &mut State, name: String| {
+            let uid: Arc<str> = name.into();
+            let now = Time::default();
+            state.bindings.insert(uid.clone(), (now, now));
+            uid
+        };
+        for i in 0..BINDINGS_MAX {
+            let uid = begin(&mut state, format!("waits-{i}"));
+            let key = (Sym::EMPTY, Sym::EMPTY);
+            state.awaited.begin(&uid, key, Sym::EMPTY, &[]);
+        }
+        assert!(!state.is_full());
+        for i in 0..BINDINGS_MAX {
+            assert!(!state.is_full());
+            begin(&mut state, format!("plain-{i}"));
+        }
+        assert!(state.is_full());
     }
 }

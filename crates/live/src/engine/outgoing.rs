@@ -94,14 +94,17 @@ impl Engine {
         let times = (start, self.clock.now());
         self.state.bindings.insert(pod.uid.clone(), times);
         let scheduler = self.text(pod.scheduler_name);
-        let volumes: Vec<_> = steps
-            .pre_bind
-            .iter()
-            .filter_map(|step| match step {
-                Step::Write(object) => self.volume_write(object),
-                Step::Bind { .. } => None,
-            })
-            .collect();
+        let writes = steps.pre_bind.iter().filter_map(|step| match step {
+            Step::Write(object) => Some(object),
+            Step::Bind { .. } => None,
+        });
+        let writes: Vec<_> = writes.collect();
+        let volumes = writes.iter().filter_map(|object| self.volume_write(object));
+        let volumes: Vec<_> = volumes.collect();
+        if !volumes.is_empty() {
+            let key = (pod.namespace, pod.name);
+            self.state.awaited.begin(&pod.uid, key, node, &writes);
+        }
         let timeout = self.bind_timeouts.get(&*scheduler).copied();
         self.send(Work::Bind(Bind {
             pod: pod_ref(pod),
@@ -116,7 +119,7 @@ impl Engine {
     }
 
     fn preempt(&mut self, pod: &Arc<Pod>, preemption: &Preemption) {
-        self.observer.preempts(pod, preemption.evict.len());
+        self.observer.preempts(pod, preemption);
         let victims = preemption.evict.iter().map(|victim| pod_ref(victim));
         let denominate = preemption.denominate.iter().map(|pod| pod_ref(pod));
         self.send(Work::Preempt(Preempt {

@@ -23,14 +23,17 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 impl Extender {
     /// An extender as it is configured.
     pub(crate) async fn new(config: api::Extender) -> Result<Self, String> {
+        check(&config.url_prefix)?;
         let options = KubeConfigOptions::default();
         let found = kube::Config::from_custom_kubeconfig(connection(&config), &options).await;
-        let mut found = found.map_err(|error| format!("{}: {error}", config.url_prefix))?;
+        let mut found =
+            found.map_err(|error| format!("urlPrefix: {}: {error}", config.url_prefix))?;
         found.read_timeout = None;
         // A busy extender is not asked again: the pod is, later.
         found.default_retry = false;
         let client = kube::Client::try_from(found);
-        let client = client.map_err(|error| format!("{}: {error}", config.url_prefix))?;
+        let client =
+            client.map_err(|error| format!("urlPrefix: {}: {error}", config.url_prefix))?;
         Ok(Self { config, client })
     }
 
@@ -53,22 +56,31 @@ impl Extender {
 
     /// Sends a question and waits for the answer, up to its time limit.
     pub(super) async fn ask(&self, verb: &str, question: &Value) -> Result<Value, String> {
+        self.try_ask(verb, question).await.map_err(|no| no.message)
+    }
+
+    async fn try_ask(&self, verb: &str, question: &Value) -> Result<Value, No> {
         let millis = u64::try_from(self.config.http_timeout.as_millis()).unwrap_or(0);
         let limit = match millis {
             0 => TIMEOUT,
             millis => Duration::from_millis(millis),
         };
         let answer = tokio::time::timeout(limit, self.send(verb, question)).await;
-        answer.unwrap_or_else(|_| Err(format!("{}/{verb}: timed out", self.trimmed_url())))
+        answer.unwrap_or_else(|_| {
+            Err(No::silent(format!(
+                "{}/{verb}: timed out",
+                self.trimmed_url()
+            )))
+        })
     }
 
     fn trimmed_url(&self) -> &str {
         self.url().trim_end_matches('/')
     }
 
-    async fn send(&self, verb: &str, question: &Value) -> Result<Value, String> {
+    async fn send(&self, verb: &str, question: &Value) -> Result<Value, No> {
         let url = format!("{}/{verb}", self.trimmed_url());
-        let told = |error: &dyn std::fmt::Display| format!("{url}: {error}");
+        let told = |error: &dyn std::fmt::Display| No::silent(format!("{url}: {error}"));
         let request = ::http::Request::post(format!("/{verb}"))
             .header("Content-Type", "application/json")
             .body(kube::client::Body::from(question.to_string().into_bytes()))
@@ -77,9 +89,10 @@ impl Extender {
         let code = response.status();
         if code != ::http::StatusCode::OK {
             let code = code.as_u16();
-            return Err(format!(
-                "failed {verb} with extender at URL {url}, code {code}"
-            ));
+            return Err(No {
+                message: format!("failed {verb} with extender at URL {url}, code {code}"),
+                is_open: code >= 500,
+            });
         }
         let body = response.into_body().collect_bytes().await;
         let body = body.map_err(|error| told(&error))?;
@@ -93,14 +106,49 @@ impl Extender {
         name: &str,
         uid: &str,
         node: &str,
-    ) -> Result<(), String> {
+    ) -> Result<(), No> {
         let question = json!({"PodName": name, "PodNamespace": namespace, "PodUID": uid,
             "Node": node});
-        let answer = self.ask(&self.config.bind_verb, &question).await?;
+        let answer = self.try_ask(&self.config.bind_verb, &question).await?;
         match field(&answer, "Error").as_str() {
             None | Some("") => Ok(()),
-            Some(error) => Err(error.to_owned()),
+            Some(error) => Err(No {
+                message: error.to_owned(),
+                is_open: false,
+            }),
         }
+    }
+}
+
+/// Why an extender was asked in vain.
+pub(crate) struct No {
+    pub(crate) message: String,
+    /// Whether it may have done what it was asked for all the same.
+    pub(crate) is_open: bool,
+}
+
+impl No {
+    /// There was no answer that could be read.
+    fn silent(message: String) -> Self {
+        Self {
+            message,
+            is_open: true,
+        }
+    }
+}
+
+/// The client takes for granted that addresses are whole.
+fn check(url_prefix: &str) -> Result<(), String> {
+    let uri = url_prefix.parse::<::http::Uri>().ok();
+    let is_whole = uri.is_some_and(|uri| {
+        matches!(uri.scheme_str(), Some("http" | "https"))
+            && uri.host().is_some_and(|host| !host.is_empty())
+    });
+    match is_whole {
+        true => Ok(()),
+        false => Err(format!(
+            "urlPrefix: {url_prefix:?} is not a URL, expected http://HOST:PORT/PATH"
+        )),
     }
 }
 
@@ -150,5 +198,34 @@ fn connection(config: &api::Extender) -> Kubeconfig {
         }],
         current_context: Some(name()),
         ..Kubeconfig::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn start(url_prefix: &str) -> Result<(), String> {
+        let config = api::Extender {
+            url_prefix: url_prefix.to_owned(),
+            ..api::Extender::default()
+        };
+        Extender::new(config).await.map(drop)
+    }
+
+    #[tokio::test]
+    async fn an_address_that_nobody_could_ask_is_refused_at_once() {
+        for url in [
+            "",
+            "extender",
+            "extender:8888",
+            "/filter",
+            "ftp://extender",
+            "http://",
+        ] {
+            let error = start(url).await.expect_err(url);
+            assert!(error.starts_with("urlPrefix: "), "{error}");
+        }
+        assert_eq!(start("http://extender:8888/scheduler").await, Ok(()));
     }
 }

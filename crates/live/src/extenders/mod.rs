@@ -7,7 +7,7 @@ mod answers;
 mod http;
 mod kept;
 
-pub(crate) use http::Extender;
+pub(crate) use http::{Extender, No};
 
 use answers::field;
 use kept::Kept;

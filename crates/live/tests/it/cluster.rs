@@ -83,6 +83,7 @@ impl Cluster {
             fence,
             observer: Arc::new(Silent),
             throttled: false,
+            unschedulable_max: None,
         };
         start(client, settings).await.expect("it starts")
     }

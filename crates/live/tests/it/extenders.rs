@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 type Asked = Arc<Mutex<Vec<(String, Value)>>>;
 
 /// A service that answers as `answer` says, which is told the verb and the question; `None` is a
-/// failure. Returns its address.
+/// failure, and null no answer at all. Returns its address.
 async fn serve(
     answer: impl Fn(&str, &Value) -> Option<Value> + Clone + Send + 'static,
 ) -> (String, Asked) {
@@ -61,6 +61,7 @@ async fn read(stream: &mut TcpStream) -> Option<(String, Value)> {
 
 async fn write(stream: &mut TcpStream, answer: Option<Value>) -> Option<()> {
     let (status, body) = match answer {
+        Some(Value::Null) => return None,
         Some(answer) => ("200 OK", answer.to_string()),
         // A client that knows no better would ask again.
         None => ("503 Service Unavailable", String::new()),
@@ -197,24 +198,68 @@ async fn an_extender_is_asked_only_about_pods_that_use_its_resources() {
     assert_eq!(cluster.bound("gpu").await, "b");
 }
 
+/// Binds a pod, as services do that are asked to.
+async fn bind(api: kube::Client, question: Value) {
+    let name = question["PodName"].as_str().unwrap_or_default();
+    let binding = json!({"apiVersion": "v1", "kind": "Binding",
+        "metadata": {"name": name}, "target": {"kind": "Node", "name": question["Node"]}});
+    let request = http::Request::post(format!("{}/binding", pod_path(name)))
+        .header("Content-Type", "application/json")
+        .body(binding.to_string().into_bytes())
+        .expect("a request");
+    api.request::<Value>(request).await.expect("it is bound");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_extender_that_binds_and_does_not_say_so_is_not_taken_for_a_failure() {
+    for silence in [None, Some(Value::Null)] {
+        let cluster = three_nodes().await;
+        let api = cluster.admin.clone();
+        let (url, asked) = serve(move |_, question| {
+            let bound = bind(api.clone(), question.clone());
+            tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(bound));
+            silence.clone()
+        })
+        .await;
+        let _scheduler = with_extender(&cluster, &url, "bindVerb: bind").await;
+        cluster.pod("p", json!({})).await;
+        let told = crate::status::event(&cluster, "Scheduled").await;
+        assert_eq!(told["regarding"]["name"], "p");
+        assert_eq!(asked.lock().unwrap().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn an_extender_that_may_be_ignored_is_asked_last() {
+    let cluster = three_nodes().await;
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let says = |name: &'static str| {
+        let order = order.clone();
+        serve(move |_, question| {
+            order.lock().unwrap().push(name);
+            Some(json!({"NodeNames": question["NodeNames"]}))
+        })
+    };
+    let ((minor, _), (major, _)) = (says("minor").await, says("major").await);
+    let verbs = "filterVerb: filter, nodeCacheCapable: true";
+    let config = format!(
+        "extenders: [{{urlPrefix: '{minor}', {verbs}, ignorable: true}}, \
+         {{urlPrefix: '{major}', {verbs}}}]"
+    );
+    let client = cluster.scheduler_client();
+    let _scheduler = cluster.scheduler_with(client, &config).await;
+    cluster.pod("p", json!({})).await;
+    cluster.bound("p").await;
+    assert_eq!(*order.lock().unwrap(), ["major", "minor"]);
+}
+
 #[tokio::test]
 async fn an_extender_binds() {
     let cluster = three_nodes().await;
     let api = cluster.admin.clone();
-    // The service binds the pod itself, as such services do.
     let (url, asked) = serve(move |verb, question| {
         assert_eq!(verb, "bind");
-        let (api, question) = (api.clone(), question.clone());
-        tokio::spawn(async move {
-            let name = question["PodName"].as_str().unwrap_or_default();
-            let binding = json!({"apiVersion": "v1", "kind": "Binding",
-                "metadata": {"name": name}, "target": {"kind": "Node", "name": question["Node"]}});
-            let request = http::Request::post(format!("{}/binding", pod_path(name)))
-                .header("Content-Type", "application/json")
-                .body(binding.to_string().into_bytes())
-                .expect("a request");
-            api.request::<Value>(request).await.expect("it is bound");
-        });
+        tokio::spawn(bind(api.clone(), question.clone()));
         Some(json!({}))
     })
     .await;

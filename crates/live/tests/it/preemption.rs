@@ -42,6 +42,12 @@ async fn victims_are_told_why_and_their_place_is_taken() {
         })
         .await;
     assert_eq!(nominated.spec.unwrap().node_name, None);
+    let told = crate::status::event(&cluster, "Preempted").await;
+    let uid = nominated.metadata.uid.unwrap();
+    assert_eq!(told["note"], format!("Preempted by pod {uid} on node a"));
+    assert_eq!(told["action"], "Preempting");
+    // So it was recorded: kube-scheduler names the preemptor in the note alone.
+    assert!(told["related"].is_null(), "{told}");
     // Nobody runs the victims: their end has to be told.
     cluster.delete(&pod_path("low-1")).await;
     cluster.delete(&pod_path("low-2")).await;

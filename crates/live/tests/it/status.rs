@@ -9,7 +9,7 @@ use stowplan_api::k8s::api::core::v1::Pod;
 use stowplan_api::k8s::api::events::v1::Event;
 
 /// Waits for an event with this reason.
-async fn event(cluster: &Cluster, reason: &str) -> Value {
+pub(crate) async fn event(cluster: &Cluster, reason: &str) -> Value {
     let events: Api<Event> = Api::namespaced(cluster.admin.clone(), NAMESPACE);
     let mut stream = Box::pin(watcher(events, watcher::Config::default()));
     patiently(async {

@@ -1,6 +1,7 @@
 //! Pods wait for their volumes.
 
 use crate::cluster::{Cluster, NAMESPACE};
+use crate::proxy::proxied;
 use serde_json::{Value, json};
 use stowplan_api::k8s::api::core::v1::{PersistentVolumeClaim, Pod};
 
@@ -94,16 +95,61 @@ async fn a_claim_gets_its_node_and_the_pod_waits_for_the_provisioner() {
     claim(&cluster).await;
     let _scheduler = cluster.scheduler().await;
     cluster.pod("p", uses_claim()).await;
-    let selected = |claim: &PersistentVolumeClaim| {
-        let annotations = claim.metadata.annotations.as_ref();
-        annotations.is_some_and(|all| all.contains_key("volume.kubernetes.io/selected-node"))
-    };
-    let claim = cluster.until("data", selected).await;
+    let claim = cluster.until("data", is_selected).await;
     let annotations = claim.metadata.annotations.unwrap();
     assert_eq!(annotations["volume.kubernetes.io/selected-node"], "a");
     cluster.create(VOLUMES, volume("made", "a")).await;
     complete(&cluster, "made").await;
     assert_eq!(cluster.bound("p").await, "a");
+}
+
+fn is_selected(claim: &PersistentVolumeClaim) -> bool {
+    let annotations = claim.metadata.annotations.as_ref();
+    annotations.is_some_and(|all| all.contains_key("volume.kubernetes.io/selected-node"))
+}
+
+#[tokio::test]
+async fn who_waits_for_a_provisioner_asks_nobody() {
+    let cluster = Cluster::new().await;
+    cluster.plain_node("a").await;
+    storage_class(&cluster, "example.com/disks").await;
+    claim(&cluster).await;
+    let (client, asked) = proxied(cluster.scheduler_client(), |_| None);
+    let _scheduler = cluster.scheduler_with(client, "").await;
+    cluster.pod("p", uses_claim()).await;
+    cluster.until("data", is_selected).await;
+    let path = format!("{}/data", claims());
+    for step in 0..9 {
+        let progress = json!({"metadata": {"annotations": {"progress": step.to_string()}}});
+        cluster.patch(&path, progress).await;
+    }
+    // The claim may be told before its volume.
+    complete(&cluster, "made").await;
+    cluster.create(VOLUMES, volume("made", "a")).await;
+    assert_eq!(cluster.bound("p").await, "a");
+    assert_eq!(asked.count(&["GET", "/pods/p"]), 0);
+    assert_eq!(asked.count(&["GET", "/persistentvolumes/"]), 0);
+    let reads = asked.count(&["GET", "/persistentvolumeclaims/data"]);
+    assert_eq!(reads, 1, "before it was written");
+}
+
+#[tokio::test]
+async fn a_volume_that_cannot_be_reached_sends_the_pod_back() {
+    let cluster = Cluster::new().await;
+    cluster.plain_node("a").await;
+    storage_class(&cluster, "example.com/disks").await;
+    claim(&cluster).await;
+    let _scheduler = cluster.scheduler().await;
+    cluster.pod("p", uses_claim()).await;
+    cluster.until("data", is_selected).await;
+    cluster.create(VOLUMES, volume("made", "b")).await;
+    complete(&cluster, "made").await;
+    let why = cluster.unschedulable("p").await;
+    assert_eq!(
+        why,
+        "running PreBind plugin \"VolumeBinding\": binding volumes: pv \"made\" node affinity \
+         doesn't match node \"a\": no matching NodeSelectorTerms"
+    );
 }
 
 #[tokio::test]
@@ -114,11 +160,7 @@ async fn a_provisioner_that_gives_up_sends_the_pod_back() {
     claim(&cluster).await;
     let _scheduler = cluster.scheduler().await;
     cluster.pod("p", uses_claim()).await;
-    let selected = |claim: &PersistentVolumeClaim| {
-        let annotations = claim.metadata.annotations.as_ref();
-        annotations.is_some_and(|all| all.contains_key("volume.kubernetes.io/selected-node"))
-    };
-    cluster.until("data", selected).await;
+    cluster.until("data", is_selected).await;
     let gone = json!({"metadata": {"annotations": {"volume.kubernetes.io/selected-node": null,
         "other": "yes"}}});
     cluster.patch(&format!("{}/data", claims()), gone).await;
@@ -128,7 +170,7 @@ async fn a_provisioner_that_gives_up_sends_the_pod_back() {
         "running PreBind plugin \"VolumeBinding\": binding volumes: provisioning failed for PVC \"data\""
     );
     // It is tried again.
-    cluster.until("data", selected).await;
+    cluster.until("data", is_selected).await;
     cluster.create(VOLUMES, volume("made", "a")).await;
     complete(&cluster, "made").await;
     assert_eq!(cluster.bound("p").await, "a");

@@ -29,6 +29,7 @@ fn options(host: &str, competes: bool) -> Options {
         seed: 0,
         host: host.to_owned(),
         throttled: false,
+        unschedulable_max: None,
         competes,
         port: Some(SecurePort::new(any_port, Pki::generate().unwrap().into())),
         authentication: None,
@@ -262,6 +263,9 @@ async fn what_happens_is_counted_and_told_to_those_who_may_ask() {
     let configz = ask(&station, Some("admin"), "/configz").await.unwrap();
     let configz: Value = serde_json::from_str(&configz).unwrap();
     assert_eq!(configz["componentconfig"]["podMaxBackoffSeconds"], 7);
+    let profile = &configz["componentconfig"]["profiles"][0];
+    let enabled = &profile["plugins"]["multiPoint"]["enabled"];
+    assert_eq!(enabled[0]["name"], "SchedulingGates", "{configz}");
     assert_eq!(ask(&station, None, "/healthz").await.unwrap(), "ok");
     assert_eq!(ask(&station, None, "/readyz").await.unwrap(), "ok");
     let refused = ask(&station, Some("jane"), "/metrics").await;
@@ -406,6 +410,33 @@ async fn who_lost_the_lease_ends_and_leaves_it_to_the_other() {
     let ended = in_time("the end", station.run_until(std::future::pending())).await;
     assert_eq!(ended, Err(Broken::LeaseLost));
     assert_eq!(holder(&admin).await, "other");
+}
+
+#[tokio::test]
+async fn an_election_has_one_name_whatever_its_lease_is_called() {
+    let server = server().await;
+    let config = "leaderElection: {resourceName: mine, retryPeriod: 20ms}";
+    let station = start(&server, config, options("a", true)).await;
+    let leads = "leader_election_master_status{name=\"kube-scheduler\"} 1\n";
+    let text = metrics_with(&station, &[leads]).await;
+    assert!(!text.contains("name=\"mine\""), "{text}");
+    station.run_until(async {}).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_profile_that_does_not_preempt_attempts_none() {
+    let server = server().await;
+    let admin = client(&server, "admin", &["system:masters"]);
+    let polite = "profiles: [{plugins: {multiPoint: {disabled: [{name: DefaultPreemption}]}}}]";
+    let station = start(&server, polite, options("a", false)).await;
+    namespace(&admin).await;
+    node(&admin, "one").await;
+    pod(&admin, "waits", "3").await;
+    until(&admin, "waits", is_unschedulable).await;
+    let failed = "scheduler_schedule_attempts_total{profile=\"default-scheduler\",result=\"unschedulable\"} 1\n";
+    let none = "scheduler_preemption_attempts_total 0\n";
+    metrics_with(&station, &[failed, none]).await;
+    station.run_until(async {}).await.unwrap();
 }
 
 async fn holder(admin: &kube::Client) -> String {

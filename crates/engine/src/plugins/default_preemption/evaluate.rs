@@ -48,6 +48,8 @@ pub struct PreemptionReport {
 pub struct Preemption {
     /// The node where it will find room.
     pub node: Sym,
+    /// How many pods are in the way, those included that are on their way out already.
+    pub victims: usize,
     /// The pods to be evicted; the last of them after all others.
     pub evict: Vec<Arc<Pod>>,
     /// Pods that have to give up their nomination to the node.
@@ -277,6 +279,7 @@ impl PreemptionReport {
             .collect();
         Some(Preemption {
             node: chosen.node,
+            victims: chosen.victims.len(),
             evict,
             denominate,
         })

@@ -149,6 +149,19 @@ fn semantic_25_terminating_pods_are_victims_and_hopeless_nodes_are_not_tried() {
 }
 
 #[test]
+fn victims_that_leave_already_are_counted_and_not_evicted_again() {
+    let mut world = cluster(&["a"]);
+    let mut leaving = pod(&mut world, "leaving", 1, "500m");
+    leaving.terminating = true;
+    world.add_pod(leaving, "a");
+    add(&mut world, &running("low", "a", 1, "500m"));
+    let new = pod(&mut world, "new", 100, "1");
+    let report = report(&world, &new);
+    let preemption = report.preemption(world.cx(), &new).expect("one to evict");
+    assert_eq!((preemption.victims, preemption.evict.len()), (2, 1));
+}
+
+#[test]
 fn semantic_5_what_each_node_says() {
     let mut world = cluster(&["a", "b", "c", "d"]);
     add(&mut world, &running("peer-a", "a", 100, "1"));

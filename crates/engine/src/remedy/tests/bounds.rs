@@ -23,24 +23,26 @@ fn many(world: &mut World) -> Vec<Candidate> {
 #[test]
 fn trials_are_few_even_if_none_helps() {
     let mut trials = 0;
-    let suggestions = verified(many(&mut World::default()), |_| {
+    let found = verified(many(&mut World::default()), |_| {
         trials += 1;
         None
     });
-    assert_eq!((suggestions.len(), trials), (0, TRIALS_MAX));
+    assert_eq!((found.suggestions.len(), trials), (0, TRIALS_MAX));
+    assert_eq!(found.untried, 100 - TRIALS_MAX);
 }
 
 #[test]
 fn nothing_is_tried_once_enough_is_known() {
     let mut trials = 0;
-    let suggestions = verified(many(&mut World::default()), |_| {
+    let found = verified(many(&mut World::default()), |_| {
         trials += 1;
         (trials > 2).then_some(1)
     });
     assert_eq!(
-        (suggestions.len(), trials),
+        (found.suggestions.len(), trials),
         (REMEDIES_MAX, REMEDIES_MAX + 2)
     );
+    assert_eq!(found.untried, 0, "no more were wanted");
 }
 
 /// Nodes of one domain are looked at together, of many domains the least crowded, and none where

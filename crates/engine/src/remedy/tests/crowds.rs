@@ -162,9 +162,9 @@ fn pods_leave_a_crowded_domain_or_a_node_comes_to_an_empty_one() {
         &world,
         &pod,
         &[
+            "evict zone=a w2 w3 w1 (2)",
             "free b1 cpu 1000 (1)",
             "evict b1 large (1)",
-            "evict zone=a w2 w3 w1 (2)",
             "add b1 (1)",
         ],
     );
@@ -192,8 +192,8 @@ fn one_pod_goes_for_two_constraints() {
         &world,
         &pod,
         &[
-            "free b2 cpu 1000 (1)",
             "evict zone=a w2 (1)",
+            "free b2 cpu 1000 (1)",
             "evict b2 all (1)",
             "add b1 (1)",
         ],

@@ -12,7 +12,7 @@ impl Rig {
     fn wave(&mut self, n: usize) {
         let app = format!("app-{}", n % 7);
         let own = format!("own-{n}");
-        if n % 3 == 0 {
+        if n.is_multiple_of(3) {
             let (volume, claim) = self.build(|world| {
                 let mut volume = world.volume(&format!("volume-{n}"), "");
                 volume.csi = world.csi("disks", &format!("handle-{n}"));
@@ -45,7 +45,7 @@ impl Rig {
                 ..PodAffinity::default()
             });
         });
-        if n % 10 == 0 {
+        if n.is_multiple_of(10) {
             let zone = format!("zone-{n}");
             let name = format!("n{}", n / 10 % 8);
             let csi = self.build(|world| world.csi_node(&name, &[("disks", Some(2))]));
@@ -56,7 +56,7 @@ impl Rig {
                 node.labels = crate::model::Labels::new(hostname.into_iter().chain(zone.iter()));
             });
         }
-        if n % 25 == 0 {
+        if n.is_multiple_of(25) {
             let service = self.build(|world| PodSelectorOwner {
                 kind: Kind::Service,
                 namespace: world.sym("default"),
