@@ -64,7 +64,7 @@ pub fn build_specs() -> Result<PathBuf> {
     if program.exists() {
         return Ok(program);
     }
-    eprintln!("building the specs of Kubernetes {VERSION}: about five minutes, once");
+    eprintln!("building the specs of Kubernetes {VERSION}: about three minutes, once");
     let part = folder.join(format!("{name}.part"));
     let mut command = go("test");
     command.arg("-c").arg("-o").arg(&part).arg("./specs");
@@ -79,7 +79,7 @@ pub fn build_kwok() -> Result<PathBuf> {
     let folder = cache()?.join("kwok").join(KWOK);
     let program = folder.join("kwok");
     if !program.exists() {
-        eprintln!("building KWOK {KWOK}: about two minutes, once");
+        eprintln!("building KWOK {KWOK}: about three minutes, once");
         let mut command = go("install");
         command.arg(format!("sigs.k8s.io/kwok/cmd/kwok@{KWOK}"));
         check(command.env("GOBIN", &folder), "KWOK")?;
