@@ -54,7 +54,7 @@ pub(crate) struct Home {
 impl Home {
     /// Starts it, and waits until it is ready.
     pub(crate) async fn start(kind: Kind) -> Result<Self> {
-        let folder = Folder::new(kind)?;
+        let folder = Folder::new(&kind.to_string())?;
         let stowplan = Stowplan::build_released()?;
         let server = match kind {
             Kind::Real => Server::Real(Cluster::start(
@@ -219,7 +219,7 @@ fn embedded(kind: Kind, binary: &Path, folder: &Path, listen: &str) -> Result<St
 }
 
 /// Gives the scheduler the rights that `deploy/` asks for, and no others; returns its kubeconfig.
-fn let_scheduler_in(kubeconfig: &Path, folder: &Path) -> Result<PathBuf> {
+pub(crate) fn let_scheduler_in(kubeconfig: &Path, folder: &Path) -> Result<PathBuf> {
     let program = kubernetes::build()?.join("kubectl");
     let kubectl = |arguments: &[&str]| {
         let mut command = Command::new(&program);
@@ -268,11 +268,11 @@ fn address(kubeconfig: &Path) -> Result<String> {
 }
 
 /// A folder that is gone in the end.
-struct Folder(PathBuf);
+pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
-    fn new(kind: Kind) -> Result<Self> {
-        let name = format!("stowplan-e2e-{kind}-{}", std::process::id());
+    pub(crate) fn new(name: &str) -> Result<Self> {
+        let name = format!("stowplan-e2e-{name}-{}", std::process::id());
         let folder = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&folder)?;
         Ok(Self(folder))

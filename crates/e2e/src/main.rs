@@ -1,5 +1,5 @@
-//! Stowplan's scheduler at work on a whole cluster: `cargo xtask e2e`, `cargo xtask versus` and
-//! `cargo xtask footprint`.
+//! Stowplan's scheduler at work on a whole cluster: `cargo xtask e2e`, `cargo xtask specs`, `cargo
+//! xtask versus` and `cargo xtask footprint`.
 //!
 //! Each scenario runs on a real Kubernetes (built by `cargo xtask kubernetes`) and on `stowplan up`; some
 //! also with the scheduler that is part of `stowplan up`. What neither has yet (a kubelet; on `stowplan up` also the controllers) is played
@@ -12,6 +12,7 @@ mod home;
 mod metrics;
 mod scenarios;
 mod scheduler;
+mod specs;
 mod stand_ins;
 mod versus;
 mod world;
@@ -34,6 +35,8 @@ enum Command {
         #[arg(long, value_enum)]
         home: Option<Kind>,
     },
+    /// Runs Kubernetes' own specs of scheduling.
+    Specs(specs::Options),
     /// Measures the scheduler side by side with kube-scheduler on one real Kubernetes.
     Versus(versus::Options),
     /// Measures the scheduler's memory, its start and its latency.
@@ -44,6 +47,7 @@ enum Command {
 async fn main() -> ExitCode {
     let outcome = match Command::parse() {
         Command::E2e { scenarios, home } => e2e(&scenarios, home).await,
+        Command::Specs(options) => specs::run(&options),
         Command::Versus(options) => versus::run(&options).await,
         Command::Footprint(options) => footprint::run(&options).await,
     };

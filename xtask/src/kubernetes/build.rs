@@ -4,11 +4,15 @@
 //! cache folder, because a cold build takes about ten minutes on two cores.
 
 use anyhow::{Context, Result, bail};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The version that the whole project is measured by.
 pub const VERSION: &str = "v1.36.4";
+
+/// KWOK, which plays kubelets.
+const KWOK: &str = "v0.8.0";
 
 const PACKAGES: &[&str] = &[
     "k8s.io/kubernetes/cmd/kube-apiserver",
@@ -48,6 +52,41 @@ pub fn build() -> Result<PathBuf> {
     Ok(folder)
 }
 
+/// Kubernetes' own specs of scheduling as a program, built if it is not there yet.
+pub fn build_specs() -> Result<PathBuf> {
+    let source = crate::tidy::workspace().join("e2e/kubernetes/specs/specs_test.go");
+    let text = std::fs::read(&source).with_context(|| format!("no {}", source.display()))?;
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    let name = format!("{VERSION}-{:x}", hasher.finish());
+    let folder = cache()?.join("specs");
+    let program = folder.join(&name);
+    if program.exists() {
+        return Ok(program);
+    }
+    eprintln!("building the specs of Kubernetes {VERSION}: about three minutes, once");
+    let part = folder.join(format!("{name}.part"));
+    let mut command = go("test");
+    command.arg("-c").arg("-o").arg(&part).arg("./specs");
+    check(&mut command, "the specs")?;
+    std::fs::rename(&part, &program)
+        .with_context(|| format!("cannot move {} into place", part.display()))?;
+    Ok(program)
+}
+
+/// KWOK, which plays kubelets; built if it is not there yet.
+pub fn build_kwok() -> Result<PathBuf> {
+    let folder = cache()?.join("kwok").join(KWOK);
+    let program = folder.join("kwok");
+    if !program.exists() {
+        eprintln!("building KWOK {KWOK}: about three minutes, once");
+        let mut command = go("install");
+        command.arg(format!("sigs.k8s.io/kwok/cmd/kwok@{KWOK}"));
+        check(command.env("GOBIN", &folder), "KWOK")?;
+    }
+    Ok(program)
+}
+
 /// The user's cache folder for this project.
 pub(crate) fn cache() -> Result<PathBuf> {
     let base = match (std::env::var_os("XDG_CACHE_HOME"), std::env::var_os("HOME")) {
@@ -61,20 +100,24 @@ pub(crate) fn cache() -> Result<PathBuf> {
 fn go_build(flags: &[&str], folder: &Path, file: &str, package: &str) -> Result<()> {
     // The separator at the end tells go that it is a folder.
     let output = folder.join(file);
+    let mut command = go("build");
+    command.args(flags).arg("-o").arg(output).arg(package);
+    check(&mut command, package)
+}
+
+fn go(what: &str) -> Command {
     let mut command = Command::new("go");
+    command.arg(what).env("CGO_ENABLED", "0");
+    command.current_dir(crate::tidy::workspace().join("e2e/kubernetes"));
     command
-        .arg("build")
-        .args(flags)
-        .arg("-o")
-        .arg(output)
-        .arg(package)
-        .env("CGO_ENABLED", "0")
-        .current_dir(crate::tidy::workspace().join("e2e/kubernetes"));
+}
+
+fn check(command: &mut Command, what: &str) -> Result<()> {
     let status = command
         .status()
         .context("cannot run go: install Go 1.26 or newer")?;
     if !status.success() {
-        bail!("go build of {package} failed");
+        bail!("go could not build {what}");
     }
     Ok(())
 }

@@ -1,0 +1,94 @@
+//! The specs that there are, and what is expected of each: `e2e/kubernetes/specs/list`.
+
+use anyhow::{Context, Result, bail};
+
+/// What is expected of a spec.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Expected {
+    /// It passes.
+    Pass,
+    /// It passes, and takes minutes.
+    Slow,
+    /// It cannot pass here, for this reason.
+    Skip(String),
+}
+
+/// The list, in its order.
+#[derive(Debug)]
+pub(super) struct List(Vec<(String, Expected)>);
+
+impl List {
+    /// Reads the list of the repository.
+    pub(super) fn read() -> Result<Self> {
+        let path = xtask::tidy::workspace().join("e2e/kubernetes/specs/list");
+        let text = std::fs::read_to_string(&path);
+        let text = text.with_context(|| format!("no {}", path.display()))?;
+        Self::parse(&text).with_context(|| path.display().to_string())
+    }
+
+    /// One spec per line; why it is skipped stands on the next one, indented.
+    fn parse(text: &str) -> Result<Self> {
+        let mut specs: Vec<(String, Expected)> = Vec::new();
+        for (number, line) in (1..).zip(text.lines()) {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            if line.starts_with(' ') {
+                match specs.last_mut() {
+                    Some((_, Expected::Skip(why))) if why.is_empty() => {
+                        line.trim().clone_into(why);
+                    }
+                    _ => bail!("line {number} gives a reason for nothing"),
+                }
+                continue;
+            }
+            let (word, name) = line.split_once(' ').unwrap_or((line, ""));
+            let expected = match word {
+                "pass" => Expected::Pass,
+                "slow" => Expected::Slow,
+                "skip" => Expected::Skip(String::new()),
+                _ => bail!("line {number} begins neither with pass nor with slow nor with skip"),
+            };
+            specs.push((name.to_owned(), expected));
+        }
+        Ok(Self(specs))
+    }
+
+    /// What is expected of a spec; nothing if it is not on the list.
+    pub(super) fn expected(&self, name: &str) -> Option<&Expected> {
+        let found = self.0.iter().find(|(known, _)| known == name);
+        found.map(|(_, expected)| expected)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Expected)> {
+        self.0.iter().map(|(name, expected)| (&**name, expected))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_of_the_repository_can_be_read() {
+        let list = List::read().unwrap();
+        assert!(list.iter().any(|(_, expected)| *expected == Expected::Pass));
+        for (name, expected) in list.iter() {
+            assert!(!name.is_empty());
+            assert_ne!(*expected, Expected::Skip(String::new()), "{name}: why?");
+        }
+    }
+
+    #[test]
+    fn a_skipped_spec_has_its_reason_below() {
+        let list =
+            List::parse("# about\n\npass one\nskip two three\n  because\nslow four\n").unwrap();
+        assert_eq!(list.expected("one"), Some(&Expected::Pass));
+        let skip = Expected::Skip("because".to_owned());
+        assert_eq!(list.expected("two three"), Some(&skip));
+        assert_eq!(list.expected("four"), Some(&Expected::Slow));
+        assert_eq!(list.expected("five"), None);
+        List::parse("pass one\n  because\n").unwrap_err();
+        List::parse("maybe one\n").unwrap_err();
+    }
+}
