@@ -43,11 +43,7 @@ fn largest_part(
     parts.fold(0.0, f64::max)
 }
 
-/// An amount in parts of what a node has; what it has none of counts as a whole node.
+/// An amount in parts of what a node has; each unit of what it has none of counts as a whole node.
 pub(super) fn part(amount: i64, allocatable: i64) -> f64 {
-    match (amount, allocatable) {
-        (0, _) => 0.0,
-        (_, ..=0) => 1.0,
-        (amount, allocatable) => amount as f64 / allocatable as f64,
-    }
+    amount as f64 / allocatable.max(1) as f64
 }
