@@ -404,6 +404,10 @@ pub(crate) struct Bench {
     #[arg(long)]
     pub(crate) no_plain: bool,
 
+    /// Have the best nodes of each attempt noted, and its parts timed, as the live scheduler does.
+    #[arg(long)]
+    pub(crate) records: bool,
+
     /// Run workloads in this process, for profilers, rather than in one of their own each.
     #[arg(long)]
     pub(crate) in_process: bool,

@@ -13,7 +13,7 @@ pub struct Clock {
 }
 
 /// Nanoseconds since some moment, to measure by.
-pub(crate) fn nanos() -> u64 {
+pub fn nanos() -> u64 {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
     u64::try_from(START.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }

@@ -25,7 +25,7 @@ mod observer;
 mod running;
 mod watch;
 
-pub use clock::Clock;
+pub use clock::{Clock, nanos};
 pub use fence::{Fence, Open};
 pub use message::Told;
 pub use observer::{Attempt, AttemptResult, BindFailed, Bound, Observer, Silent, Steps};

@@ -20,6 +20,7 @@ pub(super) fn run(
     let mut child = Command::new(binary)
         .args(["bench", "--child", "--scale", &args.scale.to_string()])
         .args(args.no_plain.then_some("--no-plain"))
+        .args(args.records.then_some("--records"))
         .arg(workload.name)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use stowplan_base::{Duration, Rng, Sym, Time};
 use stowplan_bridge::config;
 use stowplan_engine::Snapshot;
+use stowplan_engine::fast::Contenders;
 use stowplan_engine::framework::{BindSteps, Effect as Step, Nomination};
+use stowplan_engine::meter::Lap;
 use stowplan_engine::model::{Kind, Object, Pod};
 use stowplan_engine::plugins::default_preemption::Preemption;
 use stowplan_engine::queue::{Profiles, QueueConfig};
@@ -26,12 +28,21 @@ pub(super) struct Drive {
     rng: Rng,
     /// What the engine asks for; its room is used over and over.
     effects: Vec<Effect>,
+    /// What is recorded of the last attempt, if that is wanted.
+    records: Option<Records>,
     /// Attempts to schedule pods in the background.
     pub(super) background_attempts: usize,
     /// How many pods in the background were bound.
     pub(super) background_bound: usize,
     /// How many pods were evicted.
     pub(super) evicted: usize,
+}
+
+/// What is recorded of an attempt.
+#[derive(Default)]
+struct Records {
+    contenders: Contenders,
+    laps: Vec<Lap>,
 }
 
 impl Drive {
@@ -48,10 +59,18 @@ impl Drive {
             next_tick: now + TICK,
             rng: Rng::new(seed),
             effects: Vec::new(),
+            records: None,
             background_attempts: 0,
             background_bound: 0,
             evicted: 0,
         })
+    }
+
+    /// From now on attempts are recorded, as the live scheduler does.
+    pub(super) fn keep_records(&mut self) {
+        self.scheduler.note_contenders();
+        self.scheduler.lend_clock(stowplan_live::nanos);
+        self.records = Some(Records::default());
     }
 
     /// Begins to measure so many pods.
@@ -89,6 +108,10 @@ impl Drive {
         let (tried, time) = self.meter.time(|| {
             let pod = self.scheduler.schedule_one(self.now, &mut self.rng)?;
             self.scheduler.swap_effects(&mut self.effects);
+            if let Some(Records { contenders, laps }) = &mut self.records {
+                self.scheduler.swap_contenders(contenders);
+                self.scheduler.swap_laps(laps);
+            }
             Some(pod)
         });
         let Some(pod) = tried else {

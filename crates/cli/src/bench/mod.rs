@@ -29,6 +29,7 @@ use crate::output::{self, Align, Table};
 use anyhow::{Result, bail};
 use progress::Progress;
 use report::Report;
+use run::How;
 use workloads::{Scale, Workload};
 
 /// Where several nodes are equally good, this decides.
@@ -76,7 +77,7 @@ fn run_all(selected: &[&Workload], args: &Bench) -> Result<(Vec<Report>, usize)>
         let scale = Scale(args.scale);
         let mut done = |share| progress.done(share);
         let result = match args.in_process {
-            true => run::run(workload, scale, SEED, !args.no_plain, &mut done),
+            true => run::run(workload, scale, how(args), &mut done),
             false => child::run(workload, args, &mut done),
         };
         match result {
@@ -105,10 +106,18 @@ fn child_main(selected: &[&Workload], args: &Bench) -> Result<Verdict> {
             let _ = output::print(&format!("{share:.3}\n"));
         };
         let scale = Scale(args.scale);
-        let report = run::run(workload, scale, SEED, !args.no_plain, &mut told)?;
+        let report = run::run(workload, scale, how(args), &mut told)?;
         output::print(&(serde_json::to_string(&report)? + "\n"))?;
     }
     Ok(Verdict::AllPlaced)
+}
+
+fn how(args: &Bench) -> How {
+    How {
+        seed: SEED,
+        samples_plain: !args.no_plain,
+        keeps_records: args.records,
+    }
 }
 
 fn verdict(reports: &[Report]) -> Verdict {
@@ -126,6 +135,9 @@ fn command(args: &Bench) -> String {
     }
     if args.no_plain {
         command += " --no-plain";
+    }
+    if args.records {
+        command += " --records";
     }
     for name in &args.names {
         command += &match name.contains(['*', '?']) {

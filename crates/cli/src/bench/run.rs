@@ -29,12 +29,22 @@ const PATIENCE: Span = Span::from_secs(660);
 /// Told how much of a workload is done, from 0 to 1.
 pub(super) type Progress<'a> = &'a mut dyn FnMut(f64);
 
+/// How a workload is run.
+#[derive(Clone, Copy)]
+pub(super) struct How {
+    /// Of several best nodes, this decides.
+    pub(super) seed: u64,
+    /// Whether a part is run again on the plain path.
+    pub(super) samples_plain: bool,
+    /// Whether attempts are recorded, as the live scheduler does.
+    pub(super) keeps_records: bool,
+}
+
 /// Runs a workload, and, if wanted, a part of it again on the plain path.
 pub(super) fn run(
     workload: &Workload,
     scale: Scale,
-    seed: u64,
-    sample_plain: bool,
+    how: How,
     progress: Progress<'_>,
 ) -> Result<Report> {
     machine::touch_memory(memory(workload, scale));
@@ -44,7 +54,10 @@ pub(super) fn run(
         false => BURST,
     };
     let (mut report, pods) = {
-        let mut stage = Stage::set(workload, scale, seed)?;
+        let mut stage = Stage::set(workload, scale, how.seed)?;
+        if how.keeps_records {
+            stage.drive.keep_records();
+        }
         let pods = scale.pods(workload.measured());
         stage.start(pods);
         stage.measure(pods, burst, None, progress);
@@ -52,10 +65,10 @@ pub(super) fn run(
     };
     // What follows is not the workload's memory.
     report.peak_rss_mib = machine::peak_rss_mib();
-    if !sample_plain {
+    if !how.samples_plain {
         return Ok(report.rounded());
     }
-    let mut stage = Stage::set(workload, scale, seed)?;
+    let mut stage = Stage::set(workload, scale, how.seed)?;
     let half = pods / 2;
     stage.measure(half, burst, None, &mut |_| {});
     stage.drive.scheduler.set_path(Path::Plain);

@@ -79,7 +79,7 @@ fn a_report_has_these_fields() {
         let keys = objects.split(',').filter_map(|pair| pair.split(':').next());
         keys.map(|key| key.trim_matches('"').to_owned()).collect()
     };
-    assert_eq!(fields("SchedulingBasic"), FIELDS);
+    assert_eq!(fields("SchedulingBasic/5000Nodes_10000Pods"), FIELDS);
     let background = [
         "background_pods",
         "background_decisions",

@@ -1,4 +1,5 @@
-//! The workloads of scheduler_perf at v1.36.4 (`*/performance-config.yaml`), at its largest sizes.
+//! The workloads of scheduler_perf at v1.36.4 (`*/performance-config.yaml`), at the size of its performance
+//! runs or larger.
 //!
 //! Upstream's variants that differ only in feature gates are one workload here.
 
@@ -47,6 +48,14 @@ pub(super) const WORKLOADS: &[Workload] = &[
             Nodes(5000, NODE),
             Pods(1000, POD, Where::Step),
             Measure(10_000, like(POD), Where::Step),
+        ],
+    },
+    Workload {
+        name: "SchedulingBasic/5000Nodes_50000Pods",
+        steps: &[
+            Nodes(5000, NODE),
+            Pods(5000, POD, Where::Step),
+            Measure(50_000, like(POD), Where::Step),
         ],
     },
     Workload {
