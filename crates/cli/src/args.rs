@@ -261,8 +261,8 @@ pub(crate) struct Explain {
     )]
     pub(crate) scheduler: Option<http::Uri>,
 
-    /// The Lease whose holder is asked, where the API server does not tell [default:
-    /// kube-system/kube-scheduler, then kube-system/stowplan-scheduler].
+    /// The Lease whose holder is asked, and trusted, where the API server does not tell [default:
+    /// kube-system/kube-scheduler].
     #[arg(
         long,
         value_name = "NAMESPACE/NAME",
@@ -415,6 +415,10 @@ pub(crate) struct Bench {
     /// Be such a process.
     #[arg(long, hide = true)]
     pub(crate) child: bool,
+
+    /// Be a process that writes to so many bytes of memory.
+    #[arg(long, hide = true, value_name = "BYTES")]
+    pub(crate) touch: Option<u64>,
 }
 
 /// What else can be measured.

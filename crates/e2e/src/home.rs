@@ -166,6 +166,7 @@ impl Home {
         let mut command = Command::new(&self.stowplan);
         command.args(["explain", "pod", name, "--output=json"]);
         command.args(["--namespace", self.world.namespace()]);
+        command.args(["--lease", "stowplan-scheduler"]);
         let output = command.arg("--kubeconfig").arg(kubeconfig).output()?;
         let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
         Ok((text(&output.stdout), text(&output.stderr)))

@@ -7,6 +7,9 @@ use stowplan_base::Sym;
 /// One queueing hint in so many is timed: most take less than reading a clock.
 const HINTS_PER_LAP: u32 = 16;
 
+/// With so many laps to be told no further hint is timed: an event may concern every pod that waits.
+const LAPS_MAX: usize = 1 << 14;
+
 /// What took how long.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Lap {
@@ -164,7 +167,10 @@ impl Meter {
             event,
             hint,
         };
-        self.laps.borrow_mut().push(Lap { what, nanos });
+        let mut laps = self.laps.borrow_mut();
+        if laps.len() < LAPS_MAX {
+            laps.push(Lap { what, nanos });
+        }
     }
 
     /// What was timed since this was last asked, by exchange for a buffer; what that held is dropped.

@@ -88,7 +88,16 @@ impl SecurePort {
             trust,
             present: None,
         };
-        let (certificates, headers) = keeper.complete().map_err(StationError::Certificates)?;
+        let complete = match keeper.complete() {
+            // What the cluster says of itself cannot be read: nobody is known by it.
+            Err(error) if keeper.callers.lookup == Lookup::Tolerant => {
+                tracing::warn!(%error, "callers are not known by the cluster's certificates");
+                keeper.trust = Trust::default();
+                keeper.complete()
+            }
+            complete => complete,
+        };
+        let (certificates, headers) = complete.map_err(StationError::Certificates)?;
         let listener = Listener::bind(address, &certificates, Limits::default()).await;
         let listener = listener.map_err(failed)?;
         let address = listener.address().map_err(failed)?;

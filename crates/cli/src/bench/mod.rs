@@ -40,6 +40,10 @@ pub(crate) fn run(args: &Bench) -> Result<Verdict> {
     if let Some(BenchPart::Server(args)) = &args.part {
         return server::run(args);
     }
+    if let Some(bytes) = args.touch {
+        machine::touch_memory(bytes);
+        return Ok(Verdict::AllPlaced);
+    }
     let selected = match workloads::select(&args.names) {
         Ok(selected) => selected,
         Err(pattern) => {

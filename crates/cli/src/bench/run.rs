@@ -47,7 +47,6 @@ pub(super) fn run(
     how: How,
     progress: Progress<'_>,
 ) -> Result<Report> {
-    machine::touch_memory(memory(workload, scale));
     machine::reset_peak_rss();
     let burst = match workload.preempts() {
         true => PREEMPTING_BURST,
@@ -76,13 +75,6 @@ pub(super) fn run(
     stage.measure(pods - half, burst, Some(SAMPLE), &mut |_| {});
     report.set_plain(stage.drive.meter.decisions_per_s());
     Ok(report.rounded())
-}
-
-/// About as many bytes as a workload takes, or more.
-fn memory(workload: &Workload, scale: Scale) -> u64 {
-    const CLASSES: f64 = (768 << 20) as f64;
-    let objects = scale.nodes(workload.nodes()) + scale.pods(workload.measured());
-    (CLASSES * scale.0) as u64 + ((objects as u64) << 11)
 }
 
 /// A cluster in which everything is ready for the pods to be measured.

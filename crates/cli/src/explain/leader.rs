@@ -8,12 +8,9 @@ use stowplan_api::k8s::api::coordination::v1::Lease;
 use stowplan_ops::Whereabouts;
 use stowplan_transport::certificates_der;
 
-/// Where schedulers hold their Lease unless they are told otherwise: as kube-scheduler does, and as
-/// the manifests of `deploy/` say.
-const LEASES: [&str; 2] = [
-    "kube-system/kube-scheduler",
-    "kube-system/stowplan-scheduler",
-];
+/// The Lease of the cluster's scheduler unless it is told otherwise. No other name is guessed: who may make
+/// a Lease under a name that is not in use would be sent the credentials of those who ask.
+const LEASE: &str = "kube-system/kube-scheduler";
 
 /// How long an address may take to be connected to that may not be reachable from here at all, and how
 /// long an answer may take.
@@ -27,22 +24,13 @@ pub(super) struct Leader {
     pub(super) config: Config,
 }
 
-/// Finds the leader by the Lease that is named, or by the usual ones. An error says what was tried.
+/// Finds the leader by the Lease that is named, or by the usual one. An error says what was tried.
 pub(super) async fn find(
     args: &Explain,
     config: &Config,
     client: &Client,
 ) -> Result<Leader, String> {
-    let named = args.lease.as_deref();
-    let tried: Vec<&str> = named.map_or(LEASES.to_vec(), |lease| vec![lease]);
-    let mut failures = Vec::new();
-    for lease in tried {
-        match at(lease, config, client).await {
-            Ok(leader) => return Ok(leader),
-            Err(failure) => failures.push(failure),
-        }
-    }
-    Err(failures.join("; "))
+    at(args.lease.as_deref().unwrap_or(LEASE), config, client).await
 }
 
 async fn at(lease: &str, config: &Config, client: &Client) -> Result<Leader, String> {

@@ -138,6 +138,9 @@ fn judge(
             wrong.push(format!("{name}: ran {times} times"));
         }
     }
+    if outcomes.is_empty() {
+        wrong.push("no spec ran: is the name right, and does a slow one lack --all?".to_owned());
+    }
     match wrong.len() {
         0 => Ok(()),
         n => bail!("{n} specs not as expected:\n{}", wrong.join("\n")),

@@ -43,6 +43,8 @@ pub enum Delta {
     },
     /// A node went; the last node of the list took its position.
     NodeRemoved {
+        /// Its number in the order of arrival.
+        arrival: u64,
         /// The node's position.
         at: u32,
         /// The node.

@@ -2,8 +2,9 @@
 //! `dynamic-resource-allocation/deviceclass/extendedresourcecache`.
 
 use crate::model::DeviceClass;
+use std::hash::Hash;
 use std::sync::Arc;
-use stowplan_base::{Lookup, Names, Sym};
+use stowplan_base::{Lookup, Marks, Names, Sym};
 
 /// Device classes by extended resource, kept as classes come and go.
 ///
@@ -14,6 +15,11 @@ use stowplan_base::{Lookup, Names, Sym};
 pub(super) struct ExtendedResources(Lookup<Sym, Arc<DeviceClass>>);
 
 impl ExtendedResources {
+    /// Marks the names of all resources and classes.
+    pub(super) fn mark_names(&self, marks: &mut Marks) {
+        self.0.each(|resource, class| (resource, class).hash(marks));
+    }
+
     /// The class for a resource.
     pub(super) fn get(&self, resource: Sym) -> Option<&Arc<DeviceClass>> {
         self.0.get(&resource)

@@ -448,6 +448,7 @@ impl Snapshot {
         self.bearers.remove(&info.node.labels);
         self.note_gone_node(at, &info);
         let removed = Delta::NodeRemoved {
+            arrival: info.arrival,
             at: at as u32,
             node: info.node.clone(),
             pods: info.pods.as_slice().into(),

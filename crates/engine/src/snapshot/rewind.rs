@@ -42,7 +42,12 @@ impl Snapshot {
             Delta::NodeAdded { node, .. } => {
                 self.remove_node(node.name);
             }
-            Delta::NodeRemoved { node, pods, .. } => {
+            Delta::NodeRemoved {
+                node,
+                pods,
+                arrival,
+                ..
+            } => {
                 // Pods that went after their node are not in the log.
                 for pod in pods {
                     if self.pod(&pod.uid).is_none() {
@@ -50,6 +55,9 @@ impl Snapshot {
                     }
                 }
                 self.upsert_node(node.clone());
+                if let Some(at) = self.node_position(node.name) {
+                    self.nodes[at].arrival = *arrival;
+                }
             }
             Delta::NodeUpdated { old, .. } => {
                 self.upsert_node(old.clone());
@@ -79,13 +87,14 @@ mod tests {
     use stowplan_base::Sym;
 
     /// What can be seen of a cluster, whatever the order.
-    fn seen(cluster: &Snapshot) -> BTreeMap<Sym, (Labels, Vec<String>)> {
+    fn seen(cluster: &Snapshot) -> BTreeMap<Sym, (Labels, Vec<String>, u64)> {
         let nodes = cluster.nodes().iter();
         nodes
             .map(|info| {
                 let mut pods: Vec<_> = info.pods.iter().map(|pod| pod.key.to_string()).collect();
                 pods.sort();
-                (info.node.name, (info.node.labels.clone(), pods))
+                let labels = info.node.labels.clone();
+                (info.node.name, (labels, pods, info.arrival()))
             })
             .collect()
     }

@@ -30,6 +30,7 @@ impl Snapshot {
         mark(&self.resource_claims, marks);
         mark(&self.resource_slices, marks);
         mark(&self.device_classes, marks);
+        self.extended_resources.mark_names(marks);
     }
 
     /// Forgets all names that are not marked, and what may speak of them: the log, kin without pods,

@@ -45,6 +45,10 @@ pub(crate) enum Failed {
     /// The server said nothing for too long.
     #[error("the API server did not answer in time")]
     Late,
+    /// The server said no, but an earlier try, to which it answered that something broke, may have had
+    /// its effect.
+    #[error(transparent)]
+    Unsure(Box<Self>),
 }
 
 impl Failed {
@@ -52,6 +56,7 @@ impl Failed {
     pub(crate) fn code(&self) -> Option<u16> {
         match self {
             Self::Api(Error::Api(status)) => Some(status.code),
+            Self::Unsure(last) => last.code(),
             _ => None,
         }
     }
@@ -60,7 +65,7 @@ impl Failed {
     pub(crate) fn is_open(&self) -> bool {
         match self {
             Self::Fenced => false,
-            Self::Late => true,
+            Self::Late | Self::Unsure(_) => true,
             Self::Api(_) => self.code().is_none_or(|code| code >= 500),
         }
     }
@@ -69,6 +74,7 @@ impl Failed {
     pub(crate) fn message(&self) -> String {
         match self {
             Self::Api(Error::Api(status)) => status.message.clone(),
+            Self::Unsure(last) => last.message(),
             other => other.to_string(),
         }
     }
@@ -116,6 +122,23 @@ impl Requests {
         content_type: &str,
         body: Option<Vec<u8>>,
     ) -> Result<T, Failed> {
+        let mut is_unsure = false;
+        let sent = self.try_to_send(method, path, content_type, body, &mut is_unsure);
+        let answer = sent.await;
+        answer.map_err(|failed| match is_unsure {
+            true => Failed::Unsure(failed.into()),
+            false => failed,
+        })
+    }
+
+    async fn try_to_send<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        path: &str,
+        content_type: &str,
+        body: Option<Vec<u8>>,
+        is_unsure: &mut bool,
+    ) -> Result<T, Failed> {
         let mut retries = 0;
         loop {
             let request = Request::builder()
@@ -136,6 +159,7 @@ impl Requests {
             match answer.retry_after() {
                 Some(wait) if retries < RETRIES_MAX => {
                     retries += 1;
+                    *is_unsure |= body.is_some() && answer.head.status.is_server_error();
                     tokio::time::sleep(wait).await;
                 }
                 _ => return Ok(answer.read()?),
@@ -200,6 +224,25 @@ mod tests {
     use crate::fence::Open;
     use std::future::pending;
     use tower::{BoxError, service_fn};
+
+    #[tokio::test]
+    async fn what_broke_once_may_have_had_its_effect_whatever_is_said_later() {
+        for (first, is_open) in [(500, true), (429, false)] {
+            let answers = std::sync::Mutex::new(vec![(403, "0"), (first, "0")]);
+            let answer = move |_: Request<Body>| {
+                let (code, wait) = answers.lock().unwrap().pop().expect("two requests");
+                let answer = http::Response::builder().status(code);
+                let answer = answer.header(RETRY_AFTER, wait).body(Body::empty());
+                std::future::ready(answer.map_err(BoxError::from))
+            };
+            let client = kube::Client::new(service_fn(answer), "default");
+            let requests = Requests::new(client, Arc::new(Open), 0.0, 0);
+            let body = Value::Null;
+            let answer: Result<Value, _> = requests.change("POST", "/api", "", &body).await;
+            let failed = answer.expect_err("the server says no");
+            assert_eq!((failed.code(), failed.is_open()), (Some(403), is_open));
+        }
+    }
 
     #[tokio::test]
     async fn a_server_that_vanished_is_not_waited_for_forever() {

@@ -50,6 +50,7 @@ fn is_retriable(failed: &Failed) -> bool {
     match failed {
         Failed::Fenced => false,
         Failed::Late => true,
+        Failed::Unsure(last) => is_retriable(last),
         Failed::Api(_) => matches!(failed.code(), None | Some(409 | 500 | 503)),
     }
 }

@@ -18,6 +18,12 @@ const ASK_AGAIN: Duration = Duration::from_secs(1);
 impl Bind {
     /// Writes what is to be, and waits until it is.
     pub(super) async fn bind_volumes(&self, tools: &Tools) -> Result<(), String> {
+        let bound = tokio::time::timeout(self.volumes_timeout, self.write_and_wait(tools));
+        let late = || Err("binding volumes: context deadline exceeded".to_owned());
+        bound.await.unwrap_or_else(|_| late())
+    }
+
+    async fn write_and_wait(&self, tools: &Tools) -> Result<(), String> {
         let mut objects = Vec::with_capacity(self.volumes.len());
         for write in &self.volumes {
             objects.push(match write {
@@ -35,10 +41,9 @@ impl Bind {
             objects,
             answer,
         }));
-        match tokio::time::timeout(self.volumes_timeout, answered).await {
-            Ok(Ok(bound)) => bound.map_err(|error| format!("binding volumes: {error}")),
-            Ok(Err(_)) => Err("binding volumes: the scheduler stops".to_owned()),
-            Err(_) => Err("binding volumes: context deadline exceeded".to_owned()),
+        match answered.await {
+            Ok(bound) => bound.map_err(|error| format!("binding volumes: {error}")),
+            Err(_) => Err("binding volumes: the scheduler stops".to_owned()),
         }
     }
 }

@@ -4,9 +4,10 @@
 use super::Engine;
 use crate::message::VolumesWritten;
 use std::collections::{BTreeMap, HashMap};
+use std::hash::Hash;
 use std::sync::Arc;
 use stowplan_api::load::Object as ApiObject;
-use stowplan_base::{Sym, sym};
+use stowplan_base::{Marks, Sym, sym};
 use stowplan_engine::Snapshot;
 use stowplan_engine::model::{Kind, NodeSelector, Object, PersistentVolumeClaim};
 use tokio::sync::oneshot;
@@ -21,6 +22,8 @@ type Answer = oneshot::Sender<Result<(), String>>;
 #[derive(Default)]
 pub(super) struct Awaited {
     waits: HashMap<Arc<str>, Wait>,
+    /// How many of them have everything written.
+    written: usize,
     concerned: HashMap<Key, Vec<Arc<str>>>,
 }
 
@@ -70,9 +73,27 @@ fn volume_key(name: Sym) -> Key {
 }
 
 impl Awaited {
-    /// How many pods wait for their volumes.
+    /// How many pods wait for their volumes, with everything written.
     pub(super) fn len(&self) -> usize {
-        self.waits.len()
+        self.written
+    }
+
+    /// Marks the names of all that is waited for.
+    pub(super) fn mark_names(&self, marks: &mut Marks) {
+        for wait in self.waits.values() {
+            (wait.pod, wait.node, &wait.keys).hash(marks);
+            for seen in wait.seen.values().flatten() {
+                seen.1.hash(marks);
+            }
+        }
+    }
+
+    /// Everything is written for a pod: from now on it waits.
+    pub(super) fn wait(&mut self, uid: &str, answer: Answer) {
+        if let Some(wait) = self.waits.get_mut(uid) {
+            self.written += usize::from(wait.answer.is_none());
+            wait.answer = Some(answer);
+        }
     }
 
     /// A pod waits for this to be written and to come true.
@@ -105,6 +126,7 @@ impl Awaited {
         let Some(wait) = self.waits.remove(uid) else {
             return;
         };
+        self.written -= usize::from(wait.answer.is_some());
         for key in wait.keys {
             if let Some(pods) = self.concerned.get_mut(&key) {
                 pods.retain(|other| **other != *uid);
@@ -172,6 +194,7 @@ impl Awaited {
             Err(error) => Err(error),
         };
         if let Some(answer) = wait.answer.take() {
+            self.written -= 1;
             // Whoever waited may have given up.
             let _ = answer.send(outcome);
         }
@@ -304,9 +327,7 @@ impl Engine {
                 self.state.awaited.wrote(&uid, key, &now);
             }
         }
-        if let Some(wait) = self.state.awaited.waits.get_mut(&uid) {
-            wait.answer = Some(answer);
-        }
+        self.state.awaited.wait(&uid, answer);
         self.state.awaited.settle(self.scheduler.cluster(), &uid);
     }
 

@@ -102,10 +102,16 @@ impl Engine {
             self.tell_laps();
             self.observer.settled(&self.scheduler, self.clock.now());
             if self.scheduler.has_many_names() {
-                let State { records, notes, .. } = &self.state;
+                let State {
+                    records,
+                    notes,
+                    awaited,
+                    ..
+                } = &self.state;
                 self.scheduler.sweep_names(|marks| {
                     records.mark_names(marks);
                     notes.mark_names(marks);
+                    awaited.mark_names(marks);
                 });
             }
         }
@@ -195,11 +201,20 @@ mod tests {
             let key = (Sym::EMPTY, Sym::EMPTY);
             state.awaited.begin(&uid, key, Sym::EMPTY, &[]);
         }
+        assert!(state.is_full(), "nothing is written yet");
+        for i in 0..BINDINGS_MAX {
+            let (answer, _) = tokio::sync::oneshot::channel();
+            state.awaited.wait(&format!("waits-{i}"), answer);
+        }
         assert!(!state.is_full());
         for i in 0..BINDINGS_MAX {
             assert!(!state.is_full());
             begin(&mut state, format!("plain-{i}"));
         }
         assert!(state.is_full());
+        for i in 0..BINDINGS_MAX {
+            state.awaited.end(&format!("waits-{i}"));
+        }
+        assert_eq!(state.awaited.len(), 0);
     }
 }
