@@ -48,9 +48,9 @@ pub(super) fn reset_peak_rss() {
 
 /// Writes to so much memory, or to half of what is free, and gives it back.
 ///
-/// A virtual machine gets memory from its host when it first touches it: 5 ms for 2 MiB were seen, more
-/// than a thousand decisions take, and only in the first runs after the machine was started. That is not
-/// the engine's time. (What the system itself takes to clear a page is, and still counts.)
+/// A virtual machine may get memory from its host only when it first touches it: decisions at which the heap
+/// grew were seen to take 5 ms longer, in the first runs after the machine was started only. That is not the
+/// engine's time. (What the system itself takes to clear a page is, and still counts.)
 pub(super) fn touch_memory(bytes: u64) {
     const PAGE: usize = 4096;
     let info = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();

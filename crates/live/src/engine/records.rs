@@ -274,6 +274,22 @@ mod tests {
     use stowplan_engine::framework::Reason;
     use stowplan_engine::model::Object;
 
+    fn pod(cluster: &mut Snapshot) -> Arc<Pod> {
+        let given = json!({
+            "metadata": {"name": "p", "namespace": "n", "uid": "u"},
+            "spec": {"containers": []},
+        });
+        let given: k8s::api::core::v1::Pod = serde_json::from_value(given).unwrap();
+        let mut door = Door {
+            names: &mut cluster.names,
+            resource_names: &mut cluster.resource_names,
+        };
+        let Ok(Some(Object::Pod(pod))) = api_object(&mut door, &given.into()) else {
+            panic!("a pod")
+        };
+        pod
+    }
+
     #[test]
     fn a_record_is_never_too_large() {
         let mut cluster = Snapshot::new();
@@ -288,18 +304,7 @@ mod tests {
                 .nodes
                 .push((cluster.names.intern(&name), Some(1)));
         }
-        let given = json!({
-            "metadata": {"name": "p", "namespace": "n", "uid": "u"},
-            "spec": {"containers": []},
-        });
-        let given: k8s::api::core::v1::Pod = serde_json::from_value(given).unwrap();
-        let mut door = Door {
-            names: &mut cluster.names,
-            resource_names: &mut cluster.resource_names,
-        };
-        let Ok(Some(Object::Pod(pod))) = api_object(&mut door, &given.into()) else {
-            panic!("a pod")
-        };
+        let pod = pod(&mut cluster);
         let record = Record {
             pod,
             start: Time::from_secs(1),
@@ -339,15 +344,7 @@ mod tests {
         let mut cluster = Snapshot::new();
         let permanent = cluster.names.symbols();
         let [bound, best, other] = ["a", "b", "c"].map(|text| cluster.names.intern(text));
-        let given = json!({"metadata": {"name": "p", "namespace": "n", "uid": "u"}});
-        let given: k8s::api::core::v1::Pod = serde_json::from_value(given).unwrap();
-        let mut door = Door {
-            names: &mut cluster.names,
-            resource_names: &mut cluster.resource_names,
-        };
-        let Ok(Some(Object::Pod(pod))) = api_object(&mut door, &given.into()) else {
-            panic!("a pod")
-        };
+        let pod = pod(&mut cluster);
         let mut records = Records::default();
         let attempt = (&pod, Time::from_secs(1), Duration::from_nanos(1));
         records.add(attempt, Outcome::Bound(bound), |contenders| {
