@@ -2,15 +2,16 @@
 //!
 //! Upstream: `pkg/registry/rbac/escalation_check.go` and `…/policybased/storage.go`.
 
-use crate::rbac::{GROUP, authorize, referred_rules, rules_for};
+use crate::cover::{self, Budget, Missing, TooMany, What};
+use crate::rbac::{GROUP, authorize, distinct_rules_for, referred_role};
 use crate::rule::quote_all;
 use crate::{Attributes, Rule, Target, User};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use stowplan_machinery::go::quote;
 use stowplan_machinery::lookup::Lookup;
 use stowplan_machinery::meta::{self, GroupResource};
-use stowplan_machinery::{Status, View};
+use stowplan_machinery::{Status, View, limits};
 
 fn allowed(
     user: &User,
@@ -112,12 +113,12 @@ pub fn check_binding(
         return Ok(());
     }
     let group_resource = GroupResource::new(GROUP, resource);
-    let rules = referred_rules(role_ref, namespace, cluster).map_err(|problem| match roles {
+    let role = referred_role(role_ref, namespace, cluster).map_err(|problem| match roles {
         // A role that is not there is told as if the binding itself were missing.
         Some(_) => Status::not_found(&group_resource, role_ref.text("name")),
         None => Status::plain_error(problem),
     })?;
-    confirm(user, namespace, &rules, cluster)
+    confirm(user, namespace, &Rule::of_role(&role), cluster)
         .map_err(|why| Status::forbidden(&group_resource, meta::name(new), why))
 }
 
@@ -149,21 +150,22 @@ fn confirm(
     wanted: &[Rule],
     cluster: &dyn Lookup,
 ) -> Result<(), String> {
-    let (held, problems) = rules_for(user, namespace, cluster);
-    let singles = wanted.iter().flat_map(Rule::break_down);
-    let missing: Vec<Rule> = singles
-        .filter(|single| !held.iter().any(|rule| rule.covers(single)))
-        .collect();
-    if missing.is_empty() {
+    let (held, problems) = distinct_rules_for(user, namespace, cluster);
+    let who = format!(
+        "user {} (groups={})",
+        quote(&user.name),
+        quote_all(&user.groups)
+    );
+    let mut budget = Budget(limits::ESCALATION_STEPS);
+    let missing = cover::missing(&held, wanted, &mut budget).map_err(|TooMany| {
+        format!("{who} is attempting to grant too many RBAC permissions to compare with those held")
+    })?;
+    if missing.told.is_empty() {
         return Ok(());
     }
-    let lines: BTreeSet<String> = join_verbs(missing).iter().map(Rule::compact).collect();
-    let lines: Vec<String> = lines.into_iter().collect();
     let mut message = format!(
-        "user {} (groups={}) is attempting to grant RBAC permissions not currently held:\n{}",
-        quote(&user.name),
-        quote_all(&user.groups),
-        lines.join("\n")
+        "{who} is attempting to grant RBAC permissions not currently held:\n{}",
+        lines(&missing).join("\n")
     );
     if let Some(problems) = problems {
         message.push_str(&format!("; resolution errors: [{problems}]"));
@@ -171,22 +173,48 @@ fn confirm(
     Err(message)
 }
 
-/// Single permissions on the same resource as one rule with all their verbs.
-fn join_verbs(singles: Vec<Rule>) -> Vec<Rule> {
-    let mut out: Vec<Rule> = Vec::new();
-    for single in singles {
-        let same = |rule: &&mut Rule| {
-            single.non_resource_urls.is_empty()
-                && rule.api_groups == single.api_groups
-                && rule.resources == single.resources
-                && rule.resource_names == single.resource_names
-        };
-        match out.iter_mut().find(same) {
-            Some(rule) => rule.verbs.extend(single.verbs),
-            None => out.push(single),
+/// What is missing: the verbs on each resource in one line, in the order of the lines' texts.
+/// Upstream: `CompactRules` in `pkg/registry/rbac/validation/policy_compact.go`.
+fn lines(missing: &Missing<'_>) -> Vec<String> {
+    let mut resources: BTreeMap<What<'_>, Vec<&str>> = BTreeMap::new();
+    let mut lines = BTreeSet::new();
+    for single in &missing.told {
+        match single.what {
+            What::Url(_) => drop(lines.insert(line(single.what, &[single.verb]))),
+            what => resources.entry(what).or_default().push(single.verb),
         }
     }
-    out
+    lines.extend(resources.iter().map(|(what, verbs)| line(*what, verbs)));
+    let mut lines: Vec<String> = lines.into_iter().collect();
+    if missing.untold > 0 {
+        lines.push(format!("… and {} more", missing.untold));
+    }
+    lines
+}
+
+fn line(what: What<'_>, verbs: &[&str]) -> String {
+    let owned = |texts: &[&str]| texts.iter().map(|t| (*t).to_owned()).collect();
+    let rule = match what {
+        What::Url(url) => Rule {
+            non_resource_urls: owned(&[url]),
+            ..Rule::default()
+        },
+        What::Resource {
+            group,
+            resource,
+            name,
+        } => Rule {
+            api_groups: owned(&[group]),
+            resources: owned(&[resource]),
+            resource_names: owned(name.as_slice()),
+            ..Rule::default()
+        },
+    };
+    Rule {
+        verbs: owned(verbs),
+        ..rule
+    }
+    .compact()
 }
 
 #[cfg(test)]
@@ -260,5 +288,19 @@ mod tests {
             {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]});
         assert!(check_role(&erin, "roles", ("n", ""), &role, None, &binder).is_ok());
         assert!(check_role(&erin, "roles", ("n", ""), &role, None, &weak).is_err());
+    }
+
+    #[test]
+    fn a_refusal_of_very_many_permissions_says_how_many_more_there_are() {
+        let numbered =
+            |prefix: &str| -> Vec<String> { (0..290).map(|i| format!("{prefix}{i}")).collect() };
+        let role = json!({"metadata": {"name": "x"}, "rules": [
+            {"apiGroups": numbered("g"), "resources": numbered("r"), "verbs": numbered("v")}]});
+        let erin = User::new("erin", &[]);
+        let refused = check_role(&erin, "roles", ("n", ""), &role, None, &cluster(json!([])));
+        let message = refused.unwrap_err().message;
+        let more = 290_usize.pow(3) - limits::MISSING_PERMISSIONS;
+        assert!(message.ends_with(&format!("\n… and {more} more")));
+        assert!(message.len() < 2 * limits::MISSING_PERMISSION_BYTES);
     }
 }

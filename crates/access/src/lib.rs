@@ -3,6 +3,7 @@
 //! Pure: what it needs of the cluster it reads through [`Lookup`](stowplan_machinery::lookup::Lookup).
 
 mod attributes;
+mod cover;
 mod defaults;
 mod escalation;
 pub mod impersonation;
@@ -15,7 +16,7 @@ mod user;
 pub use attributes::{Attributes, Target};
 pub use defaults::default_objects;
 pub use escalation::{check_binding, check_role};
-pub use rbac::{Decision, authorize, rules_for};
+pub use rbac::{Decision, authorize};
 pub use reviews::{access_review, rules_review, self_subject_review};
 pub use rule::Rule;
-pub use user::{User, service_account_name};
+pub use user::{Owner, User, service_account_name};

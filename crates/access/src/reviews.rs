@@ -4,12 +4,13 @@
 
 mod selectors;
 
-use crate::rbac::{authorize, rules_for};
+use crate::rbac::{authorize, roles_for};
 use crate::{Attributes, Rule, Target, User};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use stowplan_machinery::lookup::Lookup;
-use stowplan_machinery::{Edit, Status, View};
+use stowplan_machinery::{Edit, Status, View, limits};
 
 /// Answers a SubjectAccessReview, or a SelfSubjectAccessReview for the one who asks (`own`).
 pub fn access_review(review: &mut Value, own: Option<&User>, cluster: &dyn Lookup) {
@@ -77,13 +78,14 @@ pub fn rules_review(review: &Value, user: &User, cluster: &dyn Lookup) -> Result
     if namespace.is_empty() {
         return Err(Status::bad_request("no namespace on request"));
     }
-    let (rules, problem) = rules_for(user, namespace, cluster);
+    let (roles, problem) = roles_for(user, namespace, cluster);
+    let (rules, incomplete) = rules_within(&roles, limits::REVIEWED_RULE_BYTES);
     let resources = rules.iter().filter(|r| !r.resources.is_empty());
     let paths = rules.iter().filter(|r| !r.non_resource_urls.is_empty());
     let mut status = json!({
         "resourceRules": resources.map(resource_rule).collect::<Vec<_>>(),
         "nonResourceRules": paths.map(path_rule).collect::<Vec<_>>(),
-        "incomplete": false,
+        "incomplete": incomplete,
     });
     if let Some(problem) = problem {
         status.set("evaluationError", problem);
@@ -95,6 +97,21 @@ pub fn rules_review(review: &Value, user: &User, cluster: &dyn Lookup) -> Result
         "spec": {},
         "status": status,
     }))
+}
+
+/// The rules of roles, and whether any are left out because there would be too much to say.
+fn rules_within(roles: &[Arc<Value>], bytes: usize) -> (Vec<Rule>, bool) {
+    let mut left = bytes;
+    let mut out = Vec::new();
+    for rule in roles.iter().flat_map(|role| role.list("rules")) {
+        let rule = Rule::read(rule);
+        match left.checked_sub(rule.bytes()) {
+            Some(less) => left = less,
+            None => return (out, true),
+        }
+        out.push(rule);
+    }
+    (out, false)
 }
 
 fn fields(lists: [(&str, &[String]); 4]) -> Value {
@@ -178,5 +195,17 @@ mod tests {
             me["status"]["userInfo"],
             json!({"username": "u", "groups": ["system:authenticated"]})
         );
+    }
+
+    #[test]
+    fn a_review_of_rules_is_of_bounded_size() {
+        let rule = json!({"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]});
+        let role = Arc::new(json!({"rules": [rule, rule]}));
+        let roles = vec![role; 3];
+        let each = Rule::read(&rule).bytes();
+        let (all, incomplete) = rules_within(&roles, 6 * each);
+        assert_eq!((all.len(), incomplete), (6, false));
+        let (some, incomplete) = rules_within(&roles, 6 * each - 1);
+        assert_eq!((some.len(), incomplete), (5, true));
     }
 }

@@ -90,6 +90,11 @@ pub fn service_account_name(user: &str) -> Option<(&str, &str)> {
     valid.then_some((namespace, name))
 }
 
+/// For whom an answer was given: connections are shared out by it. Not there for masters, who are not
+/// limited.
+#[derive(Clone, Debug)]
+pub struct Owner(pub std::sync::Arc<str>);
+
 #[cfg(test)]
 mod tests {
     use super::*;

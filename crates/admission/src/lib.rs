@@ -31,7 +31,7 @@ mod taint_nodes;
 mod testing;
 
 pub use attributes::{Attributes, Operation};
-pub use resource_quota::QuotaWrite;
+pub use resource_quota::{QuotaWrite, Quotas};
 
 use stowplan_machinery::Status;
 use stowplan_machinery::lookup::Lookup;
@@ -63,7 +63,11 @@ pub fn admit(request: &mut Attributes<'_>, cluster: &dyn Lookup) -> Result<(), S
 }
 
 /// The validating phase.
-pub fn validate(request: &Attributes<'_>, cluster: &dyn Lookup) -> Result<Outcome, Status> {
+pub fn validate(
+    request: &Attributes<'_>,
+    cluster: &dyn Lookup,
+    quotas: Quotas,
+) -> Result<Outcome, Status> {
     limit_ranger::validate(request, cluster)?;
     service_account::validate(request, cluster)?;
     let warnings = pod_security::validate(request, cluster)?;
@@ -72,7 +76,7 @@ pub fn validate(request: &Attributes<'_>, cluster: &dyn Lookup) -> Result<Outcom
     runtime_class::validate(request, cluster)?;
     node_declared_features::validate(request, cluster)?;
     pod_resize::validate(request, cluster)?;
-    let quota_writes = resource_quota::validate(request, cluster)?;
+    let quota_writes = resource_quota::validate(request, cluster, quotas)?;
     Ok(Outcome {
         warnings,
         quota_writes,

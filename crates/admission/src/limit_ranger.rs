@@ -4,6 +4,7 @@
 use crate::pods::{Side, sum_containers};
 use crate::{Attributes, Operation};
 use serde_json::Value;
+use std::collections::HashSet;
 use std::sync::Arc;
 use stowplan_machinery::lookup::Lookup;
 use stowplan_machinery::quantity::Quantity;
@@ -117,14 +118,14 @@ pub(crate) fn validate(request: &Attributes<'_>, cluster: &dyn Lookup) -> Result
 
 /// Upstream's aggregate: one error stands alone, several are listed, repeats are said once.
 fn together(faults: Vec<String>) -> String {
-    let mut texts: Vec<String> = Vec::new();
-    for fault in faults {
-        if !texts.contains(&fault) {
-            texts.push(fault);
-        }
-    }
+    let mut said = HashSet::new();
+    let texts: Vec<&str> = faults
+        .iter()
+        .map(String::as_str)
+        .filter(|fault| said.insert(*fault))
+        .collect();
     match texts.as_slice() {
-        [one] => one.clone(),
+        [one] => (*one).to_owned(),
         many => format!("[{}]", many.join(", ")),
     }
 }

@@ -1,6 +1,7 @@
 //! What several plugins ask of pods.
 
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use stowplan_machinery::View;
 use stowplan_machinery::resources::ResourceList;
 
@@ -79,12 +80,13 @@ pub fn has_pod_level_resources(spec: &Value) -> bool {
 /// `from_status` also counts what a resize in progress has left allocated.
 pub fn pod_resources(pod: &Value, side: Side, from_status: bool) -> ResourceList {
     let spec = pod.at("spec");
-    let mut sum = sum_containers(spec, |container| {
-        let counts = from_status && counts_status(spec, container);
-        match counts.then(|| status_of(pod, container)).flatten() {
-            Some(status) => effective(pod, container, status, side),
-            None => ResourceList::of(container.at("resources").at(side.field())),
-        }
+    let statuses = match from_status {
+        true => Statuses::of(pod),
+        false => Statuses::default(),
+    };
+    let mut sum = sum_containers(spec, |container| match statuses.of_container(container) {
+        Some(status) => effective(pod, container, status, side),
+        None => ResourceList::of(container.at("resources").at(side.field())),
     });
     for (name, quantity) in ResourceList::of(spec.at("resources").at(side.field())).iter() {
         if is_pod_level(name) {
@@ -105,18 +107,32 @@ pub fn pod_resources(pod: &Value, side: Side, from_status: bool) -> ResourceList
     sum
 }
 
-/// Init containers that are no sidecars are gone by the time their status matters.
-fn counts_status(spec: &Value, container: &Value) -> bool {
-    let name = container.text("name");
-    let mut init = spec.list("initContainers").iter();
-    is_sidecar(container) || !init.any(|c| c.text("name") == name)
+/// What a pod's status says of its containers.
+#[derive(Default)]
+struct Statuses<'a> {
+    by_name: BTreeMap<&'a str, &'a Value>,
+    init: BTreeSet<&'a str>,
 }
 
-fn status_of<'a>(pod: &'a Value, container: &Value) -> Option<&'a Value> {
-    let statuses = |key| pod.at("status").list(key).iter().rev();
-    let mut all = statuses("initContainerStatuses").chain(statuses("containerStatuses"));
-    let found = all.find(|status| status.text("name") == container.text("name"));
-    found.filter(|status| status.has("resources"))
+impl<'a> Statuses<'a> {
+    fn of(pod: &'a Value) -> Self {
+        let init = pod.at("spec").list("initContainers").iter();
+        let statuses = |key| pod.at("status").list(key).iter();
+        // Of several of a name the last one counts, and one of an init container before all others.
+        let all = statuses("containerStatuses").chain(statuses("initContainerStatuses"));
+        Self {
+            by_name: all.map(|status| (status.text("name"), status)).collect(),
+            init: init.map(|container| container.text("name")).collect(),
+        }
+    }
+
+    /// Init containers that are no sidecars are gone by the time their status matters.
+    fn of_container(&self, container: &Value) -> Option<&'a Value> {
+        let name = container.text("name");
+        let counts = is_sidecar(container) || !self.init.contains(name);
+        let status = self.by_name.get(name).filter(|_| counts)?;
+        status.has("resources").then_some(status)
+    }
 }
 
 fn effective(pod: &Value, container: &Value, status: &Value, side: Side) -> ResourceList {

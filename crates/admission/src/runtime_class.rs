@@ -5,6 +5,7 @@ use crate::Attributes;
 use serde_json::Value;
 use std::sync::Arc;
 use stowplan_machinery::go;
+use stowplan_machinery::limits::TOLERATIONS_COMPARED_MAX;
 use stowplan_machinery::lookup::Lookup;
 use stowplan_machinery::resources::ResourceList;
 use stowplan_machinery::{Edit, Status, View};
@@ -72,6 +73,9 @@ fn is_set(list: &Value) -> bool {
 fn merge_tolerations(spec: &mut Value, more: &[Value]) {
     let all: Vec<Value> = [spec.list("tolerations"), more].concat();
     let mut merged: Vec<Value> = Vec::new();
+    if all.len() > TOLERATIONS_COMPARED_MAX {
+        return spec.set("tolerations", all);
+    }
     for (i, toleration) in all.iter().enumerate() {
         let rest = all.get(i + 1..).unwrap_or_default();
         let covered_later = rest

@@ -147,7 +147,7 @@ impl Case {
 
     /// The outcome of the validating phase.
     pub(crate) fn validate(mut self, cluster: &Cluster) -> Result<Outcome, Status> {
-        self.run(|request| crate::validate(request, cluster))
+        self.run(|request| crate::validate(request, cluster, crate::Quotas::AsTold))
     }
 
     /// The object after one plugin.

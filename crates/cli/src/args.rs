@@ -72,6 +72,11 @@ pub(crate) struct Up {
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:6443")]
     pub(crate) listen: std::net::SocketAddr,
 
+    /// Another name or address by which clients reach the server: its certificate is made for it.
+    /// Requests for other names are turned away. May be given several times.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tls_san: Vec<String>,
+
     /// Keep objects in memory only: all is gone when the process ends.
     #[arg(long)]
     pub(crate) memory: bool,

@@ -23,6 +23,7 @@ mod value;
 pub(crate) use cost::check;
 
 use crate::check::field_path;
+use crate::counterparts::Counterparts;
 use crate::prune::{additional, items};
 use eval::{Outcome, Scope};
 use meter::Meter;
@@ -107,8 +108,11 @@ impl Check<'_> {
                 let (Some(rules), Some(below)) = (items(rules), items(shape)) else {
                     return;
                 };
+                let before = old.map(|old| Counterparts::of(shape, old));
                 for (i, element) in list.iter().enumerate() {
-                    let old = old.and_then(|old| crate::validate::counterpart(shape, old, element));
+                    let old = before
+                        .as_ref()
+                        .and_then(|before| before.of_element(element));
                     let root = below.flag(EMBEDDED);
                     self.value(&path.index(i), (rules, below, root), element, old, old);
                 }

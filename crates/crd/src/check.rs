@@ -11,8 +11,10 @@ pub(crate) use fields::field_path;
 
 use crate::prune::{additional, items};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use stowplan_kinds::common::metadata;
 use stowplan_machinery::field::{Error, ErrorList, Path, Raw};
+use stowplan_machinery::limits::ERRORS_TOLD_BYTES_MAX;
 use stowplan_machinery::{Edit, View, go, names as rules};
 
 /// Faults of a new definition.
@@ -391,11 +393,16 @@ fn validate_status(object: &Value) -> ErrorList {
         return errors;
     }
     let versions = object.at("spec").list("versions");
-    for (i, version) in versions.iter().enumerate() {
+    let known: HashSet<&Value> = stored.iter().collect();
+    let mut seen = HashSet::new();
+    // All stored versions are shown with each that is missing: that is enough of them.
+    let shown_max = ERRORS_TOLD_BYTES_MAX / object.at("status").to_string().len();
+    for version in versions {
         let name = version.at("name");
         // Each name is found once: a second version of that name is missed.
-        let again = versions.iter().take(i).any(|v| v.at("name") == name);
-        if version.flag("storage") && (again || !stored.contains(name)) {
+        let again = !seen.insert(name);
+        let missing = version.flag("storage") && (again || !known.contains(name));
+        if missing && errors.len() <= shown_max {
             let why = format!("must have the storage version {}", version.text("name"));
             errors.push(Error::invalid(
                 &place,
@@ -405,7 +412,7 @@ fn validate_status(object: &Value) -> ErrorList {
         }
     }
     for (i, name) in stored.iter().enumerate() {
-        if !versions.iter().any(|v| v.at("name") == name) {
+        if !seen.contains(name) {
             let text = name.as_str().unwrap_or_default();
             let why = format!(
                 "missing from spec.versions; {text} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in {text} and removes {text} from status.storedVersions"
@@ -517,7 +524,7 @@ pub(crate) fn format_warnings(new: &Value, old: Option<&Value>) -> Vec<String> {
         }
         found
     };
-    let before = old.map(unknown).unwrap_or_default();
+    let before: HashSet<String> = old.map(unknown).unwrap_or_default().into_iter().collect();
     let mut now = unknown(new);
     now.retain(|format| !before.contains(format));
     now.iter()

@@ -10,6 +10,7 @@
 mod cel;
 mod check;
 mod columns;
+mod counterparts;
 pub mod default;
 mod define;
 mod definition;

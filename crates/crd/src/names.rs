@@ -3,7 +3,7 @@
 //! Upstream: `pkg/controller/{status/naming_controller,establish/establishing_controller}.go`.
 
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use stowplan_machinery::{Edit, View, go};
 
 /// The names that the definitions of a group hold.
@@ -97,19 +97,19 @@ fn grant(wanted: &Value, held: &Value, taken: &Taken) -> (Value, Option<(&'stati
 }
 
 fn short_names(wanted: &Value, held: &Value, used: &BTreeSet<String>) -> Option<String> {
-    let own = held.list("shortNames");
+    let own: HashSet<&Value> = held.list("shortNames").iter().collect();
     let names = wanted
         .list("shortNames")
         .iter()
         .filter(|n| !own.contains(n));
     let mut faults: Vec<String> = Vec::new();
+    let mut said = HashSet::new();
     for name in names
         .filter_map(Value::as_str)
         .filter(|n| used.contains(*n))
     {
-        let fault = in_use(name);
-        if !faults.contains(&fault) {
-            faults.push(fault);
+        if said.insert(name) {
+            faults.push(in_use(name));
         }
     }
     match faults.as_slice() {

@@ -4,21 +4,24 @@
 
 use serde_json::{Map, Value};
 use stowplan_machinery::View;
+use stowplan_machinery::field::Path;
+use stowplan_machinery::limits::PROBLEM_BYTES_MAX;
 
 /// Drops unknown fields from a custom resource and says which they were, as paths in sorted order
 /// (`spec.x`, `spec.list[0].y`). `apiVersion`, `kind` and `metadata` are always known.
 pub fn prune(object: &mut Value, schema: &Value) -> Vec<String> {
-    let mut unknown = Vec::new();
-    value(object, Some(schema), true, "", &mut unknown);
-    unknown.sort_unstable();
-    unknown
+    let mut unknown = Unknown::default();
+    value(object, Some(schema), true, &Path::ROOT, &mut unknown);
+    unknown.paths.sort_unstable();
+    unknown.paths
 }
 
 /// Whether a value, which need not be a whole object, has anything that its schema does not know.
 pub(crate) fn is_unknown(part: &Value, schema: &Value) -> bool {
-    let mut unknown = Vec::new();
-    value(&mut part.clone(), Some(schema), false, "", &mut unknown);
-    !unknown.is_empty()
+    let mut unknown = Unknown::default();
+    let place = Path::ROOT;
+    value(&mut part.clone(), Some(schema), false, &place, &mut unknown);
+    !unknown.paths.is_empty()
 }
 
 /// The schema of the values of a map, if it may have any keys. `Some(None)` is `true`.
@@ -44,10 +47,20 @@ fn is_meta(name: &str) -> bool {
     matches!(name, "apiVersion" | "kind" | "metadata")
 }
 
-fn below(path: &str, name: &str) -> String {
-    match path.is_empty() {
-        true => name.to_owned(),
-        false => format!("{path}.{name}"),
+/// Fields that were dropped. They are named until that takes too many bytes.
+#[derive(Default)]
+struct Unknown {
+    paths: Vec<String>,
+    bytes: usize,
+}
+
+impl Unknown {
+    fn push(&mut self, path: &Path<'_>) {
+        if self.bytes <= PROBLEM_BYTES_MAX {
+            let path = path.to_string();
+            self.bytes += path.len();
+            self.paths.push(path);
+        }
     }
 }
 
@@ -61,8 +74,8 @@ fn value(
     here: &mut Value,
     schema: Option<&Value>,
     root: bool,
-    path: &str,
-    unknown: &mut Vec<String>,
+    path: &Path<'_>,
+    unknown: &mut Unknown,
 ) {
     let keep = keeps(schema);
     visit(here, schema, (keep, root), path, unknown);
@@ -72,8 +85,8 @@ fn visit(
     here: &mut Value,
     schema: Option<&Value>,
     (keep, root): (bool, bool),
-    path: &str,
-    unknown: &mut Vec<String>,
+    path: &Path<'_>,
+    unknown: &mut Unknown,
 ) {
     match here {
         Value::Object(map) => object(map, schema, (keep, root), path, unknown),
@@ -84,13 +97,7 @@ fn visit(
             }
             for (i, element) in list.iter_mut().enumerate() {
                 let keep = keep || keeps(items);
-                visit(
-                    element,
-                    items,
-                    (keep, false),
-                    &format!("{path}[{i}]"),
-                    unknown,
-                );
+                visit(element, items, (keep, false), &path.index(i), unknown);
             }
         }
         _ => {}
@@ -101,8 +108,8 @@ fn object(
     map: &mut Map<String, Value>,
     schema: Option<&Value>,
     (keep, root): (bool, bool),
-    path: &str,
-    unknown: &mut Vec<String>,
+    path: &Path<'_>,
+    unknown: &mut Unknown,
 ) {
     let embedded = root || schema.is_some_and(|s| s.flag("x-kubernetes-embedded-resource"));
     map.retain(|name, here| {
@@ -115,17 +122,18 @@ fn object(
         });
         match known {
             Some(schema) => {
-                value(here, schema, false, &below(path, name), unknown);
+                value(here, schema, false, &path.child(name), unknown);
                 true
             }
             None if keep => true,
             None => {
-                unknown.push(below(path, name));
+                unknown.push(&path.child(name));
                 false
             }
         }
     });
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,6 +3,7 @@
 use crate::scale::Scale;
 use crate::{cel, default, embedded, list_type, validate};
 use serde_json::Value;
+use std::collections::HashSet;
 use stowplan_kinds::common::metadata;
 use stowplan_kinds::{Context, Strategy};
 use stowplan_machinery::field::{Error, ErrorKind, ErrorList, Path, Raw};
@@ -182,7 +183,11 @@ impl Strategy for Rules {
 
     fn warnings(&self, new: &Value, old: Option<&Value>) -> Vec<String> {
         let finalizers = |object: &Value| object.at("metadata").list("finalizers").to_vec();
-        let before = old.map(finalizers).unwrap_or_default();
+        let before: HashSet<Value> = old
+            .map(finalizers)
+            .unwrap_or_default()
+            .into_iter()
+            .collect();
         let mut added = finalizers(new);
         added.retain(|f| !before.contains(f));
         let mut added: Vec<&str> = added.iter().filter_map(Value::as_str).collect();

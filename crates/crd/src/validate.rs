@@ -1,30 +1,38 @@
 //! Does a value fit a schema? The order of the checks and every sentence are upstream's
 //! (`k8s.io/kube-openapi/pkg/validation/{validate,errors}`).
 
+mod name;
 mod number;
 
+use crate::counterparts::Counterparts;
 use crate::format;
 use crate::prune::{additional, items};
+use name::Name;
 use serde_json::Value;
+use std::cell::Cell;
+use std::collections::HashSet;
 use stowplan_machinery::View;
 use stowplan_machinery::field::{Error, ErrorKind, ErrorList, Path, Shown};
 use stowplan_machinery::go::quote;
+use stowplan_machinery::limits::{ERRORS_TOLD_BYTES_MAX, ERRORS_TOLD_MAX};
 
 /// Faults of a value. `path` is where the value stands: [`Path::ROOT`] for a whole object.
 pub fn validate(path: &Path<'_>, schema: &Value, value: &Value) -> ErrorList {
-    let found = check(schema, value, "", None);
+    let spent = Cell::new(0);
+    let found = check(schema, value, &Name::root(&spent), None);
     found.faults.iter().map(|f| f.to_error(path)).collect()
 }
 
 /// Faults of a changed value. Where nothing changed, nothing is found fault with: schemas may have
 /// become stricter since. Upstream: `RatchetingSchemaValidator`.
 pub fn validate_change(path: &Path<'_>, schema: &Value, value: &Value, old: &Value) -> ErrorList {
-    let found = check_changed(schema, value, "", Some(old));
+    let spent = Cell::new(0);
+    let found = check_changed(schema, value, &Name::root(&spent), Some(old));
     found.faults.iter().map(|f| f.to_error(path)).collect()
 }
 
 /// [`check`], forgiving if the value is what it was.
-fn check_changed(schema: &Value, value: &Value, name: &str, old: Option<&Value>) -> Findings {
+fn check_changed(schema: &Value, value: &Value, name: &Name<'_>, old: Option<&Value>) -> Findings {
     let found = check(schema, value, name, old);
     match old {
         Some(old) if !found.valid() && old == value => Findings::default(),
@@ -36,7 +44,9 @@ fn check_changed(schema: &Value, value: &Value, name: &str, old: Option<&Value>)
 /// that went well, so these are counted just as it does.
 #[derive(Default)]
 struct Findings {
+    /// No more than are told.
     faults: Vec<Fault>,
+    bytes: usize,
     checks: usize,
 }
 
@@ -64,8 +74,12 @@ enum Kind {
 
 impl Findings {
     fn add(&mut self, fault: Fault) {
+        if self.faults.len() >= ERRORS_TOLD_MAX || self.bytes > ERRORS_TOLD_BYTES_MAX {
+            return;
+        }
         // The same sentence is said once.
         if !self.faults.iter().any(|f| f.message == fault.message) {
+            self.bytes += fault.value.len() + 2 * fault.message.len();
             self.faults.push(fault);
         }
     }
@@ -81,28 +95,48 @@ impl Findings {
 }
 
 impl Fault {
-    fn new(kind: Kind, name: &str, value: impl Shown, message: String) -> Self {
+    fn new(
+        kind: Kind,
+        name: &Name<'_>,
+        value: impl Shown,
+        message: impl FnOnce(&str) -> String,
+    ) -> Self {
+        let Some(place) = name.spend() else {
+            return Self::one_of_many();
+        };
+        let value = value.shown();
+        let message = message(&place);
+        name.charge(value.len() + message.len());
         Self {
-            name: Some(name.to_owned()),
+            name: Some(place),
             kind,
-            value: value.shown(),
+            value,
             message,
+        }
+    }
+
+    /// What is said in place of all faults that nobody will be told.
+    fn one_of_many() -> Self {
+        Self {
+            name: None,
+            kind: Kind::Type,
+            value: quote(""),
+            message: "there are many more faults".to_owned(),
         }
     }
 
     /// A fault without a place: what Go calls a plain error.
-    fn plain(message: String) -> Self {
+    fn plain(name: &Name<'_>, message: impl FnOnce(&str) -> String) -> Self {
         Self {
             name: None,
-            kind: Kind::Invalid,
-            value: quote(""),
-            message,
+            ..Self::new(Kind::Invalid, name, "", message)
         }
     }
 
-    fn wrong_type(name: &str, wanted: &str, found: &str) -> Self {
-        let message = format!("{name} in body must be of type {wanted}: {}", quote(found));
-        Self::new(Kind::Type, name, found, message)
+    fn wrong_type(name: &Name<'_>, wanted: &str, found: &str) -> Self {
+        Self::new(Kind::Type, name, found, |name| {
+            format!("{name} in body must be of type {wanted}: {}", quote(found))
+        })
     }
 
     fn to_error(&self, path: &Path<'_>) -> Error {
@@ -152,7 +186,7 @@ fn type_of(value: &Value) -> (&'static str, &'static str) {
     }
 }
 
-fn check(schema: &Value, value: &Value, name: &str, old: Option<&Value>) -> Findings {
+fn check(schema: &Value, value: &Value, name: &Name<'_>, old: Option<&Value>) -> Findings {
     let mut found = Findings::default();
     let format = format::known(schema.text("format")).unwrap_or_default();
     if value.is_null() {
@@ -187,16 +221,13 @@ fn check(schema: &Value, value: &Value, name: &str, old: Option<&Value>) -> Find
     found
 }
 
-fn check_type(schema: &Value, value: &Value, format: &str, name: &str) -> Findings {
+fn check_type(schema: &Value, value: &Value, format: &str, name: &Name<'_>) -> Findings {
     let types = types(schema);
     let mut found = Findings {
         checks: 1,
         ..Findings::default()
     };
-    let wrong = |wanted: &str, is: &str| Findings {
-        faults: vec![Fault::wrong_type(name, wanted, is)],
-        checks: 0,
-    };
+    let wrong = |wanted: &str, is: &str| one(Fault::wrong_type(name, wanted, is));
     let (is, is_format) = type_of(value);
     if value.is_null() {
         if !types.is_empty() && !schema.flag("nullable") {
@@ -230,7 +261,7 @@ fn check_type(schema: &Value, value: &Value, format: &str, name: &str) -> Findin
     found
 }
 
-fn check_combined(schema: &Value, value: &Value, name: &str, old: Option<&Value>) -> Findings {
+fn check_combined(schema: &Value, value: &Value, name: &Name<'_>, old: Option<&Value>) -> Findings {
     let mut main = Findings::default();
     let branches = |key: &str| -> Vec<Findings> {
         let list = schema.list(key).iter();
@@ -250,9 +281,10 @@ fn check_combined(schema: &Value, value: &Value, name: &str, old: Option<&Value>
                 0 => "Found none valid".to_owned(),
                 n => format!("Found {n} valid alternatives"),
             };
-            let quoted = quote(name);
-            let sentence = format!("{quoted} must validate one and only one schema (oneOf). {how}");
-            main.add(Fault::plain(sentence));
+            main.add(Fault::plain(name, |name| {
+                let quoted = quote(name);
+                format!("{quoted} must validate one and only one schema (oneOf). {how}")
+            }));
             if valid == 0 {
                 main.merge(best(one_of));
             }
@@ -264,23 +296,27 @@ fn check_combined(schema: &Value, value: &Value, name: &str, old: Option<&Value>
         all_of.into_iter().for_each(|f| main.merge(f));
         if valid != count {
             let how = if valid == 0 { ". None validated" } else { "" };
-            let quoted = quote(name);
-            main.add(Fault::plain(format!(
-                "{quoted} must validate all the schemas (allOf){how}"
-            )));
+            main.add(Fault::plain(name, |name| {
+                format!("{} must validate all the schemas (allOf){how}", quote(name))
+            }));
         }
     }
     if schema.has("not") && check(schema.at("not"), value, name, old).valid() {
-        let quoted = quote(name);
-        main.add(Fault::plain(format!(
-            "{quoted} must not validate the schema (not)"
-        )));
+        main.add(Fault::plain(name, |name| {
+            format!("{} must not validate the schema (not)", quote(name))
+        }));
     }
     main.checks += 1;
     main
 }
 
-fn any_of(main: &mut Findings, schema: &Value, value: &Value, name: &str, old: Option<&Value>) {
+fn any_of(
+    main: &mut Findings,
+    schema: &Value,
+    value: &Value,
+    name: &Name<'_>,
+    old: Option<&Value>,
+) {
     let mut failed = Vec::new();
     for branch in schema.list("anyOf") {
         let found = check(branch, value, name, old);
@@ -290,10 +326,9 @@ fn any_of(main: &mut Findings, schema: &Value, value: &Value, name: &str, old: O
         }
         failed.push(found);
     }
-    let quoted = quote(name);
-    main.add(Fault::plain(format!(
-        "{quoted} must validate at least one schema (anyOf)"
-    )));
+    main.add(Fault::plain(name, |name| {
+        format!("{} must validate at least one schema (anyOf)", quote(name))
+    }));
     main.merge(best(failed));
 }
 
@@ -307,113 +342,107 @@ fn best(branches: Vec<Findings>) -> Findings {
 }
 
 fn one(fault: Fault) -> Findings {
-    Findings {
-        faults: vec![fault],
-        checks: 0,
-    }
+    let mut found = Findings::default();
+    found.add(fault);
+    found
 }
 
-fn check_text(schema: &Value, text: &str, name: &str) -> Findings {
+fn check_text(schema: &Value, text: &str, name: &Name<'_>) -> Findings {
     let length = text.chars().count() as i64;
     if let Some(max) = schema.int("maxLength").filter(|max| length > *max) {
-        let message = format!("{name} in body should be at most {max} chars long");
-        return one(Fault::new(Kind::Long(max), name, text, message));
+        return one(Fault::new(Kind::Long(max), name, text, |name| {
+            format!("{name} in body should be at most {max} chars long")
+        }));
     }
     if let Some(min) = schema.int("minLength").filter(|min| length < *min) {
-        let message = format!("{name} in body should be at least {min} chars long");
-        return one(Fault::new(Kind::Invalid, name, text, message));
+        return one(Fault::new(Kind::Invalid, name, text, |name| {
+            format!("{name} in body should be at least {min} chars long")
+        }));
     }
     let pattern = schema.text("pattern");
     if !pattern.is_empty() && !format::matches(pattern, text) {
-        let message = format!("{name} in body should match '{pattern}'");
-        return one(Fault::new(Kind::Invalid, name, text, message));
+        return one(Fault::new(Kind::Invalid, name, text, |name| {
+            format!("{name} in body should match '{pattern}'")
+        }));
     }
     Findings::default()
 }
 
-fn check_format(format: &str, text: &str, name: &str) -> Findings {
+fn check_format(format: &str, text: &str, name: &Name<'_>) -> Findings {
     match format::fits(format, text) {
         true => Findings::default(),
         false => one(Fault::wrong_type(name, format, text)),
     }
 }
 
-fn check_list(schema: &Value, list: &[Value], name: &str, old: Option<&Value>) -> Findings {
+fn check_list(schema: &Value, list: &[Value], name: &Name<'_>, old: Option<&Value>) -> Findings {
     let mut found = Findings::default();
     if let Some(items) = items(schema) {
+        let before = old.map(|old| Counterparts::of(schema, old));
         for (i, element) in list.iter().enumerate() {
             found.merge(check_changed(
                 items,
                 element,
-                &format!("{name}[{i}]"),
-                old.and_then(|old| counterpart(schema, old, element)),
+                &name.index(i),
+                before
+                    .as_ref()
+                    .and_then(|before| before.of_element(element)),
             ));
         }
     }
     let size = list.len() as i64;
     if let Some(min) = schema.int("minItems").filter(|min| size < *min) {
-        let message = format!("{name} in body should have at least {min} items");
-        found.add(Fault::new(Kind::Invalid, name, size, message));
+        found.add(Fault::new(Kind::Invalid, name, size, |name| {
+            format!("{name} in body should have at least {min} items")
+        }));
     }
     if let Some(max) = schema.int("maxItems").filter(|max| size > *max) {
-        let message = format!("{name} in body should have at most {max} items");
-        found.add(Fault::new(Kind::Many(size, max), name, size, message));
+        found.add(Fault::new(Kind::Many(size, max), name, size, |name| {
+            format!("{name} in body should have at most {max} items")
+        }));
     }
-    let twice = |(i, element): (usize, &Value)| list[..i].contains(element);
-    if schema.flag("uniqueItems") && list.iter().enumerate().any(twice) {
-        let message = format!("{name} in body shouldn't contain duplicates");
-        found.add(Fault::new(Kind::Invalid, name, "", message));
+    let mut seen = HashSet::new();
+    if schema.flag("uniqueItems") && !list.iter().all(|element| seen.insert(element)) {
+        found.add(Fault::new(Kind::Invalid, name, "", |name| {
+            format!("{name} in body shouldn't contain duplicates")
+        }));
     }
     found.checks += 1;
     found
 }
 
-/// The element of an old list that an element stems from: the one with the same keys.
-pub(crate) fn counterpart<'a>(
-    schema: &Value,
-    old: &'a Value,
-    element: &Value,
-) -> Option<&'a Value> {
-    if schema.text("x-kubernetes-list-type") != "map" {
-        return None;
-    }
-    let keys = schema.list("x-kubernetes-list-map-keys");
-    let same = |candidate: &&Value| {
-        let mut keys = keys.iter().filter_map(Value::as_str);
-        keys.all(|key| candidate.get(key) == element.get(key))
-    };
-    old.as_array()?.iter().find(same)
-}
-
-fn check_enum(schema: &Value, value: &Value, name: &str) -> Findings {
+fn check_enum(schema: &Value, value: &Value, name: &Name<'_>) -> Findings {
     let allowed = schema.list("enum");
     if allowed.is_empty() || allowed.iter().any(|a| number::equal(a, value)) {
         return Findings::default();
     }
-    let shown = allowed.iter().map(|a| match a {
-        Value::String(text) => quote(text),
-        other => quote(&other.to_string()),
-    });
-    let shown: Vec<String> = shown.collect();
-    let message = format!("supported values: {}", shown.join(", "));
-    one(Fault::new(Kind::Enum, name, value, message))
+    one(Fault::new(Kind::Enum, name, value, |_| {
+        let shown = allowed.iter().map(|a| match a {
+            Value::String(text) => quote(text),
+            other => quote(&other.to_string()),
+        });
+        let shown: Vec<String> = shown.collect();
+        format!("supported values: {}", shown.join(", "))
+    }))
 }
 
 fn check_object(
     schema: &Value,
     map: &serde_json::Map<String, Value>,
-    name: &str,
+    name: &Name<'_>,
     old: Option<&Value>,
 ) -> Findings {
     let mut found = Findings::default();
     let size = map.len() as i64;
     if let Some(min) = schema.int("minProperties").filter(|min| size < *min) {
-        let message = format!("{name} in body should have at least {min} properties");
-        found.add(Fault::new(Kind::Invalid, name, size, message));
+        found.add(Fault::new(Kind::Invalid, name, size, |name| {
+            format!("{name} in body should have at least {min} properties")
+        }));
     }
     if let Some(max) = schema.int("maxProperties").filter(|max| size > *max) {
-        let message = format!("{name} in body should have at most {max} properties");
-        found.add(Fault::new(Kind::Many(size, max), name, size, message));
+        found.add(Fault::new(Kind::Many(size, max), name, size, |name| {
+            format!("{name} in body should have at most {max} properties")
+        }));
     }
     let properties = schema.at("properties");
     let before = |key: &str| {
@@ -425,25 +454,27 @@ fn check_object(
             found.merge(check_changed(
                 others,
                 value,
-                &format!("{name}.{key}"),
+                &name.entry(key),
                 old.and_then(|old| old.get(key)),
             ));
         }
     }
     for (key, property) in schema.entries("properties") {
         if let Some(value) = map.get(key) {
-            let place = match name.is_empty() {
-                true => key.to_owned(),
-                false => format!("{name}.{key}"),
-            };
-            found.merge(check_changed(property, value, &place, before(key)));
+            found.merge(check_changed(
+                property,
+                value,
+                &name.field(key),
+                before(key),
+            ));
         }
     }
     for key in schema.list("required").iter().filter_map(Value::as_str) {
         if !map.contains_key(key) {
-            let place = format!("{name}.{key}");
-            let message = format!("{place} in body is required");
-            found.add(Fault::new(Kind::Required, &place, "", message));
+            let place = name.entry(key);
+            found.add(Fault::new(Kind::Required, &place, "", |name| {
+                format!("{name} in body is required")
+            }));
         }
     }
     found

@@ -194,7 +194,7 @@ fn validate_addresses(endpoint: &Value, kind: &str, path: &Path<'_>, errors: &mu
         let address = address.as_str().unwrap_or_default();
         let at = path.index(i);
         let (faults, of_family) = match kind {
-            "IPv4" => (ip::validate(&at, address, &[]), ip::is_v4(address)),
+            "IPv4" => (ip::validate_new(&at, address), ip::is_v4(address)),
             "IPv6" => (ip::validate_canonical(&at, address), ip::is_v6(address)),
             "FQDN" => {
                 validate_fqdn(address, &at, errors);

@@ -7,6 +7,7 @@ use crate::common::resource_names::{fits_huge_pages, is_huge_page};
 use crate::common::{IMMUTABLE, labels, metadata, name_rules, node_labels, quantities, taints};
 use crate::{Context, Strategy};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use stowplan_machinery::View;
 use stowplan_machinery::field::{ErrorList, Path};
 use stowplan_machinery::quantity::Quantity;
@@ -100,8 +101,9 @@ fn validate_scheduling(scheduling: &Value, errors: &mut ErrorList) {
     let key = |toleration: &'_ Value| {
         ["key", "operator", "value", "effect"].map(|field| toleration.text(field).to_owned())
     };
+    let mut seen = BTreeSet::new();
     for (i, toleration) in tolerations.iter().enumerate() {
-        if tolerations[..i].iter().any(|t| key(t) == key(toleration)) {
+        if !seen.insert(key(toleration)) {
             errors.duplicate(&path.index(i), Internal(toleration));
         }
     }

@@ -22,6 +22,7 @@ mod extenders;
 mod fence;
 mod message;
 mod observer;
+mod rights;
 mod running;
 mod watch;
 
@@ -29,5 +30,6 @@ pub use clock::{Clock, nanos};
 pub use fence::{Fence, Open};
 pub use message::Told;
 pub use observer::{Attempt, AttemptResult, BindFailed, Bound, Observer, Silent, Steps};
+pub use rights::{All, Right, Rights};
 pub use running::{Asker, Running, Settings, StartError, start};
 pub use stowplan_bridge::effective::effective;

@@ -1,6 +1,7 @@
 //! What the engine thread is told.
 
 use crate::observer::Steps;
+use crate::rights::Found;
 use std::sync::Arc;
 use std::time::Duration;
 use stowplan_api::load::Object as ApiObject;
@@ -9,9 +10,9 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 /// What is told of a pod.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Told {
+pub enum Told<T = serde_json::Value> {
     /// This.
-    Found(serde_json::Value),
+    Found(T),
     /// Nothing is known of it.
     Unknown,
     /// There is no time for that now.
@@ -70,7 +71,7 @@ pub(crate) enum Message {
         namespace: Box<str>,
         name: Box<str>,
         whole: bool,
-        answer: oneshot::Sender<Told>,
+        answer: oneshot::Sender<Told<Found>>,
     },
     /// Look again: something outside changed.
     Wake,

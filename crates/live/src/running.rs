@@ -7,6 +7,7 @@ use crate::extenders::{Asked, Extender};
 use crate::fence::Fence;
 use crate::message::{Message, Told};
 use crate::observer::Observer;
+use crate::rights::Rights;
 use crate::watch;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -227,17 +228,19 @@ fn bind_timeouts(config: &KubeSchedulerConfiguration) -> BTreeMap<String, Durati
 pub struct Asker(Sender<Message>);
 
 impl Asker {
-    /// What is remembered of the last attempt of a pod: a `Decision` of at most 4 KiB.
-    pub async fn decision(&self, namespace: &str, name: &str) -> Told {
-        self.ask(namespace, name, false).await
+    /// What is remembered of the last attempt of a pod, as the one who has these rights may read it: a
+    /// `Decision` of at most 4 KiB.
+    pub async fn decision(&self, namespace: &str, name: &str, rights: &dyn Rights) -> Told {
+        self.ask(namespace, name, false, rights).await
     }
 
-    /// The whole tournament of a pod, every node and every plugin: an `Explanation`.
-    pub async fn tournament(&self, namespace: &str, name: &str) -> Told {
-        self.ask(namespace, name, true).await
+    /// The whole tournament of a pod, every node and every plugin, as the one who has these rights may
+    /// read it: an `Explanation`.
+    pub async fn tournament(&self, namespace: &str, name: &str, rights: &dyn Rights) -> Told {
+        self.ask(namespace, name, true, rights).await
     }
 
-    async fn ask(&self, namespace: &str, name: &str, whole: bool) -> Told {
+    async fn ask(&self, namespace: &str, name: &str, whole: bool, rights: &dyn Rights) -> Told {
         let (answer, answered) = oneshot::channel();
         let question = Message::Tell {
             namespace: namespace.into(),
@@ -245,9 +248,16 @@ impl Asker {
             whole,
             answer,
         };
-        match self.0.send(question) {
-            Ok(()) => answered.await.unwrap_or(Told::Unknown),
-            Err(_) => Told::Unknown,
+        if self.0.send(question).is_err() {
+            return Told::Unknown;
+        }
+        match answered.await {
+            Ok(Told::Found(found)) => match found.for_reader(rights).await {
+                Some(told) => Told::Found(told),
+                None => Told::Unknown,
+            },
+            Ok(Told::Busy) => Told::Busy,
+            Ok(Told::Unknown) | Err(_) => Told::Unknown,
         }
     }
 }

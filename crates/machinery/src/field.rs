@@ -3,7 +3,9 @@
 //! Upstream: `k8s.io/apimachinery/pkg/util/validation/field`.
 
 use crate::go;
+use crate::limits::{ERRORS_TOLD_BYTES_MAX, ERRORS_TOLD_MAX};
 use serde_json::Value;
+use std::collections::HashSet;
 use std::fmt;
 
 /// The place of a field. Building one allocates nothing; only an error writes it out.
@@ -315,18 +317,38 @@ impl fmt::Display for Error {
     }
 }
 
+/// As many of the first errors as are told to the client, at least one.
+pub(crate) fn told(errors: &[Error]) -> &[Error] {
+    let length =
+        |e: &Error| e.field.len() + e.value.as_ref().map_or(0, String::len) + e.detail.len();
+    let mut bytes = 0;
+    let fits = |error: &&Error| {
+        let before = bytes;
+        bytes += length(error);
+        before <= ERRORS_TOLD_BYTES_MAX
+    };
+    let count = errors.iter().take(ERRORS_TOLD_MAX).take_while(fits).count();
+    errors.get(..count).unwrap_or(errors)
+}
+
 /// All errors as one text: `a` alone, else `[a, b]`. Texts that occur twice are said once.
 pub fn aggregate<'a>(errors: impl IntoIterator<Item = &'a Error>) -> String {
-    let mut texts: Vec<String> = Vec::new();
+    let mut said: HashSet<String> = HashSet::new();
+    let mut all = String::new();
     for error in errors {
         let text = error.to_string();
-        if !texts.contains(&text) {
-            texts.push(text);
+        if said.contains(&text) {
+            continue;
         }
+        if !said.is_empty() {
+            all.push_str(", ");
+        }
+        all.push_str(&text);
+        said.insert(text);
     }
-    match texts.as_slice() {
-        [one] => one.clone(),
-        many => format!("[{}]", many.join(", ")),
+    match said.len() {
+        1 => all,
+        _ => format!("[{all}]"),
     }
 }
 
@@ -360,6 +382,17 @@ mod tests {
         );
         let under_root = Path::ROOT;
         assert_eq!(under_root.child("spec").to_string(), "spec");
+    }
+
+    #[test]
+    fn many_errors_are_told_in_one_go() {
+        let at = Path::new("list");
+        let errors: ErrorList = (0..200_000)
+            .map(|i| Error::required(&at.index(i), ""))
+            .collect();
+        let all = aggregate(errors.iter().chain(&errors));
+        assert!(all.ends_with("list[199999]: Required value]"));
+        assert_eq!(all.matches("list[7]").count(), 1);
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Texts as Go prints them.
 
+mod duration;
 mod print;
 
+pub use duration::duration;
 pub use print::{float, plain, string_verb, syntax, type_name};
 
 use std::fmt::Write;

@@ -48,6 +48,30 @@ fn special(word: u64) -> u64 {
     (quote | backslash | below(word, 0x20)) & (EACH * 0x80)
 }
 
+/// How long a value would be if nothing in it had to be escaped.
+pub fn unescaped_len(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) => 5,
+        Value::Number(number) => number.to_string().len(),
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => 2 + items.iter().map(|i| unescaped_len(i) + 1).sum::<usize>(),
+        Value::Object(fields) => {
+            let field = |(name, value): (&String, &Value)| name.len() + 4 + unescaped_len(value);
+            2 + fields.iter().map(field).sum::<usize>()
+        }
+    }
+}
+
+/// Whether a value nests deeper than so many levels. Looks no deeper than that itself.
+pub fn is_deeper(value: &Value, levels: usize) -> bool {
+    let inside = levels.checked_sub(1);
+    match value {
+        Value::Array(list) => inside.is_none_or(|l| list.iter().any(|v| is_deeper(v, l))),
+        Value::Object(map) => inside.is_none_or(|l| map.values().any(|v| is_deeper(v, l))),
+        _ => false,
+    }
+}
+
 /// Appends a value.
 pub fn write(out: &mut Vec<u8>, value: &Value) {
     match value {
@@ -124,6 +148,18 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn depth_is_told_without_going_deeper() {
+        let nested = |levels: usize| (0..levels).fold(json!(1), |inside, _| json!([inside]));
+        assert!(!is_deeper(&json!("x"), 0));
+        assert!(is_deeper(&json!({}), 0));
+        for levels in [1, 2, 50] {
+            assert!(!is_deeper(&nested(levels), levels));
+            assert!(is_deeper(&nested(levels + 1), levels));
+        }
+        assert!(is_deeper(&json!({"a": 1, "b": {"c": [1]}}), 2));
     }
 
     #[test]

@@ -8,6 +8,7 @@ pub mod fields;
 pub mod go;
 pub mod json;
 pub mod labels;
+pub mod limits;
 pub mod lookup;
 pub mod meta;
 pub mod names;

@@ -130,14 +130,18 @@ impl Status {
         Self::new(401, "Unauthorized", "Unauthorized")
     }
 
-    /// 422: the object is invalid.
+    /// 422: the object is invalid. The first errors are told, as many as anybody will read.
     pub fn invalid(kind: &GroupKind, name: &str, errors: &ErrorList) -> Self {
         let mut message = format!("{kind} {} is invalid", go::quote(name));
-        if !errors.is_empty() {
+        let told = field::told(errors);
+        if !told.is_empty() {
             message.push_str(": ");
-            message.push_str(&field::aggregate(errors));
+            message.push_str(&field::aggregate(told));
         }
-        let causes = errors.iter().map(|error| Cause {
+        if let more @ 1.. = errors.len() - told.len() {
+            message.push_str(&format!(" and {more} more errors"));
+        }
+        let causes = told.iter().map(|error| Cause {
             reason: error.kind.reason().to_owned(),
             message: error.body(),
             field: error.field.clone(),
@@ -268,6 +272,7 @@ impl Cause {
 mod tests {
     use super::*;
     use crate::field::{Error, Path};
+    use crate::limits::ERRORS_TOLD_MAX;
 
     #[test]
     fn an_invalid_object_lists_its_faults_as_causes() {
@@ -284,6 +289,30 @@ mod tests {
                 ]}
             })
         );
+    }
+
+    #[test]
+    fn of_many_faults_the_first_are_told() {
+        let at = Path::new("list");
+        let errors = |count| {
+            (0..count)
+                .map(|i| Error::required(&at.index(i), ""))
+                .collect()
+        };
+        let kind = GroupKind::new("", "Pod");
+        let all = Status::invalid(&kind, "x", &errors(ERRORS_TOLD_MAX));
+        assert!(all.message.ends_with("list[999]: Required value]"));
+        let some = Status::invalid(&kind, "x", &errors(60_000));
+        assert!(
+            some.message
+                .ends_with(": Required value] and 59000 more errors")
+        );
+        let causes = |status: Status| status.details.map(|details| details.causes.len());
+        assert_eq!(causes(all), Some(ERRORS_TOLD_MAX));
+        assert_eq!(causes(some), Some(ERRORS_TOLD_MAX));
+        let long = Error::invalid(&at, "x".repeat(1_000_000), "");
+        let some = Status::invalid(&kind, "x", &vec![long; 100]);
+        assert_eq!(causes(some), Some(5));
     }
 
     #[test]

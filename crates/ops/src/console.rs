@@ -13,10 +13,12 @@ use stowplan_engine::meter::{Lap, Timed};
 use stowplan_engine::model::{Kind, Pod};
 use stowplan_engine::plugins::default_preemption::Preemption;
 use stowplan_engine::scheduler::{Failure, Scheduler};
-use stowplan_live::{Asker, Attempt, AttemptResult, BindFailed, Bound, Fence, Observer, Steps};
+use stowplan_live::{
+    Asker, Attempt, AttemptResult, BindFailed, Bound, Fence, Observer, Right, Rights, Steps,
+};
 use stowplan_telemetry::{
-    AttemptResult as Counted, BoxFuture, Census, Check, Health, PodTable, SchedulerMetrics, Source,
-    Told,
+    AttemptResult as Counted, BoxFuture, Census, Check, Health, PodTable, Reader, SchedulerMetrics,
+    Source, Told, Wish,
 };
 use tokio::sync::oneshot;
 
@@ -212,20 +214,33 @@ impl Source for Console {
         namespace: &'a str,
         name: &'a str,
         whole: bool,
+        reader: &'a dyn Reader,
     ) -> BoxFuture<'a, Told> {
         Box::pin(async move {
             let Some(asker) = self.asker.get() else {
                 return Told::Unknown;
             };
             let told = match whole {
-                true => asker.tournament(namespace, name).await,
-                false => asker.decision(namespace, name).await,
+                true => asker.tournament(namespace, name, &Asked(reader)).await,
+                false => asker.decision(namespace, name, &Asked(reader)).await,
             };
             match told {
                 stowplan_live::Told::Found(value) => Told::Found(value),
                 stowplan_live::Told::Unknown => Told::Unknown,
                 stowplan_live::Told::Busy => Told::Busy,
             }
+        })
+    }
+}
+
+/// What a reader may, as the scheduler asks it.
+struct Asked<'a>(&'a dyn Reader);
+
+impl Rights for Asked<'_> {
+    fn may(&self, right: Right) -> BoxFuture<'_, bool> {
+        self.0.may(match right {
+            Right::ListNodes => Wish::Nodes,
+            Right::ListPods(namespace) => Wish::Pods { namespace },
         })
     }
 }

@@ -10,7 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use stowplan_telemetry::{OPEN_PATHS, Ports};
-use stowplan_transport::{Certificates, Limits, Listener, Renewal};
+use stowplan_transport::{Certificates, Limits, Listener, Renewal, open_files};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -98,7 +98,8 @@ impl SecurePort {
             complete => complete,
         };
         let (certificates, headers) = complete.map_err(StationError::Certificates)?;
-        let listener = Listener::bind(address, &certificates, Limits::default()).await;
+        let limits = Limits::of_port(open_files());
+        let listener = Listener::bind(address, &certificates, limits).await;
         let listener = listener.map_err(failed)?;
         let address = listener.address().map_err(failed)?;
         let reached = match advertised.as_deref().map(str::parse::<IpAddr>) {

@@ -1,65 +1,182 @@
 //! Who a caller is and what he may do, as the API server sees it. Upstream's delegated
 //! authentication and authorization (`apiserver/pkg/server/options/auth*.go`).
 
+mod digest;
+mod lane;
+mod memory;
+
+use digest::{Digest, Digester};
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec};
 use k8s_openapi::api::authorization::v1::{
     NonResourceAttributes, ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
 };
 use kube::api::PostParams;
 use kube::{Api, Client};
-use std::collections::HashMap;
-use std::hash::Hash;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use lane::{Lane, Width};
+use memory::{Measured, Memory, Room};
+use std::time::Duration;
 use stowplan_telemetry::{BoxFuture, Caller, Gate, Identity, Refusal, Wish};
+use tokio::time::timeout;
 
 /// How long an answer is believed. Upstream's default for all three.
 const BELIEF: Duration = Duration::from_secs(10);
-/// How many answers are kept.
-const ANSWERS: usize = 1024;
+
+/// What callers may make this process keep, and make it ask the API server.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// Bytes of a token; a longer one is nobody's.
+    token_bytes: usize,
+    /// Answers of each kind that are kept: about callers that are known, and apart from these about
+    /// strangers.
+    kept: Room,
+    /// Questions about callers that are known, or were when they last asked.
+    known: Width,
+    /// Questions about strangers.
+    strangers: Width,
+    /// How long the API server may take. Upstream's.
+    patience: Duration,
+}
+
+const LIMITS: Limits = Limits {
+    token_bytes: 16 << 10,
+    kept: Room {
+        answers: 1024,
+        bytes: 4 << 20,
+    },
+    known: Width {
+        asked: 16,
+        waiting: 256,
+    },
+    strangers: Width {
+        asked: 4,
+        waiting: 64,
+    },
+    patience: Duration::from_secs(10),
+};
 
 /// A [`Gate`] that asks by TokenReview and SubjectAccessReview.
 pub struct Reviews {
     tokens: Client,
     access: Client,
-    users: Memory<String, Option<Identity>>,
-    verdicts: Memory<(Identity, Wish), Option<String>>,
+    limits: Limits,
+    digester: Digester,
+    /// Whose tokens are.
+    users: Memory<Identity>,
+    /// Tokens that are nobody's.
+    nobodies: Memory<()>,
+    known: Lane<Option<Identity>>,
+    strangers: Lane<Option<Identity>>,
+    /// What callers may who say who they are, and those who do not.
+    verdicts: [Verdicts; 2],
+}
+
+/// Why not, if a caller may not.
+type Verdict = Option<String>;
+
+struct Verdicts {
+    kept: Memory<Verdict>,
+    lane: Lane<Verdict>,
+}
+
+impl Verdicts {
+    fn new(limits: &Limits, width: Width) -> Self {
+        Self {
+            kept: Memory::new(limits.kept, BELIEF),
+            lane: Lane::new(width),
+        }
+    }
+}
+
+impl Measured for Identity {
+    fn bytes(&self) -> usize {
+        let groups = self.groups.iter().map(String::len).sum::<usize>();
+        let extra = self.extra.iter().map(|(key, values)| {
+            key.len() + values.iter().map(|value| value.len() + 24).sum::<usize>() + 48
+        });
+        self.name.len() + self.uid.len() + groups + 24 * self.groups.len() + extra.sum::<usize>()
+    }
+}
+
+impl Measured for () {
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
+impl Measured for Verdict {
+    fn bytes(&self) -> usize {
+        self.as_ref().map_or(0, String::len)
+    }
 }
 
 impl Reviews {
     /// Asks whose a token is with the first client, and what he may with the second.
     pub fn new(tokens: Client, access: Client) -> Self {
+        Self::with_limits(tokens, access, LIMITS)
+    }
+
+    fn with_limits(tokens: Client, access: Client, limits: Limits) -> Self {
         Self {
             tokens,
             access,
-            users: Memory::default(),
-            verdicts: Memory::default(),
+            digester: Digester::new(),
+            users: Memory::new(limits.kept, BELIEF),
+            nobodies: Memory::new(limits.kept, BELIEF),
+            known: Lane::new(limits.known),
+            strangers: Lane::new(limits.strangers),
+            verdicts: [limits.known, limits.strangers].map(|width| Verdicts::new(&limits, width)),
+            limits,
         }
     }
 
-    async fn user(&self, caller: Caller) -> Result<Identity, Refusal> {
+    /// Who asks, and whether he has said so.
+    async fn user(&self, caller: Caller) -> Result<(Identity, bool), Refusal> {
         if let Some(known) = caller.certificate {
-            return Ok(known);
+            return Ok((known, true));
         }
         let Some(token) = caller.token else {
-            return Ok(Identity {
+            let nobody = Identity {
                 name: "system:anonymous".to_owned(),
                 groups: vec!["system:unauthenticated".to_owned()],
                 ..Identity::default()
-            });
+            };
+            return Ok((nobody, false));
         };
-        let user = match self.users.get(&token) {
-            Some(known) => known,
-            None => {
-                let user = self.review_token(&token).await?;
-                self.users.put(token, user.clone());
-                user
-            }
-        };
-        user.ok_or(Refusal::Unauthorized)
+        if token.len() > self.limits.token_bytes {
+            return Err(Refusal::Unauthorized);
+        }
+        let user = self.owner(&token).await?;
+        user.map(|user| (user, true)).ok_or(Refusal::Unauthorized)
     }
 
     /// Whose token it is; `None` if it is nobody's.
+    async fn owner(&self, token: &str) -> Result<Option<Identity>, Refusal> {
+        let key = self.digester.token(token);
+        if let Some(user) = self.users.get(&key) {
+            return Ok(Some(user));
+        }
+        if self.nobodies.get(&key).is_some() {
+            return Ok(None);
+        }
+        // Who was known before does not wait in line with strangers.
+        let lane = match self.users.knew(&key) {
+            true => &self.known,
+            false => &self.strangers,
+        };
+        let ask = async {
+            let user = self.review_token(token).await?;
+            match &user {
+                Some(user) => self.users.put(key, user.clone()),
+                None => {
+                    self.users.forget(&key);
+                    self.nobodies.put(key, ());
+                }
+            }
+            Ok(user)
+        };
+        lane.ask(key, ask).await
+    }
+
     async fn review_token(&self, token: &str) -> Result<Option<Identity>, Refusal> {
         let reviews: Api<TokenReview> = Api::all(self.tokens.clone());
         let review = TokenReview {
@@ -69,12 +186,17 @@ impl Reviews {
             },
             ..TokenReview::default()
         };
-        let answer = reviews.create(&PostParams::default(), &review).await;
+        let params = PostParams::default();
+        let answer = timeout(self.limits.patience, reviews.create(&params, &review)).await;
+        // Upstream lets nobody in whom it cannot ask about, and tells him no more.
         let status = match answer {
-            Ok(answer) => answer.status.unwrap_or_default(),
-            Err(error) => {
-                // Upstream lets nobody in whom it cannot ask about, and tells him no more.
+            Ok(Ok(answer)) => answer.status.unwrap_or_default(),
+            Ok(Err(error)) => {
                 tracing::warn!(%error, "cannot find out whose token it is");
+                return Err(Refusal::Unauthorized);
+            }
+            Err(_) => {
+                tracing::warn!("nobody said in time whose token it is");
                 return Err(Refusal::Unauthorized);
             }
         };
@@ -87,45 +209,57 @@ impl Reviews {
         }))
     }
 
-    async fn may(&self, user: Identity, wish: Wish) -> Result<(), Refusal> {
+    async fn may(&self, user: Identity, is_known: bool, wish: Wish) -> Result<(), Refusal> {
         if user.groups.iter().any(|group| group == "system:masters") {
             return Ok(());
         }
-        let question = (user, wish);
-        let verdict = match self.verdicts.get(&question) {
+        let verdicts = &self.verdicts[usize::from(!is_known)];
+        let key = self.digester.question(&user, &wish);
+        let verdict = match verdicts.kept.get(&key) {
             Some(verdict) => verdict,
             None => {
-                let verdict = self.review_access(&question.0, &question.1).await?;
-                self.verdicts.put(question.clone(), verdict.clone());
-                verdict
+                let ask = async {
+                    let verdict = self.review_access(&user, &wish).await?;
+                    verdicts.kept.put(key, verdict.clone());
+                    Ok(verdict)
+                };
+                verdicts.lane.ask(key, ask).await?
             }
         };
         match verdict {
             None => Ok(()),
             Some(reason) => Err(Refusal::Forbidden {
-                user: question.0.name,
+                user: user.name,
                 reason,
             }),
         }
     }
 
     /// Why the user may not; `None` if he may.
-    async fn review_access(&self, user: &Identity, wish: &Wish) -> Result<Option<String>, Refusal> {
+    async fn review_access(&self, user: &Identity, wish: &Wish) -> Result<Verdict, Refusal> {
         let path = match wish {
             Wish::Path { verb, path } => Some(NonResourceAttributes {
                 path: Some(path.clone()),
                 verb: Some(verb.clone()),
             }),
-            Wish::Pod { .. } | Wish::Open => None,
+            _ => None,
+        };
+        let core = |verb: &str, resource: &str| ResourceAttributes {
+            verb: Some(verb.to_owned()),
+            version: Some("v1".to_owned()),
+            resource: Some(resource.to_owned()),
+            ..ResourceAttributes::default()
         };
         let resource = match wish {
             Wish::Pod { namespace, name } => Some(ResourceAttributes {
-                verb: Some("get".to_owned()),
-                version: Some("v1".to_owned()),
-                resource: Some("pods".to_owned()),
                 namespace: Some(namespace.clone()),
                 name: Some(name.clone()),
-                ..ResourceAttributes::default()
+                ..core("get", "pods")
+            }),
+            Wish::Nodes => Some(core("list", "nodes")),
+            Wish::Pods { namespace } => Some(ResourceAttributes {
+                namespace: namespace.clone(),
+                ..core("list", "pods")
             }),
             Wish::Path { .. } | Wish::Open => None,
         };
@@ -141,7 +275,9 @@ impl Reviews {
             },
             ..SubjectAccessReview::default()
         };
-        let answer = reviews.create(&PostParams::default(), &review).await;
+        let params = PostParams::default();
+        let answer = timeout(self.limits.patience, reviews.create(&params, &review)).await;
+        let answer = answer.map_err(|late| Refusal::Broken(late.to_string()))?;
         let answer = answer.map_err(|error| Refusal::Broken(error.to_string()))?;
         let status = answer.status.unwrap_or_default();
         Ok((!status.allowed).then(|| status.reason.unwrap_or_default()))
@@ -151,39 +287,14 @@ impl Reviews {
 impl Gate for Reviews {
     fn admit(&self, caller: Caller, wish: Wish) -> BoxFuture<'_, Result<(), Refusal>> {
         Box::pin(async move {
-            let user = self.user(caller).await?;
+            let (user, is_known) = self.user(caller).await?;
             match wish {
                 Wish::Open => Ok(()),
-                wish => self.may(user, wish).await,
+                wish => self.may(user, is_known, wish).await,
             }
         })
     }
 }
 
-/// Answers of the last seconds.
-struct Memory<K, V>(Mutex<HashMap<K, (Instant, V)>>);
-
-impl<K, V> Default for Memory<K, V> {
-    fn default() -> Self {
-        Self(Mutex::new(HashMap::new()))
-    }
-}
-
-impl<K: Eq + Hash, V: Clone> Memory<K, V> {
-    fn get(&self, key: &K) -> Option<V> {
-        let answers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (at, value) = answers.get(key)?;
-        (at.elapsed() < BELIEF).then(|| value.clone())
-    }
-
-    fn put(&self, key: K, value: V) {
-        let mut answers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if answers.len() >= ANSWERS {
-            answers.retain(|_, (at, _)| at.elapsed() < BELIEF);
-        }
-        if answers.len() >= ANSWERS {
-            answers.clear();
-        }
-        answers.insert(key, (Instant::now(), value));
-    }
-}
+#[cfg(test)]
+mod tests;

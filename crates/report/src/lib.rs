@@ -3,10 +3,12 @@
 
 mod change;
 mod quantity;
+mod redact;
 mod report;
 
-pub use change::Change;
+pub use change::{Change, Piece};
 pub use quantity::{amount, cpu, exact, parse_exact};
+pub use redact::{HIDDEN_ERROR, HIDDEN_POD, Masks, Readable};
 pub use report::{
     Moment, NodePreemption, NodeReport, Outcome, PodReport, PreemptionSummary, Report, Score,
     State, Text, Verdict, is_hopeless, requests,

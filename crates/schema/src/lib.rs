@@ -11,6 +11,7 @@ mod go;
 mod json;
 pub mod openapi;
 pub mod protobuf;
+mod room;
 mod stored;
 mod table;
 mod time;

@@ -19,6 +19,9 @@ pub(crate) fn bytes(code: u16, content_type: &str, body: impl Into<Bytes>) -> An
     if let Ok(value) = HeaderValue::from_str(content_type) {
         answer.headers_mut().insert(header::CONTENT_TYPE, value);
     }
+    if content_type.starts_with("text/") {
+        keep_type(&mut answer);
+    }
     answer
 }
 
@@ -65,9 +68,15 @@ pub(crate) fn too_many_requests() -> Answer {
     let mut answer = bytes(429, "text/plain; charset=utf-8", text);
     let headers = answer.headers_mut();
     headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-    let nosniff = HeaderValue::from_static("nosniff");
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
     answer
+}
+
+/// A browser is not to take the answer for anything else than what it says it is. Upstream does this
+/// for texts (`http.Error`, health) and for refusals (`RespondWithError`).
+pub(crate) fn keep_type(answer: &mut Answer) {
+    let nosniff = HeaderValue::from_static("nosniff");
+    let headers = answer.headers_mut();
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
 }
 
 /// Answers are for who asked, and for now, unless they say otherwise. Upstream: `WithCacheControl`.
@@ -100,5 +109,66 @@ pub(crate) fn add_warnings(answer: &mut Answer, warnings: &[String]) {
         if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{quoted}\"")) {
             answer.headers_mut().append(header::WARNING, value);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{api, receive};
+    use axum::body::Body;
+
+    fn ask(url: &str, token: &str) -> http::Request<Body> {
+        let request = http::Request::get(url);
+        let request = match token {
+            "" => request,
+            token => request.header("authorization", format!("Bearer {token}")),
+        };
+        request.body(Body::empty()).expect("a request")
+    }
+
+    #[tokio::test]
+    async fn texts_and_refusals_are_what_they_say_they_are() {
+        let api = api().await;
+        for (url, token, code, kept) in [
+            ("/healthz", "test", 200, true),
+            ("/livez/ping", "test", 200, true),
+            ("/livez?verbose", "", 200, true),
+            ("/metrics", "test", 200, true),
+            ("/nowhere", "test", 404, true),
+            ("/api/v1/pods", "", 403, true),
+            ("/api/v1/pods", "test", 200, false),
+            ("/api/v1/pods", "unknown", 401, false),
+        ] {
+            let answer = api.call(ask(url, token)).await;
+            assert_eq!(answer.status().as_u16(), code, "{url}");
+            let header = answer.headers().get("x-content-type-options");
+            assert_eq!(header.is_some_and(|h| h == "nosniff"), kept, "{url}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_timeout_that_is_none_is_refused_before_anything_else() {
+        let api = api().await;
+        let pods = "/api/v1/pods";
+        for (query, token, code) in [
+            ("timeout=abc", "test", 400),
+            ("timeout=abc", "", 400),
+            ("timeout=5", "unknown", 400),
+            ("timeout=", "test", 200),
+            ("timeout=-5s", "test", 200),
+            ("timeout=0", "test", 200),
+            ("timeout=1000h", "test", 200),
+        ] {
+            let answer = receive(&api, ask(&format!("{pods}?{query}"), token)).await;
+            assert_eq!(answer.0, code, "{query}");
+        }
+        let (_, status) = receive(&api, ask(&format!("{pods}?timeout=abc"), "test")).await;
+        let message =
+            "invalid timeout specified in the request URL - time: invalid duration \"abc\"";
+        assert_eq!(status["message"], message);
+        assert_eq!(status["reason"], "BadRequest");
+        // A watch has no such time.
+        let watch = api.call(ask(&format!("{pods}?watch=1&timeout=abc"), "test"));
+        assert_eq!(watch.await.status().as_u16(), 200);
     }
 }

@@ -4,9 +4,9 @@ use crate::answer::{self, Answer};
 use crate::audit::{self, Arrival, Outcome};
 use crate::decisions::Decisions;
 use crate::env::Env;
-use crate::places::Places;
+use crate::flowcontrol::{Flow, FlowControl};
 use crate::provider::Provider;
-use crate::request::{Info, Query, Request, unescape};
+use crate::request::{Info, Query, Request, options, unescape};
 use crate::resource::Resources;
 use crate::{advertise, bootstrap, dispatch, expiry, gate, negotiate, openapi, storage};
 use axum::body::Body;
@@ -14,8 +14,10 @@ use futures_util::FutureExt;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use stowplan_access::{User, token};
+use stowplan_access::{Owner, User, token};
+use stowplan_admission::Quotas;
 use stowplan_machinery::{Status, meta};
 use stowplan_store::{CommitError, Store};
 
@@ -40,9 +42,11 @@ pub struct Api {
     /// Held while a service is given addresses and stored.
     addresses: tokio::sync::Mutex<()>,
     address: OnceLock<SocketAddr>,
-    places: Places,
+    flow_control: FlowControl,
     documents: openapi::Documents,
     audit: OnceLock<audit::Log>,
+    /// Whether quotas are counted here.
+    counts_quotas: AtomicBool,
     /// Whether watches shall end.
     stopping: tokio::sync::watch::Sender<bool>,
 }
@@ -57,9 +61,10 @@ impl Api {
             decisions: OnceLock::new(),
             addresses: tokio::sync::Mutex::default(),
             address: OnceLock::new(),
-            places: Places::default(),
+            flow_control: FlowControl::default(),
             documents: openapi::Documents::default(),
             audit: OnceLock::new(),
+            counts_quotas: AtomicBool::new(false),
             stopping: tokio::sync::watch::Sender::new(false),
         });
         bootstrap::run(&api).await?;
@@ -90,6 +95,19 @@ impl Api {
 
     pub(crate) fn decisions(&self) -> Option<&dyn Decisions> {
         self.decisions.get().map(|decisions| &**decisions)
+    }
+
+    /// Counts itself what of quotas is used. Upstream a controller does, and without it a quota has no
+    /// effect.
+    pub fn count_quotas(&self) {
+        self.counts_quotas.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn quotas(&self) -> Quotas {
+        match self.counts_quotas.load(Ordering::Relaxed) {
+            true => Quotas::Counted,
+            false => Quotas::AsTold,
+        }
     }
 
     /// Says where a line about every request goes. The first one stays.
@@ -158,16 +176,19 @@ impl Api {
         let certified = parts.extensions.get::<User>().cloned();
         let head = parts.method == http::Method::HEAD;
         let mut request = Request::new(parts.method, info, query, parts.headers);
-        let passed = gate::pass(self, &mut request, certified);
+        let passed = options::check_timeout(&request)
+            .and_then(|()| gate::pass(self, &mut request, certified));
+        let flow = Flow::of(&request);
+        let is_refused = passed.is_err();
         // Who waits to be told to send is told when the body is read.
         let sends = !request.headers.contains_key(http::header::EXPECT)
             || (passed.is_ok() && takes_body(&request));
         let (outcome, panicked) = match passed {
-            Ok(()) => self.guarded(&mut request, &mut body).await,
+            Ok(()) => self.guarded(&mut request, &mut body, &flow).await,
             Err(status) => (Err(status), false),
         };
         if sends {
-            self.places.drain(body);
+            self.flow_control.drain(body);
         }
         let (mut answer, failure) = match outcome {
             Ok(answer) => (answer, None),
@@ -178,6 +199,9 @@ impl Api {
         };
         answer::add_warnings(&mut answer, &request.warnings());
         answer::keep_from_caches(&mut answer);
+        if is_refused && answer.status() == http::StatusCode::FORBIDDEN {
+            answer::keep_type(&mut answer);
+        }
         arrival.sign(&mut answer);
         if head {
             *answer.body_mut() = Body::empty();
@@ -187,7 +211,11 @@ impl Api {
             failure: failure.as_ref(),
             panicked,
         };
-        audit::record(self, &arrival, &request, outcome, answer).await
+        let mut answer = audit::record(self, &arrival, &request, outcome, answer).await;
+        if let Flow::Of(owner) = flow {
+            answer.extensions_mut().insert(Owner(owner));
+        }
+        answer
     }
 
     /// What goes wrong inside is the server's fault, and one client's only. Says whether it did.
@@ -195,8 +223,9 @@ impl Api {
         self: &Arc<Self>,
         request: &mut Request,
         body: &mut Body,
+        flow: &Flow,
     ) -> (Result<Answer, Status>, bool) {
-        let answer = AssertUnwindSafe(self.read_and_answer(request, body));
+        let answer = AssertUnwindSafe(self.read_and_answer(request, body, flow));
         match answer.catch_unwind().await {
             Ok(outcome) => (outcome, false),
             Err(_) => {
@@ -211,26 +240,34 @@ impl Api {
         self: &Arc<Self>,
         request: &mut Request,
         body: &mut Body,
+        flow: &Flow,
     ) -> Result<Answer, Status> {
+        if self.flow_control.must_read_first(flow) {
+            return Ok(answer::too_many_requests());
+        }
         let mut _room = None;
         if takes_body(request) {
-            match self.places.read(body, &request.user.name).await? {
+            match self
+                .flow_control
+                .read(body, header_bytes(request), flow)
+                .await?
+            {
                 Some((bytes, room)) => (request.body, _room) = (bytes, Some(room)),
                 None => return Ok(answer::too_many_requests()),
             }
         }
         // Watches last, and are counted on their own.
-        let place = match request.info.verb == "watch" {
+        let _seat = match request.info.verb == "watch" {
             true => None,
-            false => match self.places.request() {
-                Some(place) => Some(place),
+            false => match self.flow_control.request(flow, request.body.len()).await {
+                Some(seat) => Some(seat),
                 None => return Ok(answer::too_many_requests()),
             },
         };
-        let answer = dispatch::answer(self, request).await?;
+        let answer = dispatch::answer(self, request, flow).await?;
         // "Try again" would have what is done done twice.
-        let must = !is_read(request);
-        let held = self.places.hold(answer, place, must);
+        let must = !is_read(request) && request.query.get("dryRun").is_none();
+        let held = self.flow_control.hold(answer, flow, must);
         Ok(held.unwrap_or_else(answer::too_many_requests))
     }
 
@@ -238,9 +275,16 @@ impl Api {
         &self.documents
     }
 
-    pub(crate) fn places(&self) -> &Places {
-        &self.places
+    pub(crate) fn flow_control(&self) -> &FlowControl {
+        &self.flow_control
     }
+}
+
+/// How much of a request there is before its body.
+fn header_bytes(request: &Request) -> usize {
+    let headers = request.headers.iter();
+    let headers = headers.map(|(name, value)| name.as_str().len() + value.len());
+    request.info.path.len() + request.query.bytes() + headers.sum::<usize>()
 }
 
 /// Whether a request changes nothing.

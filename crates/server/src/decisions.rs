@@ -6,10 +6,13 @@ use crate::api::Api;
 use crate::negotiate::{self, Convert};
 use crate::request::Request;
 use crate::route;
+use crate::storage::Cluster;
 use crate::table::Include;
 use crate::transform::partial;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
+use std::sync::Arc;
+use stowplan_access::{Attributes, Target, User, authorize};
 use stowplan_machinery::Status;
 use stowplan_machinery::meta::GroupResource;
 
@@ -34,8 +37,48 @@ pub enum Told {
 
 /// Knows what was decided about pods.
 pub trait Decisions: Send + Sync {
-    /// What is remembered of the last attempt of a pod, or its `whole` tournament.
-    fn tell(&self, namespace: String, name: String, whole: bool) -> BoxFuture<'static, Told>;
+    /// What is remembered of the last attempt of a pod, or its `whole` tournament, without names that
+    /// the reader may not know.
+    fn tell(
+        &self,
+        namespace: String,
+        name: String,
+        whole: bool,
+        reader: Reader,
+    ) -> BoxFuture<'static, Told>;
+}
+
+/// Who asks for a decision: others than its pod are named to who may list these.
+pub struct Reader {
+    api: Arc<Api>,
+    user: User,
+}
+
+impl Reader {
+    /// Whether he may list nodes.
+    pub fn lists_nodes(&self) -> bool {
+        self.lists("nodes", "")
+    }
+
+    /// Whether he may list the pods of a namespace, or of all of them.
+    pub fn lists_pods(&self, namespace: Option<&str>) -> bool {
+        self.lists("pods", namespace.unwrap_or_default())
+    }
+
+    fn lists(&self, resource: &str, namespace: &str) -> bool {
+        let request = Attributes {
+            user: &self.user,
+            verb: "list",
+            target: Target::Resource {
+                group: "",
+                resource,
+                subresource: "",
+                namespace,
+                name: "",
+            },
+        };
+        authorize(&request, &Cluster(&self.api)).allowed
+    }
 }
 
 /// Whether a request is about decisions, and somebody knows of any.
@@ -50,7 +93,7 @@ pub(crate) fn is_read(api: &Api, request: &Request) -> bool {
 }
 
 /// Answers a request about decisions whose caller may read the pod.
-pub(crate) async fn answer(api: &Api, request: &Request) -> Result<Answer, Status> {
+pub(crate) async fn answer(api: &Arc<Api>, request: &Request) -> Result<Answer, Status> {
     let info = &request.info;
     let whole = match info.subresource.as_str() {
         "" => false,
@@ -68,7 +111,11 @@ pub(crate) async fn answer(api: &Api, request: &Request) -> Result<Answer, Statu
     };
     let mut output = negotiate::output(request)?;
     let convert = std::mem::take(&mut output.convert);
-    let told = decisions.tell(info.namespace.clone(), info.name.clone(), whole);
+    let reader = Reader {
+        api: Arc::clone(api),
+        user: request.user.clone(),
+    };
+    let told = decisions.tell(info.namespace.clone(), info.name.clone(), whole, reader);
     match told.await {
         Told::Found(object) => {
             let object = match convert {
@@ -159,20 +206,29 @@ pub(crate) fn resource_discovery() -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{User, testing};
+    use crate::testing;
     use axum::body::Body;
-    use std::sync::Arc;
 
     struct Memory;
 
     impl Decisions for Memory {
-        fn tell(&self, namespace: String, name: String, whole: bool) -> BoxFuture<'static, Told> {
+        fn tell(
+            &self,
+            namespace: String,
+            name: String,
+            whole: bool,
+            reader: Reader,
+        ) -> BoxFuture<'static, Told> {
+            let readable = json!({
+                "nodes": reader.lists_nodes(), "pods": reader.lists_pods(None),
+                "own": reader.lists_pods(Some("n")), "other": reader.lists_pods(Some("m")),
+            });
             let told = match name.as_str() {
                 "gone" => Told::Unknown,
                 "busy" => Told::Busy,
                 _ => Told::Found(json!({
                     "kind": "Decision", "metadata": {"name": name}, "outcome": "Bound",
-                    "told": [namespace, name, whole],
+                    "told": [namespace, name, whole], "readable": readable,
                 })),
             };
             Box::pin(async move { told })
@@ -230,7 +286,12 @@ mod tests {
         });
         let url = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
         assert_eq!(testing::send(&api, "POST", url, &[], &binding).await.0, 201);
-        assert_eq!(ask(&api, Some("jane"), "decisions/p").await.0, 200);
+        let (code, told) = ask(&api, Some("jane"), "decisions/p").await;
+        let nothing = json!({"nodes": false, "pods": false, "own": false, "other": false});
+        assert_eq!((code, &told["readable"]), (200, &nothing));
+        let (_, told) = ask(&api, admin, "decisions/p").await;
+        let all = json!({"nodes": true, "pods": true, "own": true, "other": true});
+        assert_eq!(told["readable"], all);
     }
 
     #[tokio::test]

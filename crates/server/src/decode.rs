@@ -122,7 +122,7 @@ pub(crate) fn decode(resource: &Resource, json: &[u8]) -> Result<Decoded, Decode
     if !decoded.object.at("metadata").has("managedFields")
         && memchr::memmem::find(json, FIELD).is_some()
     {
-        let raw: Value = serde_json::from_slice(json).unwrap_or_default();
+        let raw = stowplan_schema::parse_any(json).unwrap_or_default();
         let asked = raw.at("metadata").at("managedFields");
         if asked.is_array() {
             let asked = asked.clone();
@@ -315,7 +315,7 @@ pub(crate) fn tell_empty_maps(request: &Request, errors: &mut ErrorList) {
     let Ok(Ok(Opened::Json(json, _))) = encoding(request).map(|e| open(&request.body, e)) else {
         return;
     };
-    let given: Value = serde_json::from_slice(&json).unwrap_or_default();
+    let given = stowplan_schema::parse_any(&json).unwrap_or_default();
     for error in errors {
         let place = error
             .field

@@ -2,6 +2,7 @@
 
 use crate::answer::{self, Answer};
 use crate::api::Api;
+use crate::flowcontrol::{Flow, Weight};
 use crate::request::options::ListOptions;
 use crate::request::{Request, Target};
 use crate::{
@@ -11,7 +12,11 @@ use std::sync::Arc;
 use stowplan_machinery::Status;
 
 /// Answers a request whose caller is known and allowed.
-pub(crate) async fn answer(api: &Arc<Api>, request: &Request) -> Result<Answer, Status> {
+pub(crate) async fn answer(
+    api: &Arc<Api>,
+    request: &Request,
+    flow: &Flow,
+) -> Result<Answer, Status> {
     let info = &request.info;
     if info.path.starts_with("//") {
         return Ok(no_such_page());
@@ -53,7 +58,12 @@ pub(crate) async fn answer(api: &Arc<Api>, request: &Request) -> Result<Answer, 
         true => None,
         false => crd::FollowUp::of(api, &target),
     };
-    let outcome = perform(api, request, target).await;
+    let weight = Weight::of(api, request, &target);
+    let work = std::pin::pin!(perform(api, request, target, flow));
+    let outcome = match weight.carry(api, flow, work).await {
+        Some(outcome) => outcome,
+        None => return Ok(answer::too_many_requests()),
+    };
     if let Some(mut follow_up) = follow_up
         && let Some(task) = follow_up.start()
     {
@@ -64,12 +74,17 @@ pub(crate) async fn answer(api: &Arc<Api>, request: &Request) -> Result<Answer, 
 }
 
 /// Does what the verb says.
-async fn perform(api: &Arc<Api>, request: &Request, target: Target) -> Result<Answer, Status> {
+async fn perform(
+    api: &Arc<Api>,
+    request: &Request,
+    target: Target,
+    flow: &Flow,
+) -> Result<Answer, Status> {
     if !target.subresource.is_empty() {
         return subresources::answer(api, request, &target).await;
     }
     match request.info.verb.as_str() {
-        "create" if target.resource.kind() == "Binding" => {
+        "create" if target.resource.is("", "bindings") => {
             subresources::binding::create(api, request, &target).await
         }
         "create" if verbs::review::is_question(&target) => {
@@ -77,11 +92,11 @@ async fn perform(api: &Arc<Api>, request: &Request, target: Target) -> Result<An
         }
         "create" => verbs::create::create(api, request, target).await,
         "get" => verbs::get::get(api, request, &shown(request, target)).await,
-        "list" | "watch" => list_or_watch(api, request, &shown(request, target)).await,
+        "list" | "watch" => list_or_watch(api, request, &shown(request, target), flow).await,
         "update" => verbs::update::update(api, request, &target).await,
         "patch" => verbs::patch::patch(api, request, &target).await,
         "delete" => verbs::delete::delete(api, request, &target).await,
-        "deletecollection" => verbs::collection::delete(api, request, &target).await,
+        "deletecollection" => verbs::collection::delete(api, request, &target, flow).await,
         _ => Err(route::no_such_method()),
     }
 }
@@ -104,12 +119,13 @@ async fn list_or_watch(
     api: &Arc<Api>,
     request: &Request,
     target: &Target,
+    flow: &Flow,
 ) -> Result<Answer, Status> {
     let output = negotiate::output(request)?;
     let options = ListOptions::read(&request.query)?;
     match options.watch || request.info.verb == "watch" {
-        true => verbs::watch::watch(api, request, target, options, output).await,
-        false => verbs::list::list(api, request, target, &options, output).await,
+        true => verbs::watch::watch(api, request, target, flow, options, output).await,
+        false => verbs::list::list(api, request, target, flow, &options, output).await,
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn answer(api: &Api, request: &Request, checks: &[&str]) -> Answer {
         [] => all(request, failed),
         [one] if CHECKS.contains(one) => match failed && *one == STORE {
             true => {
-                let why = "internal server error: the store cannot write any more\n";
+                let why = "internal server error: the store cannot write\n";
                 answer::bytes(500, TEXT, why)
             }
             false => answer::bytes(200, TEXT, "ok"),

@@ -10,6 +10,8 @@ use stowplan_access::token::Key;
 use stowplan_store::{Options, Store};
 
 const TOKEN: &str = "test";
+/// The token of somebody who may read pods and configure namespace `default`, and nothing else.
+pub(crate) const WEAK_TOKEN: &str = "weak";
 
 /// A new server.
 pub(crate) async fn api() -> Arc<Api> {
@@ -37,10 +39,29 @@ async fn made_of(env: Box<dyn env::Env>, store: Store, token_key: Option<Key>) -
     let config = Config {
         env,
         store,
-        tokens: BTreeMap::from([(TOKEN.to_owned(), admin)]),
+        tokens: BTreeMap::from([
+            (TOKEN.to_owned(), admin),
+            (WEAK_TOKEN.to_owned(), User::new("weak", &[])),
+        ]),
         token_key,
     };
     Api::new(config).await.expect("a store that works")
+}
+
+/// A server with somebody who is no master.
+pub(crate) async fn api_with_weak_user() -> Arc<Api> {
+    let api = api().await;
+    let rbac = "/apis/rbac.authorization.k8s.io/v1";
+    let role = serde_json::json!({"metadata": {"name": "weak"}, "rules": [
+        {"apiGroups": [""], "resources": ["pods", "configmaps"], "verbs": ["*"]}]});
+    let binding = serde_json::json!({"metadata": {"name": "weak"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "weak"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "weak"}]});
+    for (plural, object) in [("clusterroles", role), ("clusterrolebindings", binding)] {
+        let (code, _) = send(&api, "POST", &format!("{rbac}/{plural}"), &[], &object).await;
+        assert_eq!(code, 201);
+    }
+    api
 }
 
 /// The code and the JSON that a request is answered with.

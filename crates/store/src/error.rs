@@ -48,9 +48,9 @@ pub enum CommitError {
         /// The revision of the store.
         current: Revision,
     },
-    /// The disk failed. Whether the write is there shows when the store is opened again; until then
-    /// nothing more is written. Reads go on.
-    #[error("the store cannot write any more")]
+    /// The disk is full or failed. Whether the write is there shows when the store is opened again;
+    /// until then nothing more is written. A full disk is looked at again by itself. Reads go on.
+    #[error("the store cannot write: {}", .0.cause())]
     Storage(#[source] Arc<WriteError>),
     /// The store was closed before there was an answer: whether the write happened is unknown.
     #[error("the store is closed")]

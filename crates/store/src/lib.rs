@@ -28,6 +28,7 @@ mod decoded;
 mod entry;
 mod error;
 mod event;
+mod failure;
 mod load;
 mod range;
 mod retention;
@@ -38,7 +39,7 @@ mod txn;
 mod watch;
 mod writer;
 
-pub use backend::{Backend, Batch, Loaded, Memory, Record, Redb, WriteError};
+pub use backend::{Backend, Batch, Held, Loaded, Memory, Record, Redb, WriteError};
 pub use entry::Entry;
 pub use error::{CommitError, Conflict, Error, OpenError};
 pub use event::{Event, EventKind};

@@ -45,6 +45,15 @@ impl State {
         self.from(prefix, None).count()
     }
 
+    pub(crate) fn outweighs(&self, prefix: &[u8], count: usize, bytes: usize) -> bool {
+        let mut sum = 0;
+        let mut light = self.from(prefix, None).enumerate().map(|(i, entry)| {
+            sum += entry.value.len();
+            i < count && sum <= bytes
+        });
+        light.any(|light| !light)
+    }
+
     /// The current entries of a prefix, past a key.
     fn from<'a>(
         &'a self,

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::thread::JoinHandle;
+use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 
 /// How a store behaves.
@@ -26,6 +27,9 @@ pub struct Options {
     /// that a run can be repeated exactly. Otherwise a thread of the store's own does it, and
     /// commits that come in at the same time share a sync. In memory it is always so.
     pub inline: bool,
+    /// How long after a write that failed because the disk is full it is looked whether there is room
+    /// again; then less and less often.
+    pub failure_pause: Duration,
 }
 
 impl Default for Options {
@@ -34,6 +38,7 @@ impl Default for Options {
             retention: Retention::default(),
             decoded_bytes: 64 << 20,
             inline: false,
+            failure_pause: Duration::from_secs(1),
         }
     }
 }
@@ -54,7 +59,7 @@ struct Inner {
 pub(crate) struct Shared {
     state: RwLock<State>,
     published: watch::Sender<Revision>,
-    /// Whether a write failed, after which there is none any more.
+    /// Whether a write failed, after which there is none until that is over.
     failed: AtomicBool,
 }
 
@@ -89,7 +94,8 @@ pub struct Stats {
     pub decoded_bytes: usize,
     /// Open watches.
     pub watches: usize,
-    /// Whether a write failed: until the store is opened again, all further ones are refused.
+    /// Whether a write failed: all further ones are refused, until there is room again or, if it was
+    /// not for lack of that, until the store is opened again.
     pub failed: bool,
 }
 
@@ -103,7 +109,7 @@ impl Store {
             state: RwLock::new(state),
             failed: AtomicBool::new(false),
         });
-        let writer = Writer::new(backend, options.retention);
+        let writer = Writer::new(backend, &options);
         let commits = if options.inline {
             Commits::Caller(Mutex::new(Some(writer)))
         } else {
@@ -120,7 +126,7 @@ impl Store {
     /// A new store that lasts as long as its handles.
     pub fn in_memory(options: Options) -> Self {
         let state = State::new(Revision::FIRST, Cache::new(options.decoded_bytes));
-        let writer = Writer::new(Box::new(Memory), options.retention);
+        let writer = Writer::new(Box::new(Memory), &options);
         let shared = Arc::new(Shared {
             published: watch::Sender::new(state.revision),
             state: RwLock::new(state),
@@ -160,6 +166,12 @@ impl Store {
     /// How many keys have a prefix.
     pub fn count(&self, prefix: &[u8]) -> usize {
         self.0.shared.read().count(prefix)
+    }
+
+    /// Whether more than so many keys have a prefix, or their values more than so many bytes. Looks at
+    /// no more of them than that.
+    pub fn outweighs(&self, prefix: &[u8], count: usize, bytes: usize) -> bool {
+        self.0.shared.read().outweighs(prefix, count, bytes)
     }
 
     /// Follows the writes to keys with a prefix, from the first one after a revision.
@@ -265,9 +277,9 @@ impl Drop for Inner {
 }
 
 impl Shared {
-    /// A write failed.
-    pub(crate) fn set_failed(&self) {
-        self.failed.store(true, Ordering::Relaxed);
+    /// A write failed, or that is over.
+    pub(crate) fn set_failed(&self, failed: bool) {
+        self.failed.store(failed, Ordering::Relaxed);
     }
 
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, State> {

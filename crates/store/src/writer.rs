@@ -1,16 +1,19 @@
 //! The one who writes.
 
 use crate::decoded::Slot;
+use crate::failure::Failure;
 use crate::state::{State, Trim};
 use crate::store::Shared;
 use crate::txn::{Operation, Write};
 use crate::{
-    Backend, Batch, CommitError, Committed, Entry, Event, Retention, Revision, Txn, WriteError,
+    Backend, Batch, CommitError, Committed, Entry, Event, Options, Retention, Revision, Txn,
+    WriteError,
 };
 use bytes::Bytes;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::mpsc::Receiver;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::Duration;
 
 /// Carries the answer to whoever asked. Dropped without a call, it says that the store is closed.
 pub(crate) type Answer<T> = Box<dyn FnOnce(Result<T, CommitError>) + Send>;
@@ -33,7 +36,9 @@ pub(crate) struct Writer {
     retention: Retention,
     /// Explicit compactions that are not done yet; they go on piece by piece.
     compactions: Vec<(Revision, Answer<()>)>,
-    failed: Option<Arc<WriteError>>,
+    failed: Option<Failure>,
+    /// How long after a failure it is looked whether it is over, at first.
+    pause: Duration,
 }
 
 /// What is about to be written: on top of the state, not yet visible.
@@ -47,12 +52,13 @@ struct Pending<'a> {
 type Outcome = Result<std::ops::Range<usize>, CommitError>;
 
 impl Writer {
-    pub(crate) fn new(backend: Box<dyn Backend>, retention: Retention) -> Self {
+    pub(crate) fn new(backend: Box<dyn Backend>, options: &Options) -> Self {
         Self {
             backend,
-            retention,
+            retention: options.retention,
             compactions: Vec::new(),
             failed: None,
+            pause: options.failure_pause,
         }
     }
 
@@ -65,9 +71,10 @@ impl Writer {
             let mut orders = Vec::new();
             let mut bytes = 0;
             let mut next = if self.compactions.is_empty() {
-                match queue.recv() {
+                match self.next(queue) {
                     Ok(message) => Some(message),
-                    Err(_) => return,
+                    Err(RecvTimeoutError::Timeout) => None,
+                    Err(RecvTimeoutError::Disconnected) => return,
                 }
             } else {
                 queue.try_recv().ok()
@@ -95,6 +102,14 @@ impl Writer {
         }
     }
 
+    /// Waits for something to do. After a failure that may be over that is soon.
+    fn next(&self, queue: &Receiver<Message>) -> Result<Message, RecvTimeoutError> {
+        match self.failed.as_ref().and_then(Failure::wait) {
+            Some(wait) => queue.recv_timeout(wait),
+            None => queue.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        }
+    }
+
     /// Compacts at once, for a store without a thread.
     pub(crate) fn compact(&mut self, shared: &Shared, to: Revision, answer: Answer<()>) {
         self.compactions.push((to, answer));
@@ -105,8 +120,12 @@ impl Writer {
 
     /// One batch: makes all orders durable together, then tells.
     pub(crate) fn step(&mut self, shared: &Shared, orders: Vec<Order>) {
-        if let Some(failed) = &self.failed {
-            return refuse(orders, &mut self.compactions, failed);
+        if let Some(failed) = &mut self.failed {
+            if !failed.is_over(&mut *self.backend, shared) {
+                return refuse(orders, &mut self.compactions, &failed.error);
+            }
+            self.failed = None;
+            shared.set_failed(false);
         }
         let (outcomes, events, trim) = self.plan(&shared.read(), &orders);
         if !events.is_empty() || trim.is_some() {
@@ -116,9 +135,11 @@ impl Writer {
                 compacted: trim.as_ref().map(|trim| trim.to),
             };
             if let Err(error) = self.backend.write(&batch) {
-                shared.set_failed();
-                let failed = self.failed.insert(Arc::new(error));
-                return refuse(orders, &mut self.compactions, failed);
+                shared.set_failed(true);
+                let compacted = trim.map(|trim| trim.to);
+                let failed = Failure::new(error, events, compacted, self.pause);
+                let failed = self.failed.insert(failed);
+                return refuse(orders, &mut self.compactions, &failed.error);
             }
             shared.publish(&events, trim.map(|trim| trim.to));
         }
@@ -174,7 +195,8 @@ impl Writer {
     }
 }
 
-/// After a failed sync nobody knows what is on the disk, so nothing is written any more.
+/// After a failed write nobody knows what is on the disk, so nothing is written before that is looked
+/// at.
 fn refuse(
     orders: Vec<Order>,
     compactions: &mut Vec<(Revision, Answer<()>)>,

@@ -58,6 +58,8 @@ pub enum Refusal {
     },
     /// Whether the caller may could not be found out.
     Broken(String),
+    /// Too many others wait to be told whether they may.
+    Busy,
 }
 
 /// What a caller wants to do.
@@ -79,6 +81,19 @@ pub enum Wish {
         /// Its name.
         name: String,
     },
+    /// List the nodes.
+    Nodes,
+    /// List the pods of this namespace, or of all of them.
+    Pods {
+        /// The namespace.
+        namespace: Option<String>,
+    },
+}
+
+/// Knows what the reader of a decision may: names of other things are told to those who may read these.
+pub trait Reader: Send + Sync {
+    /// Whether he may do this.
+    fn may(&self, wish: Wish) -> BoxFuture<'_, bool>;
 }
 
 /// Says who may ask for what.
@@ -106,12 +121,14 @@ pub trait Source: Send + Sync + 'static {
     /// Whether it leads: others have nothing to say about pods.
     fn is_leader(&self) -> bool;
 
-    /// What was decided about a pod, or its `whole` tournament.
+    /// What was decided about a pod, or its `whole` tournament, without names that the reader may not
+    /// know.
     fn decision<'a>(
         &'a self,
         namespace: &'a str,
         name: &'a str,
         whole: bool,
+        reader: &'a dyn Reader,
     ) -> BoxFuture<'a, Told>;
 }
 
@@ -174,6 +191,8 @@ impl Answer {
                         "pods {name:?} is forbidden: User {user:?} cannot get resource \"pods\" \
                          in API group \"\" in the namespace {namespace:?}"
                     ),
+                    Wish::Nodes => format!("nodes is forbidden: User {user:?}"),
+                    Wish::Pods { .. } => format!("pods is forbidden: User {user:?}"),
                 };
                 let message = format!("{message}{colon}{reason}");
                 (StatusCode::FORBIDDEN, "Forbidden", message)
@@ -182,6 +201,11 @@ impl Answer {
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "InternalError",
                 format!("Internal Server Error: {error}"),
+            ),
+            Refusal::Busy => (
+                StatusCode::TOO_MANY_REQUESTS,
+                "TooManyRequests",
+                "too many callers wait to be told whether they may, try again".to_owned(),
             ),
         };
         Self::failure(status, reason, message)
@@ -211,6 +235,16 @@ impl From<Answer> for Response<Bytes> {
         let no_sniff = HeaderValue::from_static("nosniff");
         headers.insert("x-content-type-options", no_sniff);
         response
+    }
+}
+
+/// A caller who was let in.
+struct Admitted<'a>(&'a dyn Gate, Caller);
+
+impl Reader for Admitted<'_> {
+    fn may(&self, wish: Wish) -> BoxFuture<'_, bool> {
+        let Self(gate, caller) = self;
+        Box::pin(async move { gate.admit(caller.clone(), wish).await.is_ok() })
     }
 }
 
@@ -258,7 +292,11 @@ impl Ports {
         };
         // A token that nobody knows is turned away even where anybody may ask.
         let is_nobody = is_open && caller.token.is_none();
-        if !is_nobody && let Err(refusal) = self.gate.admit(caller, wish.clone()).await {
+        let admitted = match is_nobody {
+            true => Ok(()),
+            false => self.gate.admit(caller.clone(), wish.clone()).await,
+        };
+        if let Err(refusal) = admitted {
             return Answer::refusal(&refusal, &wish).into();
         }
         if let Some((namespace, name, whole)) = asked {
@@ -267,7 +305,8 @@ impl Ports {
                 let status = StatusCode::SERVICE_UNAVAILABLE;
                 return Answer::failure(status, "ServiceUnavailable", message.to_owned()).into();
             }
-            let told = self.source.decision(namespace, name, whole).await;
+            let reader = Admitted(&*self.gate, caller);
+            let told = self.source.decision(namespace, name, whole, &reader).await;
             return decision(told, name).into();
         }
         let query = request.uri.query().unwrap_or_default();

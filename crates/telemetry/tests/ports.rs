@@ -8,7 +8,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use stowplan_telemetry::{
-    BoxFuture, Caller, Census, Check, Gate, Health, PendingPods, PodTable, Ports, Refusal,
+    BoxFuture, Caller, Census, Check, Gate, Health, PendingPods, PodTable, Ports, Reader, Refusal,
     SchedulerMetrics, Source, Told, Wish,
 };
 
@@ -57,13 +57,16 @@ impl Source for Replica {
         namespace: &'a str,
         name: &'a str,
         whole: bool,
+        reader: &'a dyn Reader,
     ) -> BoxFuture<'a, Told> {
-        let told = match name {
-            "gone" => Told::Unknown,
-            "busy" => Told::Busy,
-            name => Told::Found(json!([namespace, name, whole])),
-        };
-        Box::pin(async move { told })
+        Box::pin(async move {
+            let knows_nodes = reader.may(Wish::Nodes).await;
+            match name {
+                "gone" => Told::Unknown,
+                "busy" => Told::Busy,
+                name => Told::Found(json!([namespace, name, whole, knows_nodes])),
+            }
+        })
     }
 }
 
@@ -161,9 +164,12 @@ fn who_does_not_lead_has_nobody_waiting_and_decided_nothing() {
 fn decisions_are_told_to_those_who_may_read_the_pod() {
     let path = |rest: &str| format!("/apis/stowplan.dev/v1/namespaces/n/decisions/{rest}");
     let told = ask(&path("p"), Some("jane"));
-    assert_eq!(body(&told), r#"["n","p",false]"#);
+    assert_eq!(body(&told), r#"["n","p",false,false]"#);
     let told = ask(&path("p/tournament"), Some("jane"));
-    assert_eq!(body(&told), r#"["n","p",true]"#);
+    assert_eq!(body(&told), r#"["n","p",true,false]"#);
+    // Names of others are for those who may read these.
+    let told = ask(&path("p"), Some("good"));
+    assert_eq!(body(&told), r#"["n","p",false,true]"#);
     assert_eq!(ask(&path("gone"), Some("jane")).status(), 404);
     assert_eq!(ask(&path("busy/tournament"), Some("jane")).status(), 429);
     assert_eq!(ask(&path("p/other"), Some("jane")).status(), 403);

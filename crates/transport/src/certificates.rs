@@ -1,5 +1,6 @@
 //! What a listener shows of itself, and whose clients it knows by their certificates.
 
+use crate::hosts::Hosts;
 use crate::pki::Pki;
 use crate::recognition::{FrontProxies, Recognition, verifier};
 use crate::tls::TlsSettings;
@@ -31,6 +32,16 @@ pub struct Certificates {
     tls: TlsSettings,
     /// Names and addresses by which clients reach the listener, besides its own.
     hosts: Vec<String>,
+    /// Whether requests for other names are turned away.
+    only_its_hosts: bool,
+}
+
+/// What a listener needs.
+pub(crate) struct Made {
+    pub(crate) config: ServerConfig,
+    pub(crate) recognition: Recognition,
+    /// If only these are to be served.
+    pub(crate) hosts: Option<Hosts>,
 }
 
 #[derive(Clone, PartialEq, Eq)]
@@ -49,6 +60,7 @@ impl From<Pki> for Certificates {
             front_proxies: None,
             tls: TlsSettings::default(),
             hosts: Vec::new(),
+            only_its_hosts: false,
             server: Server::Made(pki),
         }
     }
@@ -63,6 +75,7 @@ impl Certificates {
             front_proxies: None,
             tls: TlsSettings::default(),
             hosts: Vec::new(),
+            only_its_hosts: false,
         };
         given.checked("the certificate and its key")
     }
@@ -92,6 +105,18 @@ impl Certificates {
         self
     }
 
+    /// Requests for a host that is not an address, `localhost` or a name in the certificate are turned
+    /// away with 421.
+    pub fn only_for_its_hosts(mut self) -> Self {
+        self.only_its_hosts = true;
+        self
+    }
+
+    /// Whether the certificate is made here, and can be made anew.
+    pub(crate) fn is_made(&self) -> bool {
+        matches!(self.server, Server::Made(_))
+    }
+
     /// The CA of a certificate that is made at each start, which nobody else knows.
     pub fn own_ca_pem(&self) -> Option<&str> {
         match &self.server {
@@ -107,8 +132,8 @@ impl Certificates {
         }
     }
 
-    /// What TLS needs for a listener at this address, and whom it knows.
-    pub(crate) fn config(&self, address: IpAddr) -> Result<(ServerConfig, Recognition), Error> {
+    /// What a listener at this address needs.
+    pub(crate) fn config(&self, address: IpAddr) -> Result<Made, Error> {
         let made;
         let (chain, key) = match &self.server {
             Server::Given { chain_pem, key_pem } => (chain_pem, key_pem),
@@ -129,15 +154,19 @@ impl Certificates {
             true => WebPkiClientVerifier::no_client_auth(),
             false => verifier(&signers, &provider)?,
         };
+        let chain = certificates(chain)?;
+        let own = chain.first().filter(|_| self.only_its_hosts);
+        let hosts = own.map(Hosts::of);
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_protocol_versions(self.tls.versions())?
             .with_client_cert_verifier(clients)
-            .with_single_cert(
-                certificates(chain)?,
-                PrivateKeyDer::from_pem_slice(key.as_bytes())?,
-            )?;
+            .with_single_cert(chain, PrivateKeyDer::from_pem_slice(key.as_bytes())?)?;
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Ok((config, recognition))
+        Ok(Made {
+            config,
+            recognition,
+            hosts,
+        })
     }
 }
 

@@ -5,16 +5,24 @@
 //! request's extensions, and every client with its address, a [`SocketAddr`](std::net::SocketAddr).
 
 mod certificates;
+mod connection;
+mod hosts;
 mod impatient;
 mod kubeconfig;
+mod lifetime;
+mod limits;
 mod listen;
+mod open_files;
 mod pki;
 mod recognition;
+mod room;
 mod tls;
 
 pub use certificates::{CertificateError, Certificates, certificates_der};
 pub use kubeconfig::kubeconfig;
-pub use listen::{Limits, Listener, Renewal};
-pub use pki::{Pki, PkiError};
+pub use limits::Limits;
+pub use listen::{Listener, Renewal};
+pub use open_files::{open_files, raise_open_files};
+pub use pki::{Pki, PkiError, is_due};
 pub use recognition::{FrontProxies, FrontProxy};
 pub use tls::{TlsSettings, TlsSettingsError};

@@ -1,5 +1,6 @@
 //! The cluster's certificates: a CA made on first start, and a server certificate signed by it.
 
+use crate::lifetime;
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
     Issuer, KeyPair, KeyUsagePurpose, SanType,
@@ -35,6 +36,8 @@ pub(crate) struct Identity {
     pub(crate) key_pem: String,
 }
 
+const CA_NAME: &str = "stowplan-ca";
+
 const NAMES: &[&str] = &[
     "localhost",
     "kubernetes",
@@ -46,19 +49,44 @@ const NAMES: &[&str] = &[
 impl Pki {
     /// A new CA.
     pub fn generate() -> Result<Self, PkiError> {
-        let key = KeyPair::generate()?;
+        let mut new = Self {
+            ca_pem: String::new(),
+            ca_key_pem: KeyPair::generate()?.serialize_pem(),
+        };
+        new.ca_pem = new.ten_years()?;
+        Ok(new)
+    }
+
+    /// The same CA with a new certificate, if that is due: less than a third of its time is left, or
+    /// it is good for longer than ten years. Whoever trusts the old one trusts what the new one
+    /// signs, for the key is the same.
+    pub fn renewed(&self) -> Result<Option<Self>, PkiError> {
+        if !lifetime::is_due(&self.ca_pem, lifetime::CA) {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            ca_pem: self.ten_years()?,
+            ca_key_pem: self.ca_key_pem.clone(),
+        }))
+    }
+
+    fn ten_years(&self) -> Result<String, PkiError> {
         let mut params = CertificateParams::default();
+        lifetime::limit(&mut params, lifetime::CA, None);
+        self.certificate(params)
+    }
+
+    /// A certificate of the CA itself.
+    pub(crate) fn certificate(&self, mut params: CertificateParams) -> Result<String, PkiError> {
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![
             KeyUsagePurpose::KeyCertSign,
             KeyUsagePurpose::CrlSign,
             KeyUsagePurpose::DigitalSignature,
         ];
-        params.distinguished_name = named("stowplan-ca", &[]);
-        Ok(Self {
-            ca_pem: params.self_signed(&key)?.pem(),
-            ca_key_pem: key.serialize_pem(),
-        })
+        params.distinguished_name = named(CA_NAME, &[]);
+        let key = KeyPair::from_pem(&self.ca_key_pem)?;
+        Ok(params.self_signed(&key)?.pem())
     }
 
     /// Whether the key is the certificate's.
@@ -115,7 +143,8 @@ impl Pki {
         Ok((identity.certificate_pem, identity.key_pem))
     }
 
-    fn sign(&self, params: CertificateParams) -> Result<Identity, PkiError> {
+    fn sign(&self, mut params: CertificateParams) -> Result<Identity, PkiError> {
+        lifetime::limit(&mut params, lifetime::SIGNED, Some(&self.ca_pem));
         let ca_key = KeyPair::from_pem(&self.ca_key_pem)?;
         let issuer = Issuer::from_ca_cert_pem(&self.ca_pem, ca_key)?;
         let key = KeyPair::generate()?;
@@ -125,6 +154,20 @@ impl Pki {
             key_pem: key.serialize_pem(),
         })
     }
+}
+
+/// Whether a certificate for a server was made here, by [`Pki::server_pem`], and has to be made anew.
+/// Those of others are theirs to renew.
+pub fn is_due(chain_pem: &str) -> bool {
+    let der = CertificateDer::from_pem_slice(chain_pem.as_bytes());
+    let is_own = der.is_ok_and(|der| {
+        let parsed = X509Certificate::from_der(&der);
+        parsed.is_ok_and(|(_, certificate)| {
+            let mut names = certificate.issuer().iter_common_name();
+            names.any(|name| name.as_str() == Ok(CA_NAME))
+        })
+    });
+    is_own && lifetime::is_due(chain_pem, lifetime::SIGNED)
 }
 
 fn named(name: &str, organisations: &[&str]) -> DistinguishedName {

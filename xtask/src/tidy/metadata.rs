@@ -107,6 +107,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("stowplan-telemetry", &[]),
     ("stowplan-transport", &["stowplan-access"]),
     (
+        "stowplan-adversary",
+        &[
+            "stowplan-kinds",
+            "stowplan-schema",
+            "stowplan-server",
+            "stowplan-store",
+        ],
+    ),
+    (
         "stowplan-apicases",
         &[
             "stowplan-base",

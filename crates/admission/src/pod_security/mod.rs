@@ -222,9 +222,12 @@ fn is_significant(pod: &Value, old: &Value) -> bool {
         let mut pairs = new.iter().zip(old);
         new.len() != old.len() || pairs.any(|(new, old)| image_changes(new, old))
     };
+    let mut before: BTreeMap<&str, &Value> = BTreeMap::new();
+    for container in old.list("ephemeralContainers") {
+        before.entry(container.text("name")).or_insert(container);
+    }
     let is_new = |container: &Value| {
-        let mut before = old.list("ephemeralContainers").iter();
-        let before = before.find(|c| c.text("name") == container.text("name"));
+        let before = before.get(container.text("name"));
         before.is_none_or(|before| image_changes(container, before))
     };
     changes("containers")

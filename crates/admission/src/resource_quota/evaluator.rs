@@ -17,6 +17,7 @@ pub(super) struct Evaluator<'a> {
     count_name: String,
     /// An older name of the same count.
     alias: Option<&'a str>,
+    resource: &'a GroupResource,
     cluster: &'a dyn Lookup,
 }
 
@@ -48,8 +49,41 @@ impl<'a> Evaluator<'a> {
             kind,
             count_name: format!("count/{resource}"),
             alias,
+            resource,
             cluster,
         }
+    }
+
+    pub(super) fn cluster(&self) -> &'a dyn Lookup {
+        self.cluster
+    }
+
+    /// Another resource that uses some of the same: extended resources are asked for by pods and by
+    /// claims.
+    pub(super) fn kin(&self) -> Option<GroupResource> {
+        match self.kind {
+            Kind::Pods => Some(GroupResource::new("resource.k8s.io", "resourceclaims")),
+            Kind::ResourceClaims => Some(GroupResource::new("", "pods")),
+            _ => None,
+        }
+    }
+
+    /// What all objects that a quota is about use of what is named so.
+    pub(super) fn usage_of_all(
+        &self,
+        quota: &Value,
+        request: &Attributes<'_>,
+        named: impl Fn(&str) -> bool,
+    ) -> ResourceList {
+        let GroupResource { group, resource } = self.resource;
+        let objects = self.cluster.list(group, resource, request.namespace);
+        let mut all = ResourceList::default();
+        for object in objects.iter().filter(|object| self.matches(quota, object)) {
+            let mut usage = self.usage(object, request);
+            usage.retain(|name, _| named(name));
+            all.add(&usage);
+        }
+        all
     }
 
     /// Whether the request can change what is counted.

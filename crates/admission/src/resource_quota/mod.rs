@@ -1,16 +1,18 @@
 //! ResourceQuota: a namespace uses no more than it was given.
 //!
-//! Works from `status.hard` and `status.used` of the quotas and returns the quotas with their new
-//! `status.used`. Upstream: `apiserver/pkg/admission/plugin/resourcequota` (controller.go,
+//! Works from `status.hard` and `status.used` of the quotas, which may have to be counted first, and
+//! returns the quotas with their new `status.used`. Upstream: `apiserver/pkg/admission/plugin/resourcequota` (controller.go,
 //! `CheckRequest`) and `pkg/quota/v1/evaluator/core`.
 
 mod claims;
 mod evaluator;
+mod ledger;
 mod pods;
 mod scopes;
 
 use crate::{Attributes, Operation};
 use evaluator::Evaluator;
+use ledger::Ledger;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -27,6 +29,15 @@ pub struct QuotaWrite {
     /// `resourceVersion` that it had when the request was judged. It is an update of the status by
     /// the manager `kube-apiserver`.
     pub quota: Value,
+}
+
+/// How it is known what of a quota is used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Quotas {
+    /// By its status, which somebody else keeps up to date; a quota without one has no effect.
+    AsTold,
+    /// By its objects, wherever the status does not say it or leaves no room.
+    Counted,
 }
 
 /// Resources that are never counted: they are not stored, or never were.
@@ -46,6 +57,7 @@ const IGNORED: [(&str, &str); 9] = [
 pub(crate) fn validate(
     request: &Attributes<'_>,
     cluster: &dyn Lookup,
+    quotas: Quotas,
 ) -> Result<Vec<QuotaWrite>, Status> {
     let creates = request.operation == Operation::Create;
     let writes = creates || request.operation == Operation::Update;
@@ -65,11 +77,12 @@ pub(crate) fn validate(
     if !evaluator.handles(request) {
         return Ok(Vec::new());
     }
-    let quotas = cluster.list("", "resourcequotas", request.namespace);
-    if quotas.is_empty() {
+    let all = cluster.list("", "resourcequotas", request.namespace);
+    if all.is_empty() {
         return Ok(Vec::new());
     }
-    let charged = charge(request, &evaluator, &quotas)?;
+    let open = |quota: &Arc<Value>| Ledger::open(quota, &evaluator, request, quotas);
+    let charged = charge(request, &evaluator, all.iter().map(open).collect())?;
     match request.dry_run {
         true => Ok(Vec::new()),
         false => Ok(charged),
@@ -79,9 +92,9 @@ pub(crate) fn validate(
 fn charge(
     request: &Attributes<'_>,
     evaluator: &Evaluator<'_>,
-    quotas: &[Arc<Value>],
+    ledgers: Vec<Ledger>,
 ) -> Result<Vec<QuotaWrite>, Status> {
-    let pertinent = pertinent(request, evaluator, quotas)?;
+    let pertinent = pertinent(request, evaluator, &ledgers)?;
     let usage = evaluator.usage(request.object(), request);
     let negative: Vec<&str> = usage
         .iter()
@@ -95,26 +108,48 @@ fn charge(
         )));
     }
     let mut writes = Vec::new();
-    for quota in pertinent {
-        let delta = delta(request, evaluator, quota, &usage);
-        if let Some(used) = fits(request, quota, &delta)? {
-            let mut quota = quota.clone();
-            quota.at_mut("status").set("used", used.to_json());
+    for (mut ledger, is_pertinent) in ledgers.into_iter().zip(pertinent) {
+        let used = match is_pertinent {
+            true => charge_one(request, evaluator, &mut ledger, &usage)?,
+            false => None,
+        };
+        if used.is_some() || ledger.is_new {
+            let mut quota = Arc::unwrap_or_clone(ledger.quota);
+            if let Some(used) = used {
+                quota.at_mut("status").set("used", used.to_json());
+            }
             writes.push(QuotaWrite { quota });
         }
     }
     Ok(writes)
 }
 
-/// The quotas that this object counts against.
-fn pertinent<'a>(
+/// What is used of a quota with this object, if that changes.
+fn charge_one(
     request: &Attributes<'_>,
     evaluator: &Evaluator<'_>,
-    quotas: &'a [Arc<Value>],
-) -> Result<Vec<&'a Value>, Status> {
+    ledger: &mut Ledger,
+    usage: &ResourceList,
+) -> Result<Option<ResourceList>, Status> {
+    let delta = delta(request, evaluator, &ledger.quota, usage);
+    match fits(request, &ledger.quota, &delta) {
+        // Some of what was charged may be gone.
+        Err(_) if ledger.count(evaluator, request) => fits(request, &ledger.quota, &delta),
+        outcome => outcome,
+    }
+}
+
+/// Which quotas this object counts against.
+fn pertinent(
+    request: &Attributes<'_>,
+    evaluator: &Evaluator<'_>,
+    ledgers: &[Ledger],
+) -> Result<Vec<bool>, Status> {
     let mut pertinent = Vec::new();
-    for quota in quotas {
-        if !evaluator.matches(quota, request.object()) {
+    for Ledger { quota, .. } in ledgers {
+        let matches = evaluator.matches(quota, request.object());
+        pertinent.push(matches);
+        if !matches {
             continue;
         }
         let status = quota.at("status");
@@ -132,7 +167,6 @@ fn pertinent<'a>(
                 names.join(",")
             )));
         }
-        pertinent.push(&**quota);
     }
     Ok(pertinent)
 }
@@ -209,5 +243,7 @@ fn printed(list: &ResourceList, names: &[&str]) -> String {
     parts.join(",")
 }
 
+#[cfg(test)]
+mod counted_tests;
 #[cfg(test)]
 mod tests;

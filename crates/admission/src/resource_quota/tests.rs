@@ -1,3 +1,4 @@
+use super::Quotas;
 use crate::testing::{Case, Cluster, cluster};
 use serde_json::{Map, Value, json};
 
@@ -21,7 +22,7 @@ fn scoped(hard: Value, spec: Value) -> Cluster {
 
 /// `status.used` of the quotas that are charged, or what is said.
 fn charged(case: Case, world: &Cluster) -> Result<Vec<Value>, String> {
-    let answer = case.ask(|request| super::validate(request, world));
+    let answer = case.ask(|request| super::validate(request, world, Quotas::AsTold));
     let writes = answer.map_err(|status| status.message)?;
     let used = writes.iter().map(|write| {
         assert_eq!(write.quota["metadata"]["resourceVersion"], "7");

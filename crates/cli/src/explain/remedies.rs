@@ -45,6 +45,7 @@ mod tests {
             kind: "Uncordon".into(),
             change: "uncordon n1".to_owned(),
             nodes: 1,
+            pieces: Vec::new(),
         };
         assert_eq!(lines(&[], 0), "no single change that is known\n");
         assert_eq!(

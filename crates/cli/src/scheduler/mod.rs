@@ -27,6 +27,7 @@ pub(crate) fn run(args: &Scheduler) -> Result<Verdict> {
 async fn schedule(args: &Scheduler) -> Result<()> {
     let stop = crate::up::stop_signal()?;
     args.telling.begin();
+    stowplan_transport::raise_open_files();
     let mut config = read_config(args.config.as_deref())?;
     args.election.apply(&mut config.leader_election);
     if args.config.is_none() {

@@ -202,11 +202,16 @@ impl Secure {
         }
     }
 
-    /// Makes a certificate for the folder that has none.
+    /// Makes a certificate for the folder that has none, or one that was made here and is about to
+    /// end.
     fn fill(&self, folder: &Path) -> Result<()> {
         let (chain, key) = in_folder(folder);
         if chain.exists() && key.exists() {
-            return Ok(());
+            let made = std::fs::read_to_string(&chain).unwrap_or_default();
+            if !stowplan_transport::is_due(&made) {
+                return Ok(());
+            }
+            crate::output::warn(format!("--cert-dir: {} is renewed", chain.display()));
         }
         let hosts: Vec<_> = self.advertised().into_iter().collect();
         let (chain_pem, key_pem) = Pki::generate()?.server_pem(self.bind_address, &hosts)?;

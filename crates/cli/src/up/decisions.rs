@@ -1,19 +1,37 @@
 //! The scheduler within tells the API's clients what it decided.
 
-use futures::future::BoxFuture;
-use stowplan_live::{Asker, Told as Answer};
-use stowplan_server::{Decisions, Told};
+use futures::future::{BoxFuture, ready};
+use stowplan_live::{Asker, Right, Rights, Told as Answer};
+use stowplan_server::{Decisions, Reader, Told};
 
 /// The scheduler of this process.
 pub(super) struct Within(pub(super) Asker);
 
+/// Asks the server within what a reader may.
+struct Asked(Reader);
+
+impl Rights for Asked {
+    fn may(&self, right: Right) -> BoxFuture<'_, bool> {
+        Box::pin(ready(match right {
+            Right::ListNodes => self.0.lists_nodes(),
+            Right::ListPods(namespace) => self.0.lists_pods(namespace.as_deref()),
+        }))
+    }
+}
+
 impl Decisions for Within {
-    fn tell(&self, namespace: String, name: String, whole: bool) -> BoxFuture<'static, Told> {
-        let asker = self.0.clone();
+    fn tell(
+        &self,
+        namespace: String,
+        name: String,
+        whole: bool,
+        reader: Reader,
+    ) -> BoxFuture<'static, Told> {
+        let (asker, rights) = (self.0.clone(), Asked(reader));
         Box::pin(async move {
             let told = match whole {
-                true => asker.tournament(&namespace, &name).await,
-                false => asker.decision(&namespace, &name).await,
+                true => asker.tournament(&namespace, &name, &rights).await,
+                false => asker.decision(&namespace, &name, &rights).await,
             };
             match told {
                 Answer::Found(object) => Told::Found(object),

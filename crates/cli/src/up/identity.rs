@@ -1,10 +1,12 @@
 //! What makes the server the same server after a restart: its CA, the key that signs tokens, and
 //! the admin's token. Kept in the data folder, readable by the owner only.
 
+use super::folder::tighten;
+use crate::output;
 use anyhow::{Context, Result, bail};
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use stowplan_access::token;
 use stowplan_transport::Pki;
 
@@ -22,6 +24,18 @@ const CA: &str = "ca.crt";
 const CA_KEY: &str = "ca.key";
 const TOKEN_KEY: &str = "service-account.key";
 const ADMIN_TOKEN: &str = "admin.token";
+
+/// Where the secrets of a data folder are.
+pub(super) fn home(folder: &Path) -> PathBuf {
+    folder.join(HOME)
+}
+
+/// The files that nobody else may read.
+pub(super) fn secrets(folder: &Path) -> Vec<PathBuf> {
+    let home = home(folder);
+    let names = [CA_KEY, TOKEN_KEY, ADMIN_TOKEN];
+    names.iter().map(|name| home.join(name)).collect()
+}
 
 impl Identity {
     /// Secrets that are kept nowhere.
@@ -59,7 +73,29 @@ impl Identity {
                 .trim()
                 .to_owned(),
         };
-        read.checked(&home)
+        for file in secrets(folder) {
+            tighten(&file)?;
+        }
+        read.checked(&home)?.renewed(&home)
+    }
+
+    /// With a new certificate of the CA, if that is due.
+    fn renewed(mut self, home: &Path) -> Result<Self> {
+        let Some(pki) = self.pki.renewed()? else {
+            return Ok(self);
+        };
+        let file = home.join(CA);
+        match write_private(&file, pki.ca_pem.as_bytes()) {
+            Ok(()) => {
+                let name = file.display();
+                output::warn(format!(
+                    "{name} was renewed, for ten years and with its key"
+                ));
+                self.pki = pki;
+            }
+            Err(error) => output::warn(format!("the CA's certificate is due: {error:#}")),
+        }
+        Ok(self)
     }
 
     /// Refuses what nobody could use: clients would be told of it, and not why.

@@ -1,6 +1,7 @@
 //! `stowplan up`: a Kubernetes API of one's own.
 
 mod decisions;
+mod folder;
 mod identity;
 
 use crate::Verdict;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 use stowplan_ops::{SecurePort, Station};
 use stowplan_server::{Api, AuditLog, Config, User, env, token};
 use stowplan_store::{Options, Store};
-use stowplan_transport::{Limits, Listener, Pki};
+use stowplan_transport::{Certificates, Limits, Listener, Pki, raise_open_files};
 
 /// Serves until the process is told to stop.
 pub(crate) fn run(args: &Up) -> Result<Verdict> {
@@ -39,9 +40,13 @@ async fn serve(args: &Up) -> Result<()> {
     let folder = data_folder(args)?;
     let (store, identity) = match args.memory {
         true => (Store::in_memory(Options::default()), Identity::generate()?),
-        false => open(&folder)?,
+        false => folder::open(&folder)?,
     };
-    let listener = Listener::bind(args.listen, &identity.pki.clone().into(), Limits::default())
+    let limits = Limits::of_api(raise_open_files());
+    let certificates = Certificates::from(identity.pki.clone()).only_for_its_hosts();
+    let names = args.tls_san.iter();
+    let certificates = names.fold(certificates, |made, name| made.reached_by(name));
+    let listener = Listener::bind(args.listen, &certificates, limits)
         .await
         .map_err(|error| cannot_listen(args.listen, &error))?;
     let address = listener.address()?;
@@ -55,6 +60,8 @@ async fn serve(args: &Up) -> Result<()> {
     })
     .await
     .context("what every cluster has cannot be stored")?;
+    // There is no quota controller yet.
+    api.count_quotas();
     let told = api.advertise(address).await;
     told.context("where this server is cannot be stored")?;
     if let Some(path) = &args.audit_log {
@@ -76,7 +83,7 @@ async fn serve(args: &Up) -> Result<()> {
         .unwrap_or_else(|| folder.join(kubeconfig_name(args)));
     let server = format!("https://{}", reachable(address));
     let text = stowplan_transport::kubeconfig(&server, &identity.pki.ca_pem, &identity.admin_token);
-    make_folder(path.parent())?;
+    folder::make(path.parent())?;
     write_private(&path, text.as_bytes())?;
     if let Some(address) = scheduler.as_ref().and_then(Station::address) {
         output::print(&format!("scheduler: https://{}\n", reachable(address)))?;
@@ -119,22 +126,6 @@ async fn scheduler(args: &Up, api: Arc<Api>, pki: &Pki) -> Result<Station> {
     };
     let client = stowplan_embedded::client(api, user);
     Ok(Station::start(client, config, options).await?)
-}
-
-/// The store and the secrets of a data folder.
-fn open(folder: &Path) -> Result<(Store, Identity)> {
-    make_folder(Some(folder))?;
-    let file = folder.join("store.redb");
-    let backend = stowplan_store::Redb::open(&file)?;
-    let store = Store::open(backend, Options::default())?;
-    Ok((store, Identity::open(folder)?))
-}
-
-fn make_folder(folder: Option<&Path>) -> Result<()> {
-    let Some(folder) = folder.filter(|f| !f.as_os_str().is_empty()) else {
-        return Ok(());
-    };
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
 }
 
 /// A server that keeps nothing leaves the file of the one that does alone.

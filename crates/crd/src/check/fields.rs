@@ -1,6 +1,7 @@
 //! Faults of columns, selectable fields, subresources and conversion webhooks.
 
 use serde_json::Value;
+use std::collections::HashSet;
 use stowplan_machinery::field::{Error, ErrorList, Path};
 use stowplan_machinery::{View, names};
 
@@ -151,7 +152,7 @@ pub(crate) fn field_path<'a>(
 
 pub(super) fn selectable(list: &[Value], schema: &Value, place: &Path<'_>) -> ErrorList {
     let mut errors = ErrorList::new();
-    let mut seen: Vec<Vec<String>> = Vec::new();
+    let mut seen: HashSet<Vec<String>> = HashSet::new();
     for (i, field) in list.iter().enumerate() {
         let at = place.index(i);
         let at = at.child("jsonPath");
@@ -176,9 +177,8 @@ pub(super) fn selectable(list: &[Value], schema: &Value, place: &Path<'_>) -> Er
             let why = "must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.";
             errors.push(Error::invalid(&at, path, why));
         }
-        match seen.contains(&parts) {
-            true => errors.push(Error::duplicate(&at, path)),
-            false => seen.push(parts),
+        if !seen.insert(parts) {
+            errors.push(Error::duplicate(&at, path));
         }
     }
     if seen.len() > SELECTABLE_MAX {
@@ -235,9 +235,10 @@ pub(super) fn review_versions(versions: &[Value], place: &Path<'_>) -> ErrorList
         errors.push(Error::required(place, ""));
         return errors;
     }
+    let mut seen = HashSet::new();
     for (i, version) in versions.iter().enumerate() {
         let at = place.index(i);
-        if versions.iter().take(i).any(|v| v == version) {
+        if !seen.insert(version) {
             errors.push(Error::invalid(&at, version, "duplicate version"));
             continue;
         }

@@ -4,8 +4,10 @@ use super::{each_schema, field_path, structural};
 use crate::prune::{additional, items, property};
 use crate::{embedded, prune, validate as values};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use stowplan_machinery::View;
 use stowplan_machinery::field::{Error, ErrorList, Path};
+use stowplan_machinery::limits::ERRORS_TOLD_BYTES_MAX;
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
@@ -346,7 +348,13 @@ fn map_keys(schema: &Value, place: &Path<'_>) -> ErrorList {
         return errors;
     }
     let properties = at_items.child("properties");
-    for (i, key) in keys.iter().enumerate() {
+    let mut seen = HashSet::new();
+    // All keys are shown with each that is wrong: that is enough of them.
+    let shown_max = ERRORS_TOLD_BYTES_MAX / schema.at(MAP_KEYS).to_string().len();
+    for key in keys {
+        if errors.len() > shown_max {
+            break;
+        }
         let name = key.as_str().unwrap_or_default();
         match property(item, name).map(|p| p.text("type")) {
             Some("array" | "object") => {
@@ -360,7 +368,7 @@ fn map_keys(schema: &Value, place: &Path<'_>) -> ErrorList {
                 errors.push(Error::invalid(&at_keys, schema.at(MAP_KEYS), why));
             }
         }
-        if keys.iter().take(i).any(|k| k == key) {
+        if !seen.insert(key) {
             let why = "must not contain duplicate entries";
             errors.push(Error::invalid(&at_keys, schema.at(MAP_KEYS), why));
         }
@@ -384,13 +392,14 @@ fn keyed_items(schema: &Value, place: &Path<'_>) -> ErrorList {
         return errors;
     }
     let properties = at.child("properties");
+    let required: HashSet<&Value> = item.list("required").iter().collect();
     for key in schema.list(MAP_KEYS) {
         let name = key.as_str().unwrap_or_default();
         let Some(own) = property(item, name) else {
             continue;
         };
         let at = properties.key(name);
-        if !item.list("required").contains(key) && !own.has("default") {
+        if !required.contains(key) && !own.has("default") {
             let why = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property";
             errors.push(Error::required(&at.child("default"), why));
         }

@@ -1,5 +1,6 @@
 //! Numbers: bounds, multiples, and what fits into which type.
 
+use super::name::Name;
 use super::{Fault, Findings, Kind};
 use serde_json::{Number, Value};
 use stowplan_machinery::View;
@@ -61,7 +62,7 @@ fn in_range(value: f64, whole: bool, kind: &str, format: &str) -> bool {
     }
 }
 
-pub(super) fn check(schema: &Value, number: &Number, format: &str, name: &str) -> Findings {
+pub(super) fn check(schema: &Value, number: &Number, format: &str, name: &Name<'_>) -> Findings {
     let int = number.as_i64();
     let float = number.as_f64().unwrap_or_default();
     let kind = match schema.flag("x-kubernetes-int-or-string") {
@@ -79,14 +80,16 @@ pub(super) fn check(schema: &Value, number: &Number, format: &str, name: &str) -
                 "" => "(default format)".to_owned(),
                 format => format!("with format {format}"),
             };
-            Fault::plain(format!(
-                "{prefix} value must be of type {kind} {form} in {name}"
-            ))
+            Fault::plain(name, |name| {
+                format!("{prefix} value must be of type {kind} {form} in {name}")
+            })
         })
     };
     let mut found = Findings::default();
     let is_int = int.is_some() || float.fract() == 0.0;
-    found.faults.extend(range(float, is_int, "Checked"));
+    if let Some(fault) = range(float, is_int, "Checked") {
+        found.add(fault);
+    }
     let bound = |key: &str| schema.at(key).as_f64();
     let mut judge =
         |key: &str, prefix: &str, wrong: &dyn Fn(f64, Option<i64>) -> Option<String>| {
@@ -100,13 +103,12 @@ pub(super) fn check(schema: &Value, number: &Number, format: &str, name: &str) -
                 }
                 None => int,
             };
-            if let Some(message) = wrong(limit, as_int) {
-                found.add(Fault::new(
-                    Kind::Invalid,
-                    name,
-                    Value::Number(number.clone()),
-                    message,
-                ));
+            if let Some(wanted) = wrong(limit, as_int) {
+                let shown = Value::Number(number.clone());
+                let fault = Fault::new(Kind::Invalid, name, shown, |name| {
+                    format!("{name} in body should be {wanted}")
+                });
+                found.add(fault);
             }
         };
     let text = |limit: f64, as_int: Option<i64>| match as_int {
@@ -120,7 +122,7 @@ pub(super) fn check(schema: &Value, number: &Number, format: &str, name: &str) -
             None => is_whole(float / factor),
         };
         let limit = text(factor, as_int);
-        (!fits).then(|| format!("{name} in body should be a multiple of {limit}"))
+        (!fits).then(|| format!("a multiple of {limit}"))
     });
     judge("minimum", "Minimum boundary", &|min, as_int| {
         let exclusive = schema.flag("exclusiveMinimum");
@@ -134,7 +136,7 @@ pub(super) fn check(schema: &Value, number: &Number, format: &str, name: &str) -
             "greater than or equal to"
         };
         let limit = text(min, as_int);
-        (below || (exclusive && equal)).then(|| format!("{name} in body should be {how} {limit}"))
+        (below || (exclusive && equal)).then(|| format!("{how} {limit}"))
     });
     judge("maximum", "Maximum boundary", &|max, as_int| {
         let exclusive = schema.flag("exclusiveMaximum");
@@ -148,7 +150,7 @@ pub(super) fn check(schema: &Value, number: &Number, format: &str, name: &str) -
             "less than or equal to"
         };
         let limit = text(max, as_int);
-        (above || (exclusive && equal)).then(|| format!("{name} in body should be {how} {limit}"))
+        (above || (exclusive && equal)).then(|| format!("{how} {limit}"))
     });
     found.checks += 1;
     found

@@ -81,3 +81,31 @@ fn combinations_say_how_many_branches_hold() {
         ]
     );
 }
+
+#[test]
+fn many_faults_below_a_long_key_are_few() {
+    let schema = json!({"additionalProperties": {"additionalProperties": {"type": "string"}}});
+    let inside: Value = (0..20_000).map(|i| (i.to_string(), json!(i))).collect();
+    let key = "k".repeat(500_000);
+    let value = json!({&key: inside});
+    let errors = validate(&Path::ROOT, &schema, &value);
+    let bytes: usize = errors.iter().map(|e| e.to_string().len()).sum();
+    assert!(!errors.is_empty() && bytes < 16 * 1024 * 1024, "{bytes}");
+    let right: Value = (0..20_000).map(|i| (i.to_string(), json!("x"))).collect();
+    assert!(validate(&Path::ROOT, &schema, &json!({key: right})).is_empty());
+}
+
+#[test]
+fn long_lists_are_compared_in_one_pass() {
+    let schema = json!({"type": "array", "uniqueItems": true, "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["k"], "items": {"properties": {"v": {"type": "string"}}}});
+    let list = |v: Value| -> Value { (0..60_000).map(|i| json!({"k": i, "v": v})).collect() };
+    let wrong = list(json!(1));
+    assert!(validate_change(&Path::ROOT, &schema, &wrong, &wrong).is_empty());
+    let errors = validate_change(&Path::ROOT, &schema, &wrong, &list(json!(2)));
+    assert_eq!(errors.len(), 1_000);
+    assert_eq!(
+        errors[7].to_string(),
+        "[7].v: Invalid value: \"integer\": [7].v in body must be of type string: \"integer\""
+    );
+}

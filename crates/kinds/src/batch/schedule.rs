@@ -90,43 +90,12 @@ fn check_word(word: &str) -> Result<(), String> {
             Ok(())
         }
         _ => match word.strip_prefix("@every ") {
-            Some(duration) => check_duration(duration)
+            Some(duration) => go::duration(duration)
+                .map(drop)
                 .map_err(|fault| format!("failed to parse duration {word}: {fault}")),
             None => Err(format!("unrecognized descriptor: {word}")),
         },
     }
-}
-
-/// What Go's `time.ParseDuration` takes: `1h30m`.
-fn check_duration(text: &str) -> Result<(), String> {
-    let quoted = go::quote(text);
-    let invalid = || format!("time: invalid duration {quoted}");
-    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
-    if unsigned == "0" {
-        return Ok(());
-    }
-    if unsigned.is_empty() {
-        return Err(invalid());
-    }
-    let mut rest = unsigned;
-    while !rest.is_empty() {
-        let number = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
-        let digits = &rest[..rest.len() - number.len()];
-        if digits.matches('.').count() > 1 || !digits.bytes().any(|b| b.is_ascii_digit()) {
-            return Err(invalid());
-        }
-        let after = number.trim_start_matches(|c: char| !c.is_ascii_digit() && c != '.');
-        let unit = &number[..number.len() - after.len()];
-        if unit.is_empty() {
-            return Err(format!("time: missing unit in duration {quoted}"));
-        }
-        if !matches!(unit, "ns" | "us" | "µs" | "μs" | "ms" | "s" | "m" | "h") {
-            let unit = go::quote(unit);
-            return Err(format!("time: unknown unit {unit} in duration {quoted}"));
-        }
-        rest = after;
-    }
-    Ok(())
 }
 
 fn check_range(text: &str, bounds: &Bounds) -> Result<(), String> {

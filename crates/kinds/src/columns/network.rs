@@ -1,6 +1,6 @@
 //! Services, their endpoints, and networking.k8s.io.
 
-use super::text::{annotation, at_most_three, count, labels, or, selector};
+use super::text::{annotation, at_most_three, count, labels, or, selector, three_of};
 use super::{Columns, age};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -136,21 +136,25 @@ fn endpoints(subsets: &[Value]) -> String {
     if subsets.is_empty() {
         return "<none>".to_owned();
     }
-    let mut all = Vec::new();
+    // Each address with each port: only the first are written out.
+    let (mut shown, mut all) = (Vec::new(), 0);
     for subset in subsets {
-        let addresses = || subset.list("addresses").iter().map(|a| a.text("ip"));
-        if subset.list("ports").is_empty() {
-            all.extend(addresses().map(str::to_owned));
+        let (addresses, ports) = (subset.list("addresses"), subset.list("ports"));
+        let addresses_left = || addresses.iter().map(|a| a.text("ip")).take(3);
+        all += addresses.len() * ports.len().max(1);
+        if ports.is_empty() {
+            shown.extend(addresses_left().map(str::to_owned));
         }
-        for port in subset.list("ports") {
+        for port in ports.iter().take(3) {
             let port = count(port, "port");
-            all.extend(addresses().map(|ip| match ip.contains(':') {
+            shown.extend(addresses_left().map(|ip| match ip.contains(':') {
                 true => format!("[{ip}]:{port}"),
                 false => format!("{ip}:{port}"),
             }));
         }
+        shown.truncate(3);
     }
-    at_most_three(&all, "")
+    three_of(&shown, all, "")
 }
 
 /// At most three hosts; the rules beyond the third that names one are counted, not shown.

@@ -53,8 +53,13 @@ pub(super) fn int_or_string(value: &Value) -> Option<String> {
 
 /// At most three of many: `a,b,c + 2 more...`
 pub(super) fn at_most_three(all: &[String], absent: &str) -> String {
-    let text = all.iter().take(3).cloned().collect::<Vec<_>>().join(",");
-    match all.len() {
+    three_of(all, all.len(), absent)
+}
+
+/// The same of so many, of which the first are given.
+pub(super) fn three_of(first: &[String], all: usize, absent: &str) -> String {
+    let text = first.iter().take(3).cloned().collect::<Vec<_>>().join(",");
+    match all {
         0..=3 => or(&text, absent).to_owned(),
         many => format!("{text} + {} more...", many - 3),
     }

@@ -3,6 +3,7 @@
 //! Upstream: `k8s.io/apimachinery/pkg/util/validation/ip.go`, `k8s.io/utils/net`.
 
 use super::ip;
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv6Addr};
 use stowplan_machinery::field::{Error, ErrorList, Path};
 use stowplan_machinery::go;
@@ -86,10 +87,15 @@ fn is_mapped(address: IpAddr) -> bool {
 
 /// Faults of a range in a field that was there before the strict rules; a value that the stored
 /// object has already is forgiven.
-pub fn validate(path: &Path<'_>, value: &str, stored: &[&str]) -> ErrorList {
-    if stored.contains(&value) {
-        return ErrorList::new();
+pub fn validate(path: &Path<'_>, value: &str, stored: &BTreeSet<&str>) -> ErrorList {
+    match stored.contains(value) {
+        true => ErrorList::new(),
+        false => validate_new(path, value),
     }
+}
+
+/// Faults of a range that no stored object has.
+pub fn validate_new(path: &Path<'_>, value: &str) -> ErrorList {
     let wrong = |fault: &str| vec![Error::invalid(path, value, fault)];
     if Cidr::parse(value).is_none() {
         return wrong("must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)");
@@ -170,7 +176,7 @@ mod tests {
     #[test]
     fn new_ranges_are_strict() {
         let fault = |value| {
-            let faults = validate(&Path::new("c"), value, &[]);
+            let faults = validate_new(&Path::new("c"), value);
             faults.iter().map(|e| e.detail.clone()).collect::<String>()
         };
         assert_eq!(fault("10.0.0.0/8"), "");
@@ -178,7 +184,7 @@ mod tests {
         assert!(fault("10.0.0.0/08").starts_with("must not have leading 0s"));
         assert!(fault("10.0.0.1/8").starts_with("must not have bits set"));
         assert!(fault("::ffff:1.2.3.0/120").contains("IPv4-mapped"));
-        assert!(validate(&Path::new("c"), "x", &["x"]).is_empty());
+        assert!(validate(&Path::new("c"), "x", &BTreeSet::from(["x"])).is_empty());
     }
 
     #[test]

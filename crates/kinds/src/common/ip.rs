@@ -4,6 +4,7 @@
 //! IPv6 clothes), which says what an address means, and a strict one, which new values have to
 //! pass. Upstream: `k8s.io/apimachinery/pkg/util/validation/ip.go`, `k8s.io/utils/net`.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use stowplan_machinery::field::{Error, ErrorList, Path};
 use stowplan_machinery::go;
@@ -66,10 +67,15 @@ pub fn is_dual_stack(addresses: &[IpAddr]) -> bool {
 
 /// Faults of an address in a field that was there before the strict rules; a value that the stored
 /// object has already is forgiven.
-pub fn validate(path: &Path<'_>, value: &str, stored: &[&str]) -> ErrorList {
-    if stored.contains(&value) {
-        return ErrorList::new();
+pub fn validate(path: &Path<'_>, value: &str, stored: &BTreeSet<&str>) -> ErrorList {
+    match stored.contains(value) {
+        true => ErrorList::new(),
+        false => validate_new(path, value),
     }
+}
+
+/// Faults of an address that no stored object has.
+pub fn validate_new(path: &Path<'_>, value: &str) -> ErrorList {
     let Some(_) = parse(value) else {
         let fault = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
         return vec![Error::invalid(path, value, fault)];
@@ -86,7 +92,7 @@ pub fn validate(path: &Path<'_>, value: &str, stored: &[&str]) -> ErrorList {
 
 /// Faults of an address in a field that has always been strict.
 pub fn validate_canonical(path: &Path<'_>, value: &str) -> ErrorList {
-    let mut errors = validate(path, value, &[]);
+    let mut errors = validate_new(path, value);
     if let (true, Some(ip)) = (errors.is_empty(), parse(value)) {
         let canonical = ip.to_string();
         if value != canonical {
@@ -186,7 +192,8 @@ mod tests {
     #[test]
     fn new_addresses_are_strict() {
         let check = |value, stored: &[&str]| {
-            let faults = validate(&Path::new("ip"), value, stored);
+            let stored = stored.iter().copied().collect();
+            let faults = validate(&Path::new("ip"), value, &stored);
             faults.iter().map(|e| e.detail.clone()).collect::<String>()
         };
         assert_eq!(check("1.2.3.4", &[]), "");

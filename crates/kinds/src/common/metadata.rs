@@ -6,7 +6,10 @@
 
 use super::{IMMUTABLE, NEGATIVE, NameRule, labels};
 use serde_json::Value;
+use std::cell::OnceCell;
+use std::collections::HashSet;
 use stowplan_machinery::field::{Error, ErrorKind, ErrorList, Path, Raw};
+use stowplan_machinery::limits::ERRORS_TOLD_BYTES_MAX;
 use stowplan_machinery::{View, go, names};
 
 const ANNOTATIONS_BYTES_MAX: usize = 256 << 10;
@@ -168,6 +171,9 @@ fn validate_owner_references(references: &[Value], path: &Path<'_>) -> ErrorList
     let mut errors = ErrorList::new();
     let named = |owner: &Value| format!("{}/{}", owner.text("kind"), owner.text("name"));
     let mut controller = None;
+    // All are shown with each that is one too many: that is enough of them.
+    let shown: OnceCell<String> = OnceCell::new();
+    let mut shown_bytes = 0;
     for reference in references {
         errors.extend(validate_owner_reference(reference, path));
         if !reference.flag("controller") {
@@ -175,12 +181,17 @@ fn validate_owner_references(references: &[Value], path: &Path<'_>) -> ErrorList
         }
         match controller {
             None => controller = Some(reference),
+            Some(_) if shown_bytes > ERRORS_TOLD_BYTES_MAX => {}
             Some(first) => {
                 let (first, this) = (named(first), named(reference));
-                let shown: Vec<String> = references.iter().map(shown_owner).collect();
+                let shown = shown.get_or_init(|| {
+                    let shown: Vec<String> = references.iter().map(shown_owner).collect();
+                    format!("[{}]", shown.join(","))
+                });
+                shown_bytes += shown.len();
                 errors.push(Error::invalid(
                     path,
-                    Raw(&format!("[{}]", shown.join(","))),
+                    Raw(shown),
                     format!(
                         "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {this}"
                     ),
@@ -265,11 +276,11 @@ pub fn validate_finalizer_name(finalizer: &str, path: &Path<'_>) -> ErrorList {
 }
 
 fn validate_no_new_finalizers(new: &Value, old: &Value, path: &Path<'_>) -> Option<Error> {
-    let before = old.list("finalizers");
+    let before: HashSet<&Value> = old.list("finalizers").iter().collect();
     let mut added: Vec<&str> = new
         .list("finalizers")
         .iter()
-        .filter(|f| !before.contains(f))
+        .filter(|f| !before.contains(*f))
         .filter_map(Value::as_str)
         .collect();
     added.sort_unstable();

@@ -102,7 +102,7 @@ fn validate_subsets(subsets: &[Value]) -> ErrorList {
 
 fn validate_address(address: &Value, path: &Path<'_>) -> ErrorList {
     let at = path.child("ip");
-    let mut errors = ip::validate(&at, address.text("ip"), &[]);
+    let mut errors = ip::validate_new(&at, address.text("ip"));
     let hostname = address.text("hostname");
     if !hostname.is_empty() {
         let faults = names::dns1123_label(hostname);

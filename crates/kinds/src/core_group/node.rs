@@ -11,7 +11,7 @@ use crate::fields::{Fields, Refusal};
 use crate::subresource::{inherit, keep};
 use crate::{Context, Strategy};
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use stowplan_machinery::field::{Error, ErrorKind, ErrorList, Path};
 use stowplan_machinery::quantity::Quantity;
 use stowplan_machinery::{Edit, View, go, meta, names};
@@ -286,7 +286,7 @@ fn validate_pod_cidrs(ranges: &[Value]) -> ErrorList {
         .map(|r| r.as_str().unwrap_or_default())
         .collect();
     for (i, range) in texts.iter().enumerate() {
-        errors.extend(cidr::validate(&path.index(i), range, &[]));
+        errors.extend(cidr::validate_new(&path.index(i), range));
     }
     if texts.len() < 2 {
         return errors;
@@ -353,8 +353,9 @@ fn validate_change(new: &Value, old: &Value) -> ErrorList {
 fn validate_addresses(addresses: &[Value]) -> ErrorList {
     let mut errors = ErrorList::new();
     let path = STATUS.child("addresses");
+    let mut seen = HashSet::new();
     for (i, address) in addresses.iter().enumerate() {
-        if addresses[..i].contains(address) {
+        if !seen.insert(address) {
             errors.duplicate(&path.index(i), Internal(address));
         }
     }

@@ -10,7 +10,8 @@ use crate::subresource::{inherit, keep};
 use crate::{Context, Strategy};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use stowplan_machinery::field::{ErrorList, Path};
+use stowplan_machinery::field::{ErrorList, Path, Raw};
+use stowplan_machinery::limits::ERRORS_TOLD_BYTES_MAX;
 use stowplan_machinery::quantity::Quantity;
 use stowplan_machinery::{Edit, View};
 
@@ -143,14 +144,19 @@ fn validate_scopes(spec: &Value, path: &Path<'_>) -> ErrorList {
         .iter()
         .filter_map(Value::as_str)
         .collect();
+    let hard = standard_resources(spec);
+    // All scopes are shown with each that is wrong: that is enough of them.
+    let enough = 1 + ERRORS_TOLD_BYTES_MAX / all.to_string().len();
     for scope in &scopes {
+        if errors.len() > enough {
+            break;
+        }
         if !is_standard_scope(scope) {
             errors.invalid(&path, all, "unsupported scope");
         }
-        for (resource, _) in spec.entries("hard") {
-            if !fits(scope, resource) {
-                errors.invalid(&path, all, "unsupported scope applied to resource");
-            }
+        let unfit = hard.iter().filter(|resource| !fits(scope, resource));
+        for _ in unfit.take(enough) {
+            errors.invalid(&path, all, "unsupported scope applied to resource");
         }
     }
     for _ in conflicts(&scopes) {
@@ -159,23 +165,35 @@ fn validate_scopes(spec: &Value, path: &Path<'_>) -> ErrorList {
     errors
 }
 
+/// The resources that are limited and that scopes are told of.
+fn standard_resources(spec: &Value) -> Vec<&str> {
+    let hard = spec.entries("hard").map(|(resource, _)| resource);
+    hard.filter(|resource| is_standard_for_quota(resource))
+        .collect()
+}
+
 fn validate_scope_selector(spec: &Value, path: &Path<'_>) -> ErrorList {
     let mut errors = ErrorList::new();
     let path = path.child("scopeSelector");
     let path = path.child("matchExpressions");
     let selector = spec.at("scopeSelector");
     let requirements = selector.list("matchExpressions");
+    let hard = standard_resources(spec);
+    let mut shown_bytes = 0;
     for requirement in requirements {
         let scope = requirement.text("scopeName");
         let (operator, values) = (requirement.text("operator"), requirement.list("values"));
         if !is_standard_scope(scope) {
             errors.invalid(&path.child("scopeName"), scope, "unsupported scope");
         }
-        for (resource, _) in spec.entries("hard") {
-            if !fits(scope, resource) {
-                let shown = shown_selector(selector);
-                errors.invalid(&path, shown, "unsupported scope applied to resource");
+        for _ in hard.iter().filter(|resource| !fits(scope, resource)) {
+            // The selector is shown with each that is wrong: that is enough of them.
+            if shown_bytes > ERRORS_TOLD_BYTES_MAX {
+                break;
             }
+            let shown = shown_selector(selector).to_string();
+            shown_bytes += shown.len();
+            errors.invalid(&path, Raw(&shown), "unsupported scope applied to resource");
         }
         let unary = matches!(
             scope,

@@ -8,6 +8,7 @@ use crate::service;
 use crate::subresource::{inherit, keep};
 use crate::{Context, Strategy};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use stowplan_machinery::field::{ErrorList, Path};
 use stowplan_machinery::{Edit, View, names};
 
@@ -109,7 +110,7 @@ impl Strategy for IngressStatus {
             status.list("ingress").to_vec()
         };
         let stored = points(old);
-        let stored: Vec<&str> = stored.iter().map(|point| point.text("ip")).collect();
+        let stored: BTreeSet<&str> = stored.iter().map(|point| point.text("ip")).collect();
         let path = Path::new("status");
         let path = path.child("loadBalancer");
         let path = path.child("ingress");

@@ -6,6 +6,7 @@ use crate::common::labels::{self, SelectorOptions};
 use crate::common::{generation, kube_metadata, name_rules};
 use crate::{Context, Strategy};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use stowplan_machinery::field::{ErrorList, Path};
 use stowplan_machinery::{Edit, View, names};
 
@@ -18,7 +19,7 @@ const DIRECTIONS: [(&str, &str); 2] = [("ingress", "from"), ("egress", "to")];
 #[derive(Default)]
 struct Forgiven<'a> {
     selectors: SelectorOptions,
-    ranges: Vec<&'a str>,
+    ranges: BTreeSet<&'a str>,
 }
 
 impl Strategy for NetworkPolicy {

@@ -6,6 +6,7 @@ use super::{disabled, resources};
 use crate::common::equality::same;
 use crate::common::generation;
 use serde_json::{Value, json};
+use std::collections::{BTreeMap, VecDeque};
 use stowplan_machinery::{Edit, View};
 
 /// A new pod is pending, of a class that follows from its resources.
@@ -154,17 +155,16 @@ fn keep_observed_generations(status: &mut Value, before: &Value) {
         status.set("observedGeneration", observed(before));
     }
     // Several conditions of one type are taken in order.
-    let mut seen: Vec<(String, i64)> = before
-        .list("conditions")
-        .iter()
-        .map(|c| (c.text("type").to_owned(), observed(c)))
-        .collect();
+    let mut seen: BTreeMap<&str, VecDeque<i64>> = BTreeMap::new();
+    for condition in before.list("conditions") {
+        let generations = seen.entry(condition.text("type")).or_default();
+        generations.push_back(observed(condition));
+    }
     for condition in status.each_mut("conditions") {
-        let kind = condition.text("type").to_owned();
-        let Some(at) = seen.iter().position(|(k, _)| *k == kind) else {
+        let known = seen.get_mut(condition.text("type"));
+        let Some(generation) = known.and_then(VecDeque::pop_front) else {
             continue;
         };
-        let (_, generation) = seen.remove(at);
         if observed(condition) == 0 && generation != 0 {
             condition.set("observedGeneration", generation);
         }

@@ -4,6 +4,7 @@ use super::{SPEC, is_headless};
 use crate::common::faults::Faults;
 use crate::common::ip;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use stowplan_machinery::View;
 use stowplan_machinery::field::ErrorList;
 
@@ -31,6 +32,7 @@ pub(super) fn validate(service: &Value, old: Option<&Value>) -> ErrorList {
     }
     validate_families(spec, &mut errors);
     let stored = old.map_or_else(Vec::new, |old| texts(old.at("spec"), "clusterIPs"));
+    let stored: BTreeSet<&str> = stored.into_iter().collect();
     let mut bad = false;
     for (i, address) in ips.iter().enumerate() {
         if i == 0 && *address == "None" {
@@ -75,11 +77,12 @@ pub(super) fn validate(service: &Value, old: Option<&Value>) -> ErrorList {
 fn validate_families(spec: &Value, errors: &mut ErrorList) {
     let path = SPEC.child("ipFamilies");
     let families = texts(spec, "ipFamilies");
+    let mut seen = BTreeSet::new();
     for (i, family) in families.iter().enumerate() {
         if !matches!(*family, "IPv4" | "IPv6") {
             errors.not_supported(&path.index(i), *family, &["IPv4", "IPv6"]);
         }
-        if families[..i].contains(family) {
+        if !seen.insert(*family) {
             errors.duplicate(&path.index(i), *family);
         }
     }

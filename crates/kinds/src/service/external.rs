@@ -7,6 +7,7 @@ use super::{SPEC, is_externally_accessible, needs_health_check};
 use crate::common::faults::Faults;
 use crate::common::{cidr, ip};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use stowplan_machinery::field::{ErrorList, Path};
 use stowplan_machinery::{View, names};
 
@@ -16,6 +17,7 @@ const BALANCERS_ONLY: &str = "may only be used when `type` is 'LoadBalancer'";
 /// External addresses; those that the stored service has may stay.
 pub(super) fn validate_ips(spec: &Value, old: Option<&Value>, errors: &mut ErrorList) {
     let stored = old.map_or_else(Vec::new, |old| texts(old.at("spec"), "externalIPs"));
+    let stored: BTreeSet<&str> = stored.into_iter().collect();
     let path = SPEC.child("externalIPs");
     for (i, address) in texts(spec, "externalIPs").into_iter().enumerate() {
         let path = path.index(i);
@@ -40,7 +42,7 @@ pub(super) fn validate_source_ranges(service: &Value, old: Option<&Value>, error
         let stored = old.map_or_else(Vec::new, |old| {
             texts(old.at("spec"), "loadBalancerSourceRanges")
         });
-        let stored: Vec<&str> = stored.into_iter().map(str::trim).collect();
+        let stored: BTreeSet<&str> = stored.into_iter().map(str::trim).collect();
         for (i, range) in ranges.into_iter().enumerate() {
             errors.extend(cidr::validate(&path.index(i), range.trim(), &stored));
         }
@@ -62,7 +64,7 @@ pub(super) fn validate_source_ranges(service: &Value, old: Option<&Value>, error
     let unchanged = old.and_then(annotation).is_some_and(|old| old == ranges);
     if !unchanged && !ranges.trim().is_empty() {
         for range in ranges.trim().split(',') {
-            errors.extend(cidr::validate(&path, range.trim(), &[]));
+            errors.extend(cidr::validate_new(&path, range.trim()));
         }
     }
 }
@@ -124,7 +126,7 @@ pub(super) fn validate_load_balancer(new: &Value, old: &Value) -> ErrorList {
         errors.forbidden(&path, fault);
         return errors;
     }
-    let stored: Vec<&str> = stored.iter().map(|i| i.text("ip")).collect();
+    let stored: BTreeSet<&str> = stored.iter().map(|i| i.text("ip")).collect();
     for (i, point) in points.iter().enumerate() {
         let path = path.index(i);
         let (address, mode) = (point.text("ip"), point.at("ipMode").as_str());

@@ -6,8 +6,9 @@ use crate::common::volume_sources::csi_driver_name;
 use crate::common::{IMMUTABLE, NEGATIVE, kube_metadata, name_rules};
 use crate::{Context, Strategy};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use stowplan_machinery::field::{ErrorList, Path};
+use stowplan_machinery::limits::{ERRORS_TOLD_MAX, WARNINGS_COMPARED_MAX};
 use stowplan_machinery::{Edit, View, names};
 
 pub(crate) struct CsiNode;
@@ -35,13 +36,20 @@ impl Strategy for CsiNode {
     fn validate_update(&self, new: &Value, old: &Value, cx: &Context<'_>) -> ErrorList {
         let mut errors = self.validate(new, cx);
         let path = SPEC.child("drivers");
+        let mut by_name: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
+        for now in new.at("spec").list("drivers") {
+            by_name.entry(now.text("name")).or_default().push(now);
+        }
+        let mut compared = 0;
         for before in old.at("spec").list("drivers") {
-            for now in new.at("spec").list("drivers") {
-                if before.text("name") != now.text("name") {
-                    continue;
+            for now in by_name.get(before.text("name")).into_iter().flatten() {
+                // Names that repeat are a fault already.
+                compared += 1;
+                if compared > WARNINGS_COMPARED_MAX || errors.len() > ERRORS_TOLD_MAX {
+                    return errors;
                 }
                 // How many volumes fit may change.
-                let (mut now, mut before) = (now.clone(), before.clone());
+                let (mut now, mut before) = (Value::clone(now), before.clone());
                 now.unset("allocatable");
                 before.unset("allocatable");
                 if now != before {

@@ -8,6 +8,7 @@ use crate::{Context, Strategy};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use stowplan_machinery::field::{Error, ErrorList, Path};
+use stowplan_machinery::limits::ERRORS_TOLD_MAX;
 use stowplan_machinery::{Edit, View, names};
 
 pub(crate) struct StorageClass;
@@ -116,15 +117,20 @@ fn validate_topologies(terms: &[Value]) -> ErrorList {
     let path = Path::new("allowedTopologies");
     // Upstream's list of terms seen so far starts with as many empty ones as there are terms: a term
     // without expressions equals each of them.
-    let mut seen: Vec<BTreeMap<&str, BTreeSet<&str>>> = vec![BTreeMap::new(); terms.len()];
+    let mut seen: BTreeMap<BTreeMap<&str, BTreeSet<&str>>, usize> = BTreeMap::new();
+    seen.insert(BTreeMap::new(), terms.len());
     for (i, term) in terms.iter().enumerate() {
         let path = path.index(i);
         let path = path.child("matchLabelExpressions");
         let values = validate_expressions(term, &path, &mut errors);
-        for _ in seen.iter().filter(|other| **other == values) {
+        let times = seen.entry(values).or_default();
+        for _ in 0..(*times).min(ERRORS_TOLD_MAX) {
             errors.duplicate(&path, "");
         }
-        seen.push(values);
+        *times += 1;
+        if errors.len() > ERRORS_TOLD_MAX {
+            break;
+        }
     }
     errors
 }

@@ -283,7 +283,8 @@ fn with_claims(spec: &Value) -> Value {
         .map(|name| json!({"name": name, "persistentVolumeClaim": {"claimName": name}}))
         .collect();
     let others = pod.list("volumes").iter();
-    volumes.extend(others.filter(|v| !taken.contains(&v.text("name"))).cloned());
+    let is_free = |volume: &&Value| taken.binary_search(&volume.text("name")).is_err();
+    volumes.extend(others.filter(is_free).cloned());
     pod.set("volumes", volumes);
     template
 }

@@ -3,5 +3,6 @@
 
 mod cases;
 mod columns;
+mod long_lists;
 mod objects;
 mod play;

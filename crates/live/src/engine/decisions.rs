@@ -3,6 +3,7 @@
 use super::Engine;
 use super::records::timestamp;
 use crate::message::Told;
+use crate::rights::Found;
 use std::sync::Arc;
 use stowplan_base::{Duration, Sym};
 use stowplan_engine::Snapshot;
@@ -30,7 +31,7 @@ struct Question {
 impl Engine {
     /// What is remembered of the last attempt of a pod, or of one that is gone and left nobody of
     /// its name.
-    pub(super) fn decision(&self, namespace: &str, name: &str) -> Told {
+    pub(super) fn decision(&self, namespace: &str, name: &str) -> Told<Found> {
         let key = self.key(namespace, name);
         let record = key.and_then(|key| {
             let record = self.state.records.get(key)?;
@@ -39,14 +40,14 @@ impl Engine {
             (!is_another).then_some(record)
         });
         match record {
-            Some(record) => Told::Found(record.to_json(self.scheduler.cluster())),
+            Some(record) => Told::Found(Found::Decision(record.told(self.scheduler.cluster()))),
             None => Told::Unknown,
         }
     }
 
     /// The whole tournament of a pod: that of its last attempt if the cluster can be rewound that
     /// far, else one that is played now.
-    pub(super) fn tournament(&mut self, namespace: &str, name: &str) -> Told {
+    pub(super) fn tournament(&mut self, namespace: &str, name: &str) -> Told<Found> {
         let start = self.clock.now();
         if start < self.state.rests_until {
             return Told::Busy;
@@ -56,12 +57,8 @@ impl Engine {
         let now = self.clock.now();
         let took = (now - start).as_nanos();
         self.state.rests_until = now + Duration::from_nanos(took.saturating_mul(SHARE - 1));
-        match report.map(serde_json::to_value) {
-            Some(Ok(report)) => Told::Found(report),
-            Some(Err(error)) => {
-                tracing::error!(%error, "an explanation cannot be told");
-                Told::Unknown
-            }
+        match report {
+            Some(report) => Told::Found(Found::Tournament(Box::new(report))),
             None => Told::Unknown,
         }
     }
@@ -171,7 +168,7 @@ impl Engine {
         namespace: &str,
         name: &str,
         whole: bool,
-        answer: tokio::sync::oneshot::Sender<Told>,
+        answer: tokio::sync::oneshot::Sender<Told<Found>>,
     ) {
         let told = match whole {
             true => self.tournament(namespace, name),

@@ -1,6 +1,7 @@
 //! The engine thread: it alone owns the [`Scheduler`], and it never waits for the API.
 
 mod awaited;
+mod decision;
 mod decisions;
 mod intake;
 mod notes;
@@ -15,6 +16,7 @@ use crate::fence::Fence;
 use crate::message::Message;
 use crate::observer::{Observer, Steps};
 use awaited::Awaited;
+pub(crate) use decision::Decision;
 use notes::Notes;
 use records::Records;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -1,6 +1,7 @@
 //! What is remembered of each attempt: little, for as many attempts as there is room for.
 
-use serde_json::{Value, json};
+use super::decision::{Best, Decision};
+use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -12,9 +13,6 @@ use stowplan_engine::model::Pod;
 
 /// How many attempts are remembered; the oldest make way.
 const RECORDS_MAX: usize = 8192;
-
-/// How large a record may be when it is told, in bytes.
-const BYTES_MAX: usize = 4096;
 
 /// How much of a message is told, in bytes.
 const MESSAGE_MAX: usize = 1024;
@@ -128,26 +126,18 @@ impl Records {
 }
 
 impl Record {
-    /// The record as it is told: at most [`BYTES_MAX`] bytes of JSON. What is too long is left out
-    /// from its end: the last of the reasons, then the worst of the best nodes.
-    pub(super) fn to_json(&self, cluster: &Snapshot) -> Value {
-        let mut told = self.head(cluster);
-        let lists = [
-            ("reasons", self.reasons(cluster)),
-            ("best", self.best(cluster)),
-        ];
-        for (name, entries) in lists {
-            told[name] = json!([]);
-            let mut room = BYTES_MAX.saturating_sub(told.to_string().len());
-            let fits = |entry: &Value| {
-                // A comma goes with each.
-                let left = room.checked_sub(entry.to_string().len() + 1);
-                room = left.unwrap_or(0);
-                left.is_some()
-            };
-            told[name] = Value::from_iter(entries.into_iter().take_while(fits));
+    /// The record as it is told.
+    pub(super) fn told(&self, cluster: &Snapshot) -> Decision {
+        let node = match &self.outcome {
+            Outcome::Assumed(node) | Outcome::Bound(node) => Some(*node),
+            Outcome::Unschedulable(_) | Outcome::Error(_) => None,
+        };
+        Decision {
+            head: self.head(cluster),
+            node: node.map(|node| cluster.names.text(node).to_owned()),
+            reasons: self.reasons(cluster),
+            best: self.best(cluster),
         }
-        told
     }
 
     fn head(&self, cluster: &Snapshot) -> Value {
@@ -164,11 +154,8 @@ impl Record {
             "outcome": self.outcome.as_str(),
             "logPosition": self.contenders.position,
         });
-        match &self.outcome {
-            Outcome::Assumed(node) | Outcome::Bound(node) => told["node"] = text(*node).into(),
-            Outcome::Unschedulable(message) | Outcome::Error(message) => {
-                told["message"] = shortened(message).into();
-            }
+        if let Outcome::Unschedulable(message) | Outcome::Error(message) = &self.outcome {
+            told["message"] = shortened(message).into();
         }
         if self.contenders.tied > 0 {
             told["tied"] = self.contenders.tied.into();
@@ -199,7 +186,7 @@ impl Record {
     }
 
     /// The best nodes: what each plugin gave, in the order of `plugins`, and the weighted sum.
-    fn best(&self, cluster: &Snapshot) -> Vec<Value> {
+    fn best(&self, cluster: &Snapshot) -> Vec<Best> {
         let Contenders {
             nodes,
             plugins,
@@ -208,12 +195,16 @@ impl Record {
         } = &self.contenders;
         let mut scores = scores.chunks(plugins.len().max(1));
         let nodes = nodes.iter().map(|(node, total)| {
-            let mut entry = json!({"node": cluster.names.text(*node)});
+            let mut given = Map::new();
             if let Some(total) = total {
-                entry["total"] = (*total).into();
-                entry["scores"] = scores.next().unwrap_or_default().into();
+                given.insert("total".to_owned(), (*total).into());
+                let own = scores.next().unwrap_or_default();
+                given.insert("scores".to_owned(), own.into());
             }
-            entry
+            Best {
+                node: cluster.names.text(*node).to_owned(),
+                scores: given,
+            }
         });
         nodes.collect()
     }
@@ -269,6 +260,7 @@ pub(super) fn timestamp(time: Time) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::decision::BYTES_MAX;
     use stowplan_api::k8s;
     use stowplan_bridge::convert::{Door, api_object};
     use stowplan_engine::framework::Reason;
@@ -316,19 +308,19 @@ mod tests {
             outcome: Outcome::Error("\u{1}".repeat(5_000).into()),
             ..record.clone()
         };
-        assert!(controls.to_json(&cluster).to_string().len() <= BYTES_MAX);
+        assert!(controls.told(&cluster).to_json().to_string().len() <= BYTES_MAX);
         let mut bound = Record {
             outcome: Outcome::Bound(cluster.names.intern("x")),
             ..record.clone()
         };
         let full = Reason::Text("Too many pods");
         bound.contenders.rejected.push((full, 3));
-        let told = bound.to_json(&cluster);
+        let told = bound.told(&cluster).to_json();
         assert_eq!(
             told["reasons"],
             json!([{"count": 3, "reason": "Too many pods"}])
         );
-        let told = record.to_json(&cluster);
+        let told = record.told(&cluster).to_json();
         assert!(told.to_string().len() <= BYTES_MAX);
         let kept = told["reasons"].as_array().unwrap();
         assert!(kept.len() > 3, "{told}");

@@ -5,6 +5,7 @@
 use super::element::{Decoded, Element};
 use serde_json::{Map, Value};
 use std::cmp::Ordering;
+use stowplan_machinery::limits::ERRORS_TOLD_BYTES_MAX;
 use stowplan_schema::Type;
 
 /// Fields of an object, as a tree of the steps to them. A field may be in the set without those
@@ -44,6 +45,29 @@ impl<'a> Set<'a> {
         Self {
             entries: Vec::with_capacity(steps),
         }
+    }
+
+    /// A set of these steps, in whatever order they are.
+    fn of_entries(mut entries: Vec<Entry<'a>>) -> Self {
+        entries.sort_by(|a, b| a.element.cmp(&b.element));
+        let mut set = Self::with_room(entries.len());
+        for entry in entries {
+            set.add(entry.element, entry.member, entry.children);
+        }
+        set
+    }
+
+    /// What is in one of many.
+    pub(crate) fn union_of(mut sets: Vec<Self>) -> Self {
+        while sets.len() > 1 {
+            let mut halved = Vec::with_capacity(sets.len().div_ceil(2));
+            let mut sets_left = sets.into_iter();
+            while let Some(first) = sets_left.next() {
+                halved.push(first.union(sets_left.next().unwrap_or_default()));
+            }
+            sets = halved;
+        }
+        sets.pop().unwrap_or_default()
     }
 
     /// A set of named fields: `&["metadata", "name"]` leads to the name.
@@ -178,13 +202,10 @@ impl<'a> Set<'a> {
         if other.is_empty() {
             return;
         }
-        let mut theirs = other.entries.iter().peekable();
+        let mut theirs = other.entries.as_slice();
         self.entries.retain_mut(|ours| {
-            while theirs
-                .next_if(|their| their.element < ours.element)
-                .is_some()
-            {}
-            if let Some(their) = theirs.peek()
+            theirs = from_element(theirs, &ours.element);
+            if let Some(their) = theirs.first()
                 && their.element == ours.element
             {
                 take(ours, their);
@@ -216,23 +237,35 @@ impl<'a> Set<'a> {
         }
     }
 
-    /// The printed paths of all members: at each level first those that end there.
+    /// The printed paths of all members: at each level first those that end there. Each repeats the
+    /// steps above it, so there are only as many as have few enough bytes together.
     pub(crate) fn paths(&self) -> Vec<String> {
         let mut paths = Vec::new();
-        self.collect_paths("", &mut paths);
+        self.collect_paths("", &mut paths, &mut 0);
         paths
     }
 
-    fn collect_paths(&self, prefix: &str, paths: &mut Vec<String>) {
+    fn collect_paths(&self, prefix: &str, paths: &mut Vec<String>, bytes: &mut usize) {
         let path = |entry: &Entry<'_>| {
             let mut path = prefix.to_owned();
             entry.element.print(&mut path);
             path
         };
-        paths.extend(self.entries.iter().filter(|e| e.member).map(path));
+        for entry in self.entries.iter().filter(|entry| entry.member) {
+            if *bytes > ERRORS_TOLD_BYTES_MAX {
+                return;
+            }
+            paths.push(path(entry));
+            *bytes += paths.last().map_or(0, String::len);
+        }
         for entry in &self.entries {
+            if *bytes > ERRORS_TOLD_BYTES_MAX {
+                return;
+            }
             if !entry.children.is_empty() {
-                entry.children.collect_paths(&path(entry), paths);
+                let prefix = path(entry);
+                *bytes += prefix.len();
+                entry.children.collect_paths(&prefix, paths, bytes);
             }
         }
     }
@@ -268,7 +301,7 @@ fn decode_node(node: &Value) -> Result<(bool, Set<'_>), String> {
         Value::Null => return Ok((true, Set::new())),
         _ => return Err("expected a map of fields".to_owned()),
     };
-    let (mut member, mut set) = (false, Set::new());
+    let (mut member, mut entries) = (false, Vec::new());
     for (key, inner) in map {
         if key == "." {
             member = true;
@@ -279,10 +312,15 @@ fn decode_node(node: &Value) -> Result<(bool, Set<'_>), String> {
             Decoded::Bad(why) => return Err(why),
             Decoded::Element(element) => {
                 let (member, children) = decode_node(inner)?;
-                set.add(element, member, children);
+                entries.push(Entry {
+                    element,
+                    member,
+                    children,
+                });
             }
         }
     }
+    let set = Set::of_entries(entries);
     Ok((member || set.is_empty(), set))
 }
 
@@ -291,13 +329,23 @@ fn pairs<'s, 'a, 'b>(
     ours: &'s [Entry<'a>],
     theirs: &'s [Entry<'b>],
 ) -> impl Iterator<Item = (&'s Entry<'a>, Option<&'s Entry<'b>>)> {
-    let mut theirs = theirs.iter().peekable();
+    let mut theirs = theirs;
     ours.iter().map(move |ours| {
-        while theirs
-            .next_if(|their| their.element.cmp(&ours.element) == Ordering::Less)
-            .is_some()
-        {}
-        let their = theirs.peek().copied();
+        theirs = from_element(theirs, &ours.element);
+        let their = theirs.first();
         (ours, their.filter(|their| their.element == ours.element))
     })
+}
+
+/// The entries from an element on. It mostly is near, but many may have to be passed over: steps double.
+fn from_element<'s, 'b>(entries: &'s [Entry<'b>], element: &Element<'_>) -> &'s [Entry<'b>] {
+    let is_before = |entry: &Entry<'_>| entry.element.cmp(element) == Ordering::Less;
+    let (mut rest, mut step) = (entries, 1);
+    while rest.get(step - 1).is_some_and(is_before) {
+        rest = rest.get(step..).unwrap_or_default();
+        step *= 2;
+    }
+    let near = rest.get(..step).unwrap_or(rest);
+    rest.get(near.partition_point(is_before)..)
+        .unwrap_or_default()
 }

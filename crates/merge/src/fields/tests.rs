@@ -101,3 +101,37 @@ fn numbers_in_paths_print_as_floats() {
     assert_eq!(set(&fields).paths(), ["[port=1e+06]"]);
     assert_eq!(set(&fields).encode(), fields);
 }
+
+#[test]
+fn steps_come_in_any_order() {
+    // As texts, numbers are in another order than as numbers.
+    let fields: serde_json::Value = (0..200_000)
+        .map(|i| (format!("v:{}", i * 7), json!({})))
+        .collect();
+    let all = set(&fields);
+    assert!(all.entries().is_sorted_by(|a, b| a.element < b.element));
+    assert_eq!(all.entries().len(), 200_000);
+    let few = json!({"v:0": {}, "v:700000": {}, "v:1": {}});
+    let few = set(&few);
+    assert_eq!(few.intersection(&all).entries().len(), 2);
+    assert_eq!(few.clone().difference(&all).entries().len(), 1);
+    assert_eq!(all.difference(&few).entries().len(), 199_998);
+}
+
+#[test]
+fn a_union_of_many_is_that_of_each() {
+    let one = |i: usize| json!({"f:a": {format!("f:{i}"): {}}, "f:b": {}});
+    let fields: Vec<_> = (0..9).map(one).collect();
+    let sets: Vec<Set<'_>> = fields.iter().map(set).collect();
+    let expected = sets.iter().cloned().reduce(Set::union).unwrap_or_default();
+    assert_eq!(Set::union_of(sets), expected);
+    assert_eq!(Set::union_of(Vec::new()), Set::new());
+}
+
+#[test]
+fn paths_are_printed_until_they_are_too_long() {
+    let inside: serde_json::Value = (0..1_000).map(|i| (format!("f:{i}"), json!({}))).collect();
+    let fields = json!({format!("f:{}", "k".repeat(100_000)): inside});
+    let bytes: usize = set(&fields).paths().iter().map(String::len).sum();
+    assert!(bytes < 5_000_000, "{bytes}");
+}

@@ -181,6 +181,75 @@ fn copies_and_nesting_have_bounds() {
     assert!(patched(big, copies(4).collect()).is_none());
     let deep = |n: usize| json!([{"op": "add", "path": "/a".repeat(n), "value": {}}]);
     let nested = (0..299).fold(json!({}), |inner, _| json!({"a": inner}));
-    assert!(patched(nested.clone(), deep(298)).is_some());
-    assert!(patched(nested, deep(299)).is_none());
+    assert!(patched(nested.clone(), deep(299)).is_some());
+    assert!(patched(nested, deep(300)).is_none());
+}
+
+/// A value of so many levels.
+fn nested(levels: usize) -> Value {
+    (0..levels).fold(json!(1), |inside, _| json!({"a": inside}))
+}
+
+#[test]
+fn no_operation_makes_an_object_too_deep() {
+    let below = "/a".repeat(250);
+    let object = json!({"x": nested(280), "y": {"z": nested(100)}});
+    let at = format!("/x{below}");
+    let cases = [
+        json!([{"op": "add", "path": at, "value": nested(280)}]),
+        json!([{"op": "replace", "path": at, "value": nested(280)}]),
+        json!([{"op": "copy", "from": "/y/z", "path": at}]),
+        json!([{"op": "move", "from": "/y/z", "path": at}]),
+    ];
+    for patch in cases {
+        assert_eq!(patched(object.clone(), patch.clone()), None, "{patch}");
+    }
+    let shallow = json!([{"op": "replace", "path": at, "value": nested(49)}]);
+    assert!(patched(object.clone(), shallow).is_some());
+    let whole = json!([{"op": "replace", "path": "", "value": nested(298)}]);
+    assert!(patched(object, whole).is_some());
+}
+
+#[test]
+fn a_chain_of_replacements_does_not_nest_without_end() {
+    let mut at = "/x".to_owned();
+    let mut operations = Vec::new();
+    for _ in 0..90 {
+        operations.push(json!({"op": "replace", "path": at, "value": nested(280)}));
+        at.push_str(&"/a".repeat(279));
+    }
+    assert_eq!(patched(json!({}), Value::Array(operations)), None);
+}
+
+#[test]
+fn the_work_of_a_patch_is_bounded() {
+    let refused = |object: Value, patch: String| {
+        let (patch, _) = JsonPatch::decode(patch.as_bytes(), true).expect("a patch");
+        patch.apply(object).map_err(|status| status.code).err()
+    };
+    let many = |operation: Value| Value::Array(vec![operation; 10_000]).to_string();
+    let long = json!({"list": vec![0; 100_000]});
+    let add = json!({"op": "add", "path": "/list/0", "value": 0});
+    assert_eq!(refused(long.clone(), many(add)), Some(413));
+    let remove = json!({"op": "remove", "path": "/list/0"});
+    assert_eq!(refused(long.clone(), many(remove)), Some(413));
+    let there = json!({"op": "move", "from": "/list", "path": "/a/list"});
+    let back = json!({"op": "move", "from": "/a/list", "path": "/list"});
+    let moves: Vec<_> = (0..5_000).flat_map(|_| [&there, &back]).collect();
+    let object = json!({"a": {}, "list": vec![0; 100_000]});
+    assert_eq!(refused(object, json!(moves).to_string()), Some(413));
+    let deep = (0..290).fold(json!("x".repeat(2_000_000)), |inside, _| json!([inside]));
+    let test = json!([{"op": "test", "path": "/deep", "value": deep}]).to_string();
+    assert_eq!(refused(json!({"deep": deep}), test), Some(413));
+    let test = json!({"op": "test", "path": "/list", "value": vec![0; 20]});
+    assert_eq!(refused(json!({"list": vec![0; 20]}), many(test)), None);
+}
+
+#[test]
+fn unknown_members_are_told_up_to_a_hundred() {
+    let members: String = (0..100_000).map(|i| format!("\"m{i}\":1,")).collect();
+    let patch = format!("[{{{members}\"op\":\"remove\",\"path\":\"/a\"}}]");
+    let (_, problems) = JsonPatch::decode(patch.as_bytes(), true).expect("a patch");
+    assert_eq!(problems.len(), 100);
+    assert_eq!(problems[0], "json patch unknown field \"[0].m0\"");
 }

@@ -7,6 +7,8 @@ use super::{Conflict, Request};
 use crate::fields::{Set, value};
 use crate::typed;
 use serde_json::{Map, Value};
+use std::collections::HashSet;
+use stowplan_machinery::limits::ERRORS_TOLD_MAX;
 use stowplan_machinery::{Edit, View};
 
 /// The only manager that this is done for.
@@ -23,12 +25,18 @@ pub(super) fn remaining(
     live: &Value,
     request: &Request<'_>,
 ) -> Vec<Conflict> {
+    // There may be others that nobody told.
+    if conflicts.len() >= ERRORS_TOLD_MAX {
+        return conflicts.to_vec();
+    }
     let text = live.path(&["metadata", "annotations", ANNOTATION]).as_str();
     let applied = text.and_then(|text| serde_json::from_str::<Value>(text).ok());
-    let allowed: Vec<String> = applied
+    let allowed: HashSet<String> = applied
         .filter(|applied| applied.has("kind") && applied.text("apiVersion") == request.api_version)
         .and_then(|applied| Some(unchanged(&applied, live, request)?.paths()))
-        .unwrap_or_default();
+        .unwrap_or_default()
+        .into_iter()
+        .collect();
     let disputed = |conflict: &&Conflict| !allowed.contains(&conflict.path);
     conflicts.iter().filter(disputed).cloned().collect()
 }

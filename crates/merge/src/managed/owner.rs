@@ -5,10 +5,11 @@
 use crate::fields::{Set, value};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
+use std::collections::HashMap;
 use stowplan_machinery::{View, go};
 
 /// How a manager came to own fields.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Operation {
     /// By saying what it wants.
     Apply,
@@ -37,7 +38,7 @@ pub(crate) struct Owner<'a> {
 }
 
 /// Tells owners apart.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Id<'a> {
     pub(crate) manager: Cow<'a, str>,
     pub(crate) operation: Operation,
@@ -116,8 +117,14 @@ impl<'a> Owners<'a> {
     /// Reads `managedFields`; absent is nobody.
     pub(crate) fn decode(entries: &'a Value) -> Result<Self, String> {
         let mut owners = Self::default();
+        let mut places: HashMap<Id<'_>, usize> = HashMap::new();
         for (i, entry) in entries.as_array().into_iter().flatten().enumerate() {
-            owners.put(decode_entry(entry, i)?);
+            let owner = decode_entry(entry, i)?;
+            let place = *places.entry(owner.id.clone()).or_insert(owners.list.len());
+            match owners.list.get_mut(place) {
+                Some(here) => *here = owner,
+                None => owners.list.push(owner),
+            }
         }
         Ok(owners)
     }

@@ -419,3 +419,81 @@ fn replicas_are_shared_with_the_scale() {
         ]))
     );
 }
+
+/// A kind whose versions are all alike, which counts how often it is asked for another.
+struct Counted {
+    ty: &'static Type,
+    asked: std::cell::Cell<usize>,
+}
+
+impl Versions for Counted {
+    fn convert(&self, object: &Value, _: &str) -> Result<(Value, &Type), Unconvertible> {
+        self.asked.set(self.asked.get() + 1);
+        Ok((object.clone(), self.ty))
+    }
+}
+
+#[test]
+fn objects_are_converted_once_per_version() {
+    let ty = type_of("io.k8s.api.core.v1.ConfigMap").expect("a built-in type");
+    let entry = |i: usize| {
+        json!({"manager": format!("m{i}"), "operation": "Apply", "apiVersion": "v2",
+            "fieldsType": "FieldsV1", "fieldsV1": {"f:data": {format!("f:{i}"): {}}}})
+    };
+    let data: Value = (0..500).map(|i| (i.to_string(), json!("x"))).collect();
+    let owners: Vec<Value> = (0..500).map(entry).collect();
+    let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"managedFields": owners}, "data": data});
+    let versions = Counted {
+        ty,
+        asked: 0.into(),
+    };
+    let empty = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}});
+    let request = Request {
+        ty,
+        api_version: "v1",
+        kind: "ConfigMap",
+        subresource: "",
+        manager: "me",
+        reset_fields: &[],
+        empty: &empty,
+        versions: &versions,
+        now: "2026-01-01T00:00:00Z",
+    };
+    let mut new = object.clone();
+    new["data"]["0"] = json!("y");
+    update(Some(&object), &mut new, &request);
+    assert_eq!(new.at("metadata").list("managedFields").len(), 500);
+    assert!(versions.asked.get() <= 4, "{}", versions.asked.get());
+}
+
+#[test]
+fn too_many_owners_are_passed_over() {
+    let entry = |i: usize| {
+        json!({"manager": format!("m{i}"), "operation": "Apply", "apiVersion": "v1",
+            "fieldsType": "FieldsV1", "fieldsV1": {"f:data": {"f:a": {}}}})
+    };
+    let mut story = Story::new();
+    story.update(
+        "a",
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}, "data": {"a": "b"}}),
+    );
+    let mut object = story.live().clone();
+    let owners: Vec<Value> = (0..30_000).map(entry).collect();
+    object["metadata"]["managedFields"] = owners.into();
+    story.update("b", object);
+    let left = story.live().at("metadata").list("managedFields");
+    assert_eq!(left.len(), 1, "{left:?}");
+}
+
+#[test]
+fn conflicts_are_told_up_to_a_number() {
+    let data = |value: &str| -> Value {
+        let entries = (0..5_000).map(|i| (i.to_string(), json!(value)));
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {}, "data": entries.collect::<Value>()})
+    };
+    let mut story = Story::new();
+    story.apply("a", false, data("x")).expect("nobody else");
+    let status = story.apply("b", false, data("y")).expect_err("conflicts");
+    let causes = status.details.map(|details| details.causes.len());
+    assert_eq!((status.code, causes), (409, Some(1_000)));
+}

@@ -10,6 +10,7 @@ use crate::typed;
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::sync::LazyLock;
+use stowplan_machinery::limits::OWNERS_MAX;
 use stowplan_machinery::{Edit, View, meta};
 
 /// Writes `metadata.managedFields` of an object that is about to take the place of another, or of
@@ -46,6 +47,9 @@ fn owners_before<'a>(live: &'a Value, asked: &'a Value, request: &Request<'_>) -
     }
     if is_reset(asked) {
         return Owners::default();
+    }
+    if asked.as_array().is_some_and(|a| a.len() > OWNERS_MAX) {
+        return live_owners().unwrap_or_default();
     }
     match Owners::decode(asked) {
         Ok(owners) if !owners.list.is_empty() => owners,

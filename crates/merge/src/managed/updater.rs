@@ -9,6 +9,8 @@ use crate::fields::{Set, value};
 use crate::typed::{self, Comparison};
 use serde_json::Value;
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
+use stowplan_machinery::limits::{ERRORS_TOLD_BYTES_MAX, ERRORS_TOLD_MAX};
 
 /// After a write that was no apply: what others own of it, and what the writer does. Fields that
 /// were changed are the writer's alone, fields that are gone are nobody's.
@@ -66,50 +68,89 @@ fn settle<'a, 'n>(
     let changes = typed::compare(request.ty, live, new)
         .map_err(|why| format!("failed to compare objects: {why}"))?
         .without(&Set::of_paths(request.reset_fields));
-    let mut conflicts = Vec::new();
-    let mut kept = Vec::with_capacity(owners.list.len());
-    for mut owner in std::mem::take(&mut owners.list) {
-        if Some(&owner.id) == writer {
-            kept.push(owner);
-            continue;
-        }
-        if owner.api_version == request.api_version {
-            conflicts.extend(take(&mut owner, &changes, force));
-        } else {
-            let version = owner.api_version.as_ref();
-            let (Some(live), Some(new)) = (
-                Object::converted(live, version, request)
-                    .map_err(|why| format!("failed to convert old object: {why}"))?,
-                Object::converted(new, version, request)
-                    .map_err(|why| format!("failed to convert new object: {why}"))?,
-            ) else {
-                continue; // nobody speaks that version any more
-            };
+    let others = |owner: &&Owner<'_>| Some(&owner.id) != writer;
+    let versions = owners.list.iter().filter(others);
+    let elsewhere = in_versions(live, new, versions, request)?;
+    let mut by_version: HashMap<&str, Changes<'_, '_>> = HashMap::new();
+    for (version, objects) in &elsewhere {
+        if let Some((live, new)) = objects {
             let changes = typed::compare(live.ty, &live.value, &new.value)
                 .map_err(|why| format!("failed to compare objects: {why}"))?;
             let changes = match request.versions.reset_together() {
                 true => changes.without(&Set::of_paths(request.reset_fields)),
                 false => changes,
             };
-            conflicts.extend(take(&mut owner, &changes, force));
+            by_version.insert(version, Changes::new(Cow::Owned(changes), force));
+        }
+    }
+    by_version.insert(
+        request.api_version,
+        Changes::new(Cow::Borrowed(&changes), force),
+    );
+    let mut conflicts = Conflicts::default();
+    let mut kept = Vec::with_capacity(owners.list.len());
+    for mut owner in std::mem::take(&mut owners.list) {
+        if Some(&owner.id) != writer {
+            let Some(changes) = by_version.get(owner.api_version.as_ref()) else {
+                continue; // nobody speaks that version any more
+            };
+            conflicts.add(changes.take_from(&mut owner));
+            if conflicts.are_enough() {
+                break;
+            }
         }
         kept.push(owner);
     }
-    if !conflicts.is_empty() {
-        conflicts.sort_by(|a: &Conflict, b| a.order.cmp(&b.order));
-        return Err(Refusal::Conflicts(conflicts));
-    }
+    conflicts.refuse()?;
+    drop(by_version);
     kept.retain(|owner| !owner.fields.is_empty());
     owners.list = kept;
     Ok((owners, changes))
 }
 
-/// Takes changed fields from an owner. If that needs force and there is none, these are conflicts.
-fn take(owner: &mut Owner<'_>, changes: &Comparison<'_>, force: bool) -> Vec<Conflict> {
-    if !force {
-        let changed = changes.modified.clone().union(changes.added.clone());
-        let disputed = owner.fields.intersection(&changed);
-        if !disputed.is_empty() {
+/// An object before and after a change, in another version; `None` if nobody speaks that any more.
+type Elsewhere<'n> = Option<(Object<'n>, Object<'n>)>;
+
+/// The object in the other versions in which somebody owns something, in the order of the owners.
+fn in_versions<'o, 'n>(
+    live: &Value,
+    new: &Value,
+    owners: impl Iterator<Item = &'o Owner<'o>>,
+    request: &Request<'n>,
+) -> Result<Vec<(String, Elsewhere<'n>)>, Refusal> {
+    let mut seen = HashSet::from([request.api_version]);
+    let mut objects = Vec::new();
+    for version in owners.map(|owner| owner.api_version.as_ref()) {
+        if !seen.insert(version) {
+            continue;
+        }
+        let live = Object::converted(live, version, request)
+            .map_err(|why| format!("failed to convert old object: {why}"))?;
+        let new = Object::converted(new, version, request)
+            .map_err(|why| format!("failed to convert new object: {why}"))?;
+        objects.push((version.to_owned(), live.zip(new)));
+    }
+    Ok(objects)
+}
+
+/// What was changed in one version.
+struct Changes<'c, 'n> {
+    all: Cow<'c, Comparison<'n>>,
+    /// What is there now and was not, or was different. Only where others are asked about it.
+    disputed: Option<Set<'n>>,
+}
+
+impl<'c, 'n> Changes<'c, 'n> {
+    fn new(all: Cow<'c, Comparison<'n>>, force: bool) -> Self {
+        let disputed = (!force).then(|| all.modified.clone().union(all.added.clone()));
+        Self { all, disputed }
+    }
+
+    /// Takes changed fields from an owner. If that needs force and there is none, these are conflicts.
+    fn take_from(&self, owner: &mut Owner<'_>) -> Vec<Conflict> {
+        let disputed = self.disputed.as_ref();
+        let disputed = disputed.map(|changed| owner.fields.intersection(changed));
+        if let Some(disputed) = disputed.filter(|disputed| !disputed.is_empty()) {
             let (printed, order) = (owner.id.print(), owner.id.text());
             let conflict = |path| Conflict {
                 owner: printed.clone(),
@@ -118,12 +159,42 @@ fn take(owner: &mut Owner<'_>, changes: &Comparison<'_>, force: bool) -> Vec<Con
             };
             return disputed.paths().into_iter().map(conflict).collect();
         }
+        let fields = std::mem::take(&mut owner.fields);
+        let fields = fields.difference(&self.all.modified);
+        let fields = fields.difference(&self.all.added);
+        owner.fields = fields.difference(&self.all.removed);
+        Vec::new()
     }
-    let fields = std::mem::take(&mut owner.fields);
-    let fields = fields.difference(&changes.modified);
-    let fields = fields.difference(&changes.added);
-    owner.fields = fields.difference(&changes.removed);
-    Vec::new()
+}
+
+/// What stands in the way.
+#[derive(Default)]
+struct Conflicts {
+    list: Vec<Conflict>,
+    bytes: usize,
+}
+
+impl Conflicts {
+    fn add(&mut self, conflicts: Vec<Conflict>) {
+        self.list.extend(conflicts);
+        self.list.truncate(ERRORS_TOLD_MAX);
+        let length =
+            |conflict: &Conflict| conflict.path.len() + conflict.owner.len() + conflict.order.len();
+        self.bytes = self.list.iter().map(length).sum();
+    }
+
+    /// Nobody wants to be told of more.
+    fn are_enough(&self) -> bool {
+        self.list.len() >= ERRORS_TOLD_MAX || self.bytes > ERRORS_TOLD_BYTES_MAX
+    }
+
+    fn refuse(mut self) -> Result<(), Refusal> {
+        if self.list.is_empty() {
+            return Ok(());
+        }
+        self.list.sort_by(|a, b| a.order.cmp(&b.order));
+        Err(Refusal::Conflicts(self.list))
+    }
 }
 
 /// Takes away what the applier applied last time and not this time, unless somebody else owns it.
@@ -162,12 +233,11 @@ fn prune(
 /// The versions in which something is owned, beginning with the one given.
 fn versions<'o>(owners: &'o Owners<'_>, first: &'o str) -> Vec<&'o str> {
     let mut versions = Vec::new();
+    let mut seen = HashSet::new();
     let all = owners.list.iter().map(|owner| owner.api_version.as_ref());
-    if all.clone().any(|version| version == first) {
-        versions.push(first);
-    }
-    for version in all {
-        if !versions.contains(&version) {
+    let firsts = all.clone().filter(|version| *version == first);
+    for version in firsts.chain(all) {
+        if seen.insert(version) {
             versions.push(version);
         }
     }
@@ -181,12 +251,13 @@ fn add_back_owned<'a>(
     version: &str,
     owners: &Owners<'_>,
 ) -> Result<Object<'a>, String> {
-    let mut kept = pruned.named_fields()?;
+    let mut kept = vec![pruned.named_fields()?];
     for owner in &owners.list {
         if owner.api_version == version {
-            kept = kept.union(owner.fields.with_named_fields(Some(merged.ty)));
+            kept.push(owner.fields.with_named_fields(Some(merged.ty)));
         }
     }
+    let kept = Set::union_of(kept);
     Ok(merged.without(&merged.named_fields()?.difference(&kept)))
 }
 
@@ -207,14 +278,15 @@ fn reconcile<'a>(
     request: &Request<'_>,
 ) -> Result<Owners<'a>, Refusal> {
     let mut kept = Vec::with_capacity(owners.list.len());
+    let mut types = HashMap::from([(request.api_version.to_owned(), Some(request.ty))]);
     for mut owner in std::mem::take(&mut owners.list) {
-        let ty = if owner.api_version == request.api_version {
-            request.ty
-        } else {
-            match Object::converted(live, &owner.api_version, request)? {
-                Some(converted) => converted.ty,
-                None => continue,
-            }
+        let version = owner.api_version.as_ref();
+        if !types.contains_key(version) {
+            let converted = Object::converted(live, version, request)?;
+            types.insert(version.to_owned(), converted.map(|converted| converted.ty));
+        }
+        let Some(ty) = types.get(version).copied().flatten() else {
+            continue;
         };
         if let Some(fields) = typed::reconcile(ty, &owner.fields) {
             owner.fields = fields;

@@ -7,6 +7,7 @@ mod fault;
 mod lists;
 mod lookup;
 mod order;
+mod stable;
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +17,7 @@ use lists::merge_lists;
 use lookup::{list_field, map_field};
 use order::order_lists;
 use serde_json::{Map, Value};
+use std::collections::HashSet;
 use stowplan_machinery::Status;
 use stowplan_schema::Type;
 
@@ -149,7 +151,8 @@ fn retain_keys(original: &mut Object, patch: &mut Object) -> Result<(), Fault> {
     let Value::Array(retained) = retained else {
         return Err(Fault::RETAIN_KEYS);
     };
-    let is_retained = |key: &str| retained.iter().any(|name| name.as_str() == Some(key));
+    let retained: HashSet<&str> = retained.iter().filter_map(Value::as_str).collect();
+    let is_retained = |key: &str| retained.contains(key);
     for (key, value) in patch.iter() {
         let is_directive = key.starts_with(DELETE_FROM_LIST) || key.starts_with(SET_ELEMENT_ORDER);
         if !value.is_null() && !is_directive && !is_retained(key) {
@@ -176,20 +179,18 @@ fn discard_nulls(value: &mut Value) {
 /// elements of the outermost list; `None` if it is such a map itself.
 fn without_directives(value: &mut Value) -> Option<Value> {
     match value {
-        Value::Object(map) => {
-            if map.contains_key(DIRECTIVE) {
-                return None;
-            }
-            map.retain(|_, value| match without_directives(value) {
-                Some(kept) => {
-                    *value = kept;
-                    true
-                }
-                None => false,
-            });
-            Some(Value::Object(map.clone()))
-        }
         Value::Array(list) => Some(list.iter_mut().filter_map(without_directives).collect()),
-        scalar => Some(scalar.clone()),
+        value => take_directives(value).then(|| value.clone()),
     }
+}
+
+/// Takes maps that hold a directive out of a value. False if it is such a map itself.
+fn take_directives(value: &mut Value) -> bool {
+    match value {
+        Value::Object(map) if map.contains_key(DIRECTIVE) => return false,
+        Value::Object(map) => map.retain(|_, value| take_directives(value)),
+        Value::Array(list) => list.retain_mut(take_directives),
+        _ => {}
+    }
+    true
 }

@@ -5,9 +5,10 @@ use super::lists::{
     Elements, element_type, has_directive, is_deletion, merge_lists, partition, without_deletions,
 };
 use super::lookup::list_field;
+use super::stable::stable_sort;
 use super::{Object, SET_ELEMENT_ORDER, list_name, without_directives};
 use serde_json::Value;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use stowplan_machinery::go;
 use stowplan_schema::Type;
 
@@ -74,7 +75,10 @@ fn ordered_list(
         (Some(here), Some(there)) => (there.clone(), here.clone()),
     };
     let (in_patch, others) = match key.is_empty() {
-        true => merged.into_iter().partition(|item| order.contains(item)),
+        true => {
+            let order: HashSet<&Value> = order.iter().collect();
+            merged.into_iter().partition(|item| order.contains(item))
+        }
         false => partition(merged, order, key)?,
     };
     let elements = element_type(&server_order, &patched)?;
@@ -116,14 +120,13 @@ fn same_key(a: &Value, b: &Value, key: &str) -> Result<bool, Fault> {
     if key.is_empty() {
         return Ok(a == b);
     }
-    let map = |value: &Value| match value {
-        Value::Object(map) => Ok(map.clone()),
-        other => Err(Fault::not_a_map(other)),
+    let (Value::Object(first), Value::Object(second)) = (a, b) else {
+        let other = if a.is_object() { b } else { a };
+        return Err(Fault::not_a_map(other));
     };
-    let (a, b) = (map(a)?, map(b)?);
-    match (a.get(key), b.get(key)) {
-        (None, _) => Err(Fault::no_merge_key(&a, key)),
-        (_, None) => Err(Fault::no_merge_key(&b, key)),
+    match (first.get(key), second.get(key)) {
+        (None, _) => Err(Fault::no_merge_key(first, key)),
+        (_, None) => Err(Fault::no_merge_key(second, key)),
         (a, b) => Ok(a == b),
     }
 }
@@ -183,13 +186,13 @@ fn sort(
         }
     };
     let places = Places::new(order, key, elements);
-    let mut placed: Vec<(Option<usize>, Value)> = list
+    let mut placed: Vec<Placed> = list
         .drain(..)
         .map(|item| (places.of(&item), item))
         .collect();
     match placed.iter().all(|(place, _)| place.is_some()) {
         true => placed.sort_by_key(|(place, _)| *place),
-        false => insertion_sort(&mut placed, |a, b| match (a.0, b.0) {
+        false => stable_sort(&mut placed, &|a: &Placed, b: &Placed| match (a.0, b.0) {
             (Some(a), Some(b)) => a < b,
             _ => true,
         }),
@@ -199,22 +202,8 @@ fn sort(
     Ok(list)
 }
 
-/// Go's stable sort of short lists. With an order that is none (elements without a place come before
-/// everything) the outcome depends on the algorithm.
-fn insertion_sort<T>(list: &mut [T], before: impl Fn(&T, &T) -> bool) {
-    for i in 1..list.len() {
-        let mut j = i;
-        while j > 0
-            && list
-                .get(j)
-                .zip(list.get(j - 1))
-                .is_some_and(|(a, b)| before(a, b))
-        {
-            list.swap(j, j - 1);
-            j -= 1;
-        }
-    }
-}
+/// An element, and its place in the order if it has one.
+type Placed = (Option<usize>, Value);
 
 /// Where in a list each element is, by key; the first place counts.
 struct Places<'a> {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use stowplan_schema::{List, ListKind, Object, Type};
 
 /// The fields in which a second object differs from a first.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Comparison<'a> {
     pub(crate) removed: Set<'a>,
     pub(crate) modified: Set<'a>,

@@ -5,6 +5,7 @@ use http::Request;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Pod, ServiceAccount};
+use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{Api, Patch, PatchParams, PostParams};
@@ -445,6 +446,20 @@ async fn holder(admin: &kube::Client) -> String {
     lease.spec.unwrap().holder_identity.unwrap_or_default()
 }
 
+/// Lets a user read, but not list, the pods of `n`.
+async fn may_read_pods(admin: &kube::Client, user: &str) {
+    let rules = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]);
+    let role = json!({"metadata": {"name": "reads"}, "rules": rules});
+    create::<Role>(Api::namespaced(admin.clone(), "n"), role).await;
+    let group = "rbac.authorization.k8s.io";
+    let binding = json!({
+        "metadata": {"name": "reads"},
+        "roleRef": {"apiGroup": group, "kind": "Role", "name": "reads"},
+        "subjects": [{"apiGroup": group, "kind": "User", "name": user}],
+    });
+    create::<RoleBinding>(Api::namespaced(admin.clone(), "n"), binding).await;
+}
+
 const DECISIONS: &str = "/apis/stowplan.dev/v1/namespaces/n/decisions";
 
 async fn told(station: &Station, token: &str, rest: &str) -> Value {
@@ -524,6 +539,30 @@ async fn decisions_are_remembered_and_can_be_played_again() {
     let path = format!("{DECISIONS}/first");
     let refused = ask(&station, Some("jane"), &path).await;
     assert!(matches!(refused, Err(kube::Error::Api(status)) if status.code == 403));
+    may_read_pods(&admin, "jane").await;
+    let told_jane = told(&station, "jane", "second/tournament").await;
+    let own = told_jane["pod"]["node"].as_str().unwrap();
+    let names = told_jane["nodes"].as_array().unwrap().iter();
+    let mut names: Vec<_> = names.map(|node| node["name"].as_str().unwrap()).collect();
+    names.sort_unstable();
+    // She can read in the pod where it is, and no more of nodes.
+    assert_eq!(names, ["node-1", own]);
+    let told_jane = told(&station, "jane", "third/tournament").await;
+    let names = json!(["node-1", "node-2"]);
+    let shown = told_jane["nodes"].as_array().unwrap().iter();
+    assert_eq!(
+        Value::from_iter(shown.map(|node| node["name"].clone())),
+        names
+    );
+    let help = told_jane["whatWouldHelp"].to_string();
+    assert!(
+        help.contains("node-") && !help.contains("n/first"),
+        "{help}"
+    );
+    assert!(!help.contains(" one") && !help.contains(" two"), "{help}");
+    let summary = told(&station, "jane", "second").await;
+    assert_eq!(summary["best"][0]["node"], own);
+
     let path = format!("{DECISIONS}/nobody");
     let unknown = ask(&station, Some("admin"), &path).await;
     assert!(matches!(unknown, Err(kube::Error::Api(status)) if status.code == 404));

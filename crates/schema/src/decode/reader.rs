@@ -3,19 +3,17 @@
 use super::special;
 use super::{DecodeError, Decoded};
 use crate::base64;
-use crate::go::Kind;
+use crate::go::{Kind, Special};
 use crate::json::{self, Bad, Parser};
+use crate::room::{Full, Room};
 use crate::types::{Field, Object, Type, TypeRef};
 use serde_json::{Map, Number, Value};
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt::Write;
+use std::mem;
 use stowplan_machinery::go::quote;
-
-/// How deep values may be nested. Go stops at 10,000; whoever walks the result uses the stack.
-const DEPTH_MAX: usize = 300;
-
-/// As many problems are told at most.
-const PROBLEMS_MAX: usize = 100;
+use stowplan_machinery::limits::{DEPTH_MAX, PROBLEM_BYTES_MAX, PROBLEMS_MAX};
 
 /// Why reading stops before the end.
 enum Stop {
@@ -28,6 +26,12 @@ enum Stop {
 impl From<Bad> for Stop {
     fn from(_: Bad) -> Self {
         Self::Syntax
+    }
+}
+
+impl From<Full> for Stop {
+    fn from(full: Full) -> Self {
+        Self::Fatal(full.into())
     }
 }
 
@@ -45,8 +49,11 @@ pub(super) struct Reader<'a, 't> {
     input: Parser<'a>,
     path: Vec<Step<'a, 't>>,
     depth: usize,
+    room: Room,
     strict: bool,
     problems: Vec<String>,
+    /// The bytes of all that was to be told, repeats included.
+    problem_bytes: usize,
     first_error: Option<DecodeError>,
 }
 
@@ -57,15 +64,12 @@ impl<'a, 't> Reader<'a, 't> {
             input: Parser::new(json),
             path: Vec::new(),
             depth: 0,
+            room: Room::default(),
             strict,
             problems: Vec::new(),
+            problem_bytes: 0,
             first_error: None,
         }
-    }
-
-    /// Counts on from the depth of a text that this one is part of.
-    pub(super) fn start_at(&mut self, depth: usize) {
-        self.depth = depth;
     }
 
     /// Reads all of the text as a type.
@@ -117,15 +121,7 @@ impl<'a, 't> Reader<'a, 't> {
             return Ok(());
         }
         match (&ty.go.kind, first) {
-            (Kind::Special(special), _) => {
-                let raw = self.input.skip()?;
-                if raw == b"null" && special.keeps(slot) {
-                    return Ok(());
-                }
-                let read = special::read(*special, raw, self.depth);
-                *slot = read.map_err(|error| Stop::Fatal(self.placed(error)))?;
-                Ok(())
-            }
+            (Kind::Special(special), _) => self.special(*special, slot),
             (Kind::Any | Kind::None, _) => self.anything(slot),
             (_, b'{') => self.nested(|reader| reader.object(ty, slot)),
             (_, b'[') => self.nested(|reader| reader.array(ty, slot)),
@@ -134,6 +130,87 @@ impl<'a, 't> Reader<'a, 't> {
             (_, b't' | b'f') => self.boolean(ty, slot),
             _ => self.number(ty, slot),
         }
+    }
+
+    /// Reads a value of a type that reads itself.
+    fn special(&mut self, special: Special, slot: &mut Value) -> Result<(), Stop> {
+        let read = match (special.is_schema(), self.input.peek()?) {
+            (true, b'{') => self.schema(),
+            (_, b'[') if special == Special::SchemaOrArray => {
+                let mut schemas = Value::Null;
+                let read = self.nested(|reader| reader.schemas(&mut schemas));
+                read.map(|()| schemas)
+            }
+            (_, first) if special.is_raw() => match first == b'n' && special.keeps(slot) {
+                true => return self.input.word().map(drop).map_err(Stop::from),
+                false => self.raw(),
+            },
+            _ => {
+                let raw = self.input.skip()?;
+                if raw == b"null" && special.keeps(slot) {
+                    return Ok(());
+                }
+                special::read(special, raw).map_err(Stop::Fatal)
+            }
+        };
+        *slot = read.map_err(|stop| match stop {
+            Stop::Fatal(error) => Stop::Fatal(self.placed(error)),
+            Stop::Syntax => Stop::Syntax,
+        })?;
+        Ok(())
+    }
+
+    /// Reads JSON that is kept as it is. Nothing is told of it.
+    fn raw(&mut self) -> Result<Value, Stop> {
+        let strict = mem::replace(&mut self.strict, false);
+        let outer_error = self.first_error.take();
+        let mut value = Value::Null;
+        let read = self.anything(&mut value);
+        (self.strict, self.first_error) = (strict, outer_error);
+        read.map(|()| value)
+    }
+
+    /// Reads a schema as if it were a text of its own, as its type does: nothing is told of its fields,
+    /// and paths start here.
+    fn schema(&mut self) -> Result<Value, Stop> {
+        let Some(ty) = special::schema_type() else {
+            self.input.skip()?;
+            return Ok(Value::Null);
+        };
+        let path = mem::take(&mut self.path);
+        let strict = mem::replace(&mut self.strict, false);
+        let outer_error = self.first_error.take();
+        let mut schema = Value::Null;
+        let read = self.value(ty, false, &mut schema);
+        let error = mem::replace(&mut self.first_error, outer_error);
+        (self.path, self.strict) = (path, strict);
+        read?;
+        match error {
+            Some(error) => Err(Stop::Fatal(error)),
+            None if schema.is_null() => Ok(ty.zero()),
+            None => Ok(schema),
+        }
+    }
+
+    /// Reads a list of schemas, which is nothing if it is empty.
+    fn schemas(&mut self, slot: &mut Value) -> Result<(), Stop> {
+        self.input.enter();
+        let mut items = Vec::new();
+        while self.input.next_element(items.is_empty())? {
+            self.room.item()?;
+            items.push(match self.input.peek()? {
+                b'{' | b'n' => self.schema()?,
+                _ => {
+                    let word = special::word(self.input.skip()?);
+                    let error = DecodeError::of_type(word, "v1.JSONSchemaProps");
+                    return Err(Stop::Fatal(error));
+                }
+            });
+        }
+        if !items.is_empty() {
+            *slot = Value::Array(items);
+        }
+        Ok(())
     }
 
     fn nested(&mut self, read: impl FnOnce(&mut Self) -> Result<(), Stop>) -> Result<(), Stop> {
@@ -159,6 +236,7 @@ impl<'a, 't> Reader<'a, 't> {
             (Kind::Struct(_), _) => {
                 self.fields(ty, object, &mut map)?;
                 ty.complete(&mut map);
+                self.room.fields(map.len())?;
             }
             (_, Some(value)) => self.entries(value, &mut map)?,
             _ => {}
@@ -207,16 +285,14 @@ impl<'a, 't> Reader<'a, 't> {
     }
 
     fn entries(&mut self, ty: &'t TypeRef, map: &mut Map<String, Value>) -> Result<(), Stop> {
-        let mut old: Vec<String> = map.keys().cloned().collect();
+        let mut old: HashSet<String> = map.keys().cloned().collect();
         let mut first = true;
         while let Some(key) = self.input.next_key(first)? {
             first = false;
-            if map.contains_key(key.as_ref()) {
-                match old.iter().position(|old| *old == key) {
-                    Some(at) => drop(old.swap_remove(at)),
-                    None => self.problem("duplicate", &key),
-                }
+            if map.contains_key(key.as_ref()) && !old.remove(key.as_ref()) {
+                self.problem("duplicate", &key);
             }
+            self.room.entry(map.len(), key.len())?;
             let mut value = Value::Null;
             self.path.push(Step::Key(key.clone()));
             self.value(ty, ty.pointer, &mut value)?;
@@ -242,6 +318,7 @@ impl<'a, 't> Reader<'a, 't> {
         let mut count = 0;
         while self.input.next_element(count == 0)? {
             if items.len() == count {
+                self.room.item()?;
                 items.push(Value::Null);
             }
             self.path.push(Step::Index(count));
@@ -285,6 +362,7 @@ impl<'a, 't> Reader<'a, 't> {
 
     fn string(&mut self, ty: &Type, slot: &mut Value) -> Result<(), Stop> {
         let text = self.input.string()?;
+        self.room.text(text.len())?;
         match ty.go.kind {
             Kind::String => *slot = Value::String(text.into_owned()),
             Kind::Bytes => match base64::decode(text.as_bytes()) {
@@ -330,7 +408,11 @@ impl<'a, 't> Reader<'a, 't> {
         *slot = match self.input.peek()? {
             b'{' => return self.nested(|reader| reader.any_object(slot)),
             b'[' => return self.nested(|reader| reader.any_array(slot)),
-            b'"' => Value::String(self.input.string()?.into_owned()),
+            b'"' => {
+                let text = self.input.string()?;
+                self.room.text(text.len())?;
+                Value::String(text.into_owned())
+            }
             b'n' | b't' | b'f' => match self.input.word()? {
                 "null" => Value::Null,
                 word => Value::Bool(word == "true"),
@@ -358,6 +440,7 @@ impl<'a, 't> Reader<'a, 't> {
             if map.contains_key(key.as_ref()) {
                 self.problem("duplicate", &key);
             }
+            self.room.entry(map.len(), key.len())?;
             let mut value = Value::Null;
             self.path.push(Step::Key(key.clone()));
             self.anything(&mut value)?;
@@ -372,6 +455,7 @@ impl<'a, 't> Reader<'a, 't> {
         self.input.enter();
         let mut items = Vec::new();
         while self.input.next_element(items.is_empty())? {
+            self.room.item()?;
             let mut value = Value::Null;
             self.path.push(Step::Index(items.len()));
             self.anything(&mut value)?;
@@ -429,7 +513,8 @@ impl<'a, 't> Reader<'a, 't> {
     }
 
     fn problem(&mut self, what: &str, key: &str) {
-        if !self.strict || self.problems.len() >= PROBLEMS_MAX {
+        let enough = self.problems.len() >= PROBLEMS_MAX || self.problem_bytes > PROBLEM_BYTES_MAX;
+        if !self.strict || enough {
             return;
         }
         let mut path = String::new();
@@ -448,18 +533,32 @@ impl<'a, 't> Reader<'a, 't> {
         path.push_str(if self.path.is_empty() { "" } else { "." });
         path.push_str(key);
         let problem = format!("{what} field {}", quote(&path));
+        self.problem_bytes += problem.len();
         if !self.problems.contains(&problem) {
             self.problems.push(problem);
         }
     }
 }
 
-/// Reads JSON that was checked before, without telling problems.
-pub(super) fn read_any(json: &[u8], depth: usize) -> Result<Value, DecodeError> {
+/// Reads JSON that was checked before, without telling problems, inside so many levels of something
+/// else that takes of the same room.
+pub(super) fn read_any(json: &[u8], depth: usize, room: &mut Room) -> Result<Value, DecodeError> {
     let mut reader = Reader::new(json, false);
-    reader.start_at(depth);
+    reader.depth = depth;
+    mem::swap(&mut reader.room, room);
     let mut value = Value::Null;
-    match reader.anything(&mut value) {
+    let read = reader.anything(&mut value);
+    mem::swap(&mut reader.room, room);
+    match read {
+        Err(Stop::Fatal(error)) => Err(error),
+        _ => Ok(value),
+    }
+}
+
+/// Reads JSON that was checked before as a type that reads itself.
+pub(super) fn read_special(special: Special, json: &[u8]) -> Result<Value, DecodeError> {
+    let mut value = Value::Null;
+    match Reader::new(json, false).special(special, &mut value) {
         Err(Stop::Fatal(error)) => Err(error),
         _ => Ok(value),
     }

@@ -1,7 +1,6 @@
 //! Types that read themselves.
 
 use super::DecodeError;
-use super::reader::{self, Reader};
 use crate::go::Special;
 use crate::json::Parser;
 use crate::table::type_of;
@@ -17,35 +16,43 @@ pub(crate) fn schema_type() -> Option<&'static Type> {
     type_of(SCHEMA)
 }
 
-/// Reads a value that is known to be JSON. Errors are told as the type tells them, without the
-/// field.
-pub(super) fn read(special: Special, raw: &[u8], depth: usize) -> Result<Value, DecodeError> {
+/// Reads a value that is known to be JSON, and neither a schema nor raw JSON, which the reader
+/// reads itself.
+/// Errors are told as the type tells them, without the field.
+pub(super) fn read(special: Special, raw: &[u8]) -> Result<Value, DecodeError> {
     match special {
         Special::Quantity => quantity(raw),
         Special::Time => time(Layout::Seconds, raw),
         Special::MicroTime => time(Layout::Micros, raw),
         Special::IntOrString => int_or_string(raw),
-        Special::RawExtension | Special::FieldsV1 | Special::Json => reader::read_any(raw, depth),
+        Special::RawExtension | Special::FieldsV1 | Special::Json => Ok(Value::Null),
         Special::SchemaOrBool => match raw {
             b"true" => Ok(Value::Bool(true)),
             b"false" => Ok(Value::Bool(false)),
-            [b'{', ..] => schema(raw, depth),
             _ => Err(DecodeError::text("boolean or JSON schema expected")),
         },
-        Special::SchemaOrArray => match raw {
-            [b'{', ..] => schema(raw, depth),
-            [b'[', ..] => list(raw, "v1.JSONSchemaProps", |item| schema(item, depth)),
-            _ => Ok(Value::Null),
-        },
+        Special::SchemaOrArray => Ok(Value::Null),
         Special::SchemaOrStringArray => match raw {
-            [b'{', ..] => schema(raw, depth),
-            [b'[', ..] => list(raw, "string", |item| text(item).map(Value::String)),
+            [b'[', ..] => texts(raw),
             _ => Ok(Value::Null),
         },
     }
 }
 
 impl Special {
+    /// Whether it is JSON that is kept as it is.
+    pub(super) fn is_raw(self) -> bool {
+        matches!(self, Self::RawExtension | Self::FieldsV1 | Self::Json)
+    }
+
+    /// Whether it may be a schema.
+    pub(super) fn is_schema(self) -> bool {
+        matches!(
+            self,
+            Self::SchemaOrBool | Self::SchemaOrArray | Self::SchemaOrStringArray
+        )
+    }
+
     /// Whether a null leaves what was there before: it matters to fields that are given twice.
     pub(super) fn keeps(self, value: &Value) -> bool {
         match self {
@@ -95,7 +102,7 @@ fn int_or_string(raw: &[u8]) -> Result<Value, DecodeError> {
 }
 
 /// What Go calls a JSON value.
-fn word(raw: &[u8]) -> &'static str {
+pub(super) fn word(raw: &[u8]) -> &'static str {
     match raw.first() {
         Some(b'{') => "object",
         Some(b'[') => "array",
@@ -116,46 +123,17 @@ fn text(raw: &[u8]) -> Result<String, DecodeError> {
     }
 }
 
-fn schema(raw: &[u8], depth: usize) -> Result<Value, DecodeError> {
-    let Some(ty) = schema_type() else {
-        return Ok(Value::Null);
-    };
-    let mut reader = Reader::new(raw, false);
-    reader.start_at(depth);
-    Ok(reader.whole(ty)?.object)
-}
-
-/// Reads a list, which the type takes for nothing if it is empty.
-fn list(
-    raw: &[u8],
-    ty: &str,
-    read: impl Fn(&[u8]) -> Result<Value, DecodeError>,
-) -> Result<Value, DecodeError> {
+/// Reads a list of texts, which the type takes for nothing if it is empty.
+fn texts(raw: &[u8]) -> Result<Value, DecodeError> {
     let mut parser = Parser::new(raw);
     parser.enter();
     let mut items = Vec::new();
-    let mut error = None;
     while let Ok(true) = parser.next_element(items.is_empty()) {
         let Ok(item) = parser.skip() else { break };
-        let fits = match ty {
-            "string" => matches!(item.first(), Some(b'"' | b'n')),
-            _ => matches!(item.first(), Some(b'{' | b'n')),
-        };
-        let item = match fits {
-            true => read(item),
-            false => Err(DecodeError::of_type(word(item), ty)),
-        };
-        match item {
-            Ok(item) => items.push(item),
-            Err(first) => {
-                items.push(Value::Null);
-                error.get_or_insert(first);
-            }
-        }
+        items.push(Value::String(text(item)?));
     }
-    match error {
-        Some(error) => Err(error),
-        None if items.is_empty() => Ok(Value::Null),
-        None => Ok(Value::Array(items)),
+    match items.is_empty() {
+        true => Ok(Value::Null),
+        false => Ok(Value::Array(items)),
     }
 }

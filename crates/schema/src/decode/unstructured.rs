@@ -1,7 +1,6 @@
 //! From a map of anything to a built-in type.
 
-use super::reader::float;
-use super::special;
+use super::reader::{float, read_special};
 use super::{DecodeError, Decoded};
 use crate::base64;
 use crate::go::Kind;
@@ -42,7 +41,7 @@ impl Converter {
             (Kind::Any | Kind::None, value) => Ok(value),
             (Kind::Special(kind), value) => {
                 let raw = value.to_string();
-                special::read(*kind, raw.as_bytes(), 0).map_err(|error| error.to_string())
+                read_special(*kind, raw.as_bytes()).map_err(|error| error.to_string())
             }
             (Kind::Struct(_), Value::Object(map)) => self.fields(ty, map),
             (Kind::Struct(_), value) => {

@@ -9,12 +9,13 @@ mod wire;
 use crate::base64;
 use crate::decode::{DecodeError, TypeMeta};
 use crate::go::{InProtobuf, Kind, WireTarget};
+use crate::room::Room;
 use crate::types::{Type, TypeRef};
 use serde_json::{Map, Value};
+use stowplan_machinery::limits::DEPTH_MAX;
 use wire::{Message, Payload};
 
 const MAGIC: &[u8; 4] = b"k8s\0";
-const DEPTH_MAX: usize = 100;
 
 /// An object with its kind, as it is sent: `runtime.Unknown` behind four magic bytes.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -70,11 +71,17 @@ pub fn envelope(bytes: &[u8]) -> Result<Envelope<'_>, DecodeError> {
 /// Reads a message of a built-in type. The object lacks `apiVersion` and `kind`, which only the
 /// envelope has.
 pub fn decode(ty: &Type, message: &[u8]) -> Result<Value, DecodeError> {
-    Decoder { depth: 0 }.structure(ty, message)
+    let mut decoder = Decoder {
+        depth: 0,
+        room: Room::default(),
+    };
+    decoder.structure(ty, message)
 }
 
 struct Decoder {
+    /// So many structs, lists and maps are open.
     depth: usize,
+    room: Room,
 }
 
 type Decoded = Result<Value, DecodeError>;
@@ -84,6 +91,7 @@ impl Decoder {
         let mut fields = Map::new();
         self.fields(ty, message, &mut fields)?;
         ty.complete(&mut fields);
+        self.room.fields(fields.len())?;
         Ok(Value::Object(fields))
     }
 
@@ -96,10 +104,7 @@ impl Decoder {
         let (Kind::Struct(go), Some(object)) = (&ty.go.kind, &ty.map) else {
             return Ok(());
         };
-        if self.depth >= DEPTH_MAX {
-            return Err(DecodeError::text("exceeded max depth"));
-        }
-        self.depth += 1;
+        self.enter()?;
         let mut message = Message::new(message);
         while let Some((number, payload)) = message.next()? {
             let wire = go.wires.binary_search_by_key(&number, |wire| wire.number);
@@ -123,6 +128,15 @@ impl Decoder {
         Ok(())
     }
 
+    /// Goes into a struct, a list or a map.
+    fn enter(&mut self) -> Result<(), DecodeError> {
+        if self.depth >= DEPTH_MAX {
+            return Err(DecodeError::text("exceeded max depth"));
+        }
+        self.depth += 1;
+        Ok(())
+    }
+
     /// Reads one occurrence of a field: repeated ones grow.
     fn field(
         &mut self,
@@ -136,7 +150,9 @@ impl Decoder {
                     *slot = Value::Array(Vec::new());
                 }
                 if let Value::Array(items) = slot {
+                    self.enter()?;
                     self.repeated(&list.item, payload, items)?;
+                    self.depth -= 1;
                 }
             }
             (Kind::Map, _, Some(object)) => {
@@ -144,7 +160,10 @@ impl Decoder {
                     *slot = Value::Object(Map::new());
                 }
                 if let (Value::Object(map), Some(rest)) = (slot, &object.rest) {
+                    self.enter()?;
                     let (key, value) = self.entry(rest, payload.bytes()?)?;
+                    self.room.entry(map.len(), key.len())?;
+                    self.depth -= 1;
                     map.insert(key, value);
                 }
             }
@@ -163,11 +182,13 @@ impl Decoder {
         if let (true, Payload::Bytes(packed)) = (numbers, payload) {
             let mut packed = Message::new(packed);
             while !packed.is_empty() {
+                self.room.item()?;
                 let number = Payload::Varint(packed.varint()?);
                 items.push(self.single(item, number)?);
             }
             return Ok(());
         }
+        self.room.item()?;
         items.push(self.single(item, payload)?);
         Ok(())
     }
@@ -191,6 +212,9 @@ impl Decoder {
     }
 
     fn single(&mut self, ty: &Type, payload: Payload<'_>) -> Decoded {
+        if let (Payload::Bytes(text), Kind::String | Kind::Bytes) = (payload, &ty.go.kind) {
+            self.room.text(text.len())?;
+        }
         Ok(match &ty.go.kind {
             Kind::Bool => Value::Bool(payload.varint()? != 0),
             Kind::Int(32) => Value::from(payload.varint()? as i32),
@@ -208,6 +232,7 @@ impl Decoder {
 
     /// A list that is a message of its own.
     fn message_list(&mut self, ty: &Type, message: &[u8]) -> Decoded {
+        self.enter()?;
         let mut items = Vec::new();
         let mut message = Message::new(message);
         while let Some((number, payload)) = message.next()? {
@@ -215,6 +240,7 @@ impl Decoder {
                 self.repeated(&list.item, payload, &mut items)?;
             }
         }
+        self.depth -= 1;
         Ok(Value::Array(items))
     }
 }

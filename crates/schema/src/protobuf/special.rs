@@ -2,7 +2,7 @@
 
 use super::wire::{Message, Payload};
 use super::{Decoded, Decoder};
-use crate::decode::{DecodeError, parse_any, schema_type};
+use crate::decode::{DecodeError, parse_inside, schema_type};
 use crate::go::Special;
 use crate::time::{Layout, Timestamp};
 use serde_json::{Number, Value};
@@ -15,13 +15,28 @@ impl Decoder {
             Special::Time => time(Layout::Seconds, message),
             Special::MicroTime => time(Layout::Micros, message),
             Special::IntOrString => int_or_string(message),
-            Special::RawExtension | Special::FieldsV1 | Special::Json => raw(message),
+            Special::RawExtension | Special::FieldsV1 | Special::Json => self.raw(message),
             Special::SchemaOrArray => self.schema_or(message, |_, _| Ok(())),
             Special::SchemaOrBool => self.schema_or_bool(message),
             Special::SchemaOrStringArray => self.schema_or(message, |payload, items| {
                 items.push(Value::String(payload.text()?));
                 Ok(())
             }),
+        }
+    }
+
+    /// JSON in a message.
+    fn raw(&mut self, message: &[u8]) -> Decoded {
+        let mut raw: &[u8] = &[];
+        let mut message = Message::new(message);
+        while let Some((number, payload)) = message.next()? {
+            if number == 1 {
+                raw = payload.bytes()?;
+            }
+        }
+        match raw.is_empty() {
+            true => Ok(Value::Null),
+            false => parse_inside(raw, self.depth, &mut self.room),
         }
     }
 
@@ -38,6 +53,7 @@ impl Decoder {
         message: &[u8],
         other: impl Fn(Payload<'_>, &mut Vec<Value>) -> Result<(), DecodeError>,
     ) -> Decoded {
+        self.enter()?;
         let mut schema = Value::Null;
         let mut items = Vec::new();
         let mut message = Message::new(message);
@@ -54,6 +70,7 @@ impl Decoder {
                 _ => {}
             }
         }
+        self.depth -= 1;
         Ok(match items.is_empty() {
             true => schema,
             false => Value::Array(items),
@@ -131,19 +148,4 @@ fn int_or_string(message: &[u8]) -> Decoded {
         true => Value::String(text),
         false => Value::Number(Number::from(number)),
     })
-}
-
-/// JSON in a message.
-fn raw(message: &[u8]) -> Decoded {
-    let mut raw: &[u8] = &[];
-    let mut message = Message::new(message);
-    while let Some((number, payload)) = message.next()? {
-        if number == 1 {
-            raw = payload.bytes()?;
-        }
-    }
-    match raw.is_empty() {
-        true => Ok(Value::Null),
-        false => parse_any(raw),
-    }
 }

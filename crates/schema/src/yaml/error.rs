@@ -17,6 +17,9 @@ pub(super) fn told(error: &serde_yaml_ng::Error, text: &[u8]) -> String {
         let name = anchor(text, error.location().map_or(0, |at| at.index()));
         return format!("yaml: unknown anchor '{name}' referenced");
     }
+    if shown.starts_with("repetition limit exceeded") {
+        return "yaml: document contains excessive aliasing".to_owned();
+    }
     let shown = shown.replace("hexadecimal", "hexdecimal");
     let end = [" at line ", " at position ", ", while "]
         .into_iter()

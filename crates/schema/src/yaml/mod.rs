@@ -1,11 +1,16 @@
 //! YAML as `sigs.k8s.io/yaml` reads and writes it, which is YAML 1.1 as Go's `yaml.v2` knows it:
 //! `yes` is true, `010` is eight, lists are not indented, long lines are folded.
 
+mod aliases;
 mod emitter;
 mod error;
+mod lines;
 mod reader;
 mod resolve;
 mod scalar;
+mod survey;
+#[cfg(test)]
+mod tests;
 
 use crate::decode::parse_json;
 use serde_json::Value;

@@ -2,7 +2,7 @@
 //! with them. What upstream's controllers do in their own time is done here before the request that
 //! causes it is answered.
 
-use super::Custom;
+use super::{Custom, overlap};
 use crate::api::Api;
 use crate::request::Target;
 use crate::resource::Resource;
@@ -20,7 +20,7 @@ const PLURAL: &str = "customresourcedefinitions";
 
 /// Whether a resource is that of definitions.
 pub(crate) fn is_definition(resource: &Resource) -> bool {
-    resource.is(GROUP, PLURAL)
+    !resource.is_custom() && resource.is(GROUP, PLURAL)
 }
 
 /// Where a definition is kept, and what is there now.
@@ -116,6 +116,10 @@ fn serve(api: &Api, prefix: &str) {
     let mut served = Vec::new();
     for entry in &entries {
         let object = storage::object(entry);
+        let (group, plural) = defined(&object);
+        if overlap::with_built_in(group, plural) {
+            continue;
+        }
         if names::is_true(&object, "NamesAccepted") || names::is_true(&object, "Established") {
             let definition = api.resources().compiled(entry, || Definition::new(&object));
             let versions = definition.versions.iter().filter(|v| v.served);
@@ -128,6 +132,12 @@ fn serve(api: &Api, prefix: &str) {
     api.resources().serve(served, &entries);
 }
 
+/// The group and the plural that a definition defines.
+fn defined(definition: &Value) -> (&str, &str) {
+    let spec = definition.at("spec");
+    (spec.text("group"), spec.at("names").text("plural"))
+}
+
 /// Settles what is unsettled; says whether anything was.
 async fn settle_all(api: &Api, resource: &Resource, prefix: &str) -> bool {
     let entries = all(api, prefix);
@@ -138,7 +148,7 @@ async fn settle_all(api: &Api, resource: &Resource, prefix: &str) -> bool {
         let kin = objects.iter().map(|o| &**o);
         let kin = kin.filter(|o| o.at("spec").text("group") == group);
         let changed = match object.at("metadata").has("deletionTimestamp") {
-            true => finalize(api, entry, object).await,
+            true => finalize(api, resource, entry, object).await,
             false => match names::settle(object, kin, &now) {
                 Some(new) => put_status(api, resource, entry, object, new, &now).await,
                 None => false,
@@ -183,36 +193,42 @@ fn owned(resource: &Resource, old: &Value, mut new: Value, now: &str) -> Value {
 }
 
 /// Deletes the objects of a definition, and then the definition itself.
-async fn finalize(api: &Api, entry: &Entry, object: &Value) -> bool {
+async fn finalize(api: &Api, resource: &Resource, entry: &Entry, object: &Value) -> bool {
     let finalizers = object.at("metadata").list("finalizers");
     if !finalizers.iter().any(|f| f == CLEANUP) {
         return false;
     }
-    let (group, plural) = (
-        object.at("spec").text("group"),
-        object.path(&["spec", "names"]).text("plural"),
-    );
-    let established = names::is_true(object, "Established");
-    if established && !empty(api, &format!("/registry/{group}/{plural}/")).await {
+    let Some((reason, message)) = empty_out(api, object).await else {
         return false;
-    }
-    let mut new = object.clone();
-    let left: Vec<Value> = finalizers
-        .iter()
-        .filter(|f| *f != CLEANUP)
-        .cloned()
-        .collect();
-    let gone = left.is_empty();
-    match gone {
-        true => drop(new.at_mut("metadata").unset("finalizers")),
-        false => new.at_mut("metadata").set("finalizers", left),
-    }
-    let expect = Expect::Revision(entry.mod_revision);
-    let txn = match gone {
-        true => Txn::new().delete(entry.key.clone(), expect),
-        false => Txn::new().put(entry.key.clone(), storage::encode(&new), expect),
     };
-    api.store().commit(txn).await.is_ok()
+    let mut left = finalizers.to_vec();
+    left.retain(|f| f != CLEANUP);
+    let expect = Expect::Revision(entry.mod_revision);
+    if left.is_empty() {
+        let txn = Txn::new().delete(entry.key.clone(), expect);
+        return api.store().commit(txn).await.is_ok();
+    }
+    let now = clock::seconds(api.env().now());
+    let mut new = object.clone();
+    new.at_mut("metadata").set("finalizers", left);
+    names::set_condition(&mut new, "Terminating", false, reason, message, &now);
+    put_status(api, resource, entry, object, new, &now).await
+}
+
+/// Deletes what goes with a definition, and says what came of it; `None` if something is left.
+/// Upstream: `CRDFinalizer.sync`.
+async fn empty_out(api: &Api, definition: &Value) -> Option<(&'static str, &'static str)> {
+    let (group, plural) = defined(definition);
+    if overlap::with_built_in(group, plural) {
+        let why = "instances overlap with built-in resources in storage";
+        return Some(("OverlappingBuiltInResource", why));
+    }
+    if !names::is_true(definition, "Established") {
+        return Some(("NeverEstablished", "resource was never established"));
+    }
+    let prefix = storage::custom_prefix(group, plural);
+    let done = ("InstanceDeletionCompleted", "removed all instances");
+    empty(api, &prefix).await.then_some(done)
 }
 
 /// Deletes objects; those that finalizers hold are only marked. Says whether all are gone.

@@ -9,6 +9,7 @@ use crate::storage;
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use serde_json::Value;
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 use stowplan_access::{Decision, User};
 use stowplan_kinds::Strategy;
@@ -34,7 +35,8 @@ pub(crate) struct Request {
     pub(crate) decision: Option<Decision>,
     /// The object that was sent, as far as its name goes.
     pub(crate) sent: OnceLock<Sent>,
-    warnings: Mutex<Vec<String>>,
+    /// Each with its place among them.
+    warnings: Mutex<HashMap<String, usize>>,
 }
 
 impl Request {
@@ -67,15 +69,19 @@ impl Request {
             .warnings
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        if !warnings.contains(&text) {
-            warnings.push(text);
-        }
+        let place = warnings.len();
+        warnings.entry(text).or_insert(place);
     }
 
     /// What has been told so far.
     pub(crate) fn warnings(&self) -> Vec<String> {
-        let warnings = self.warnings.lock();
-        warnings.map(|w| w.clone()).unwrap_or_default()
+        let warnings = self
+            .warnings
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut told: Vec<(&String, &usize)> = warnings.iter().collect();
+        told.sort_by_key(|(_, place)| **place);
+        told.into_iter().map(|(text, _)| text.clone()).collect()
     }
 }
 

@@ -31,6 +31,24 @@ pub(crate) struct WriteOptions {
     pub(crate) force: bool,
 }
 
+/// Refuses a `timeout` that is no duration, before it is known who asks. How long it is makes no
+/// difference here. Upstream: `WithRequestDeadline`.
+pub(crate) fn check_timeout(request: &Request) -> Result<(), Status> {
+    const LONG: [&str; 5] = ["attach", "exec", "proxy", "log", "portforward"];
+    let info = &request.info;
+    let is_long = matches!(&*info.verb, "watch" | "proxy");
+    if is_long || (info.is_resource && LONG.contains(&&*info.subresource)) {
+        return Ok(());
+    }
+    match request.query.get("timeout").unwrap_or_default() {
+        "" => Ok(()),
+        text => go::duration(text).map(drop).map_err(|fault| {
+            let text = "invalid timeout specified in the request URL";
+            Status::bad_request(format!("{text} - {fault}"))
+        }),
+    }
+}
+
 fn invalid(kind: &str, errors: ErrorList) -> Status {
     Status::invalid(&GroupKind::new("meta.k8s.io", kind), "", &errors)
 }

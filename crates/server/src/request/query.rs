@@ -21,6 +21,12 @@ impl Query {
         found.map(|(_, value)| value.as_str())
     }
 
+    /// How long it is.
+    pub(crate) fn bytes(&self) -> usize {
+        let pairs = self.0.iter();
+        pairs.map(|(key, value)| key.len() + value.len() + 2).sum()
+    }
+
     /// All values of a parameter.
     pub(crate) fn all(&self, name: &str) -> Vec<String> {
         let found = self.0.iter().filter(|(key, _)| key == name);

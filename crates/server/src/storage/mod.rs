@@ -7,6 +7,7 @@
 pub(crate) mod glance;
 mod whole;
 
+use crate::limits::OBJECT_BYTES_MAX;
 use crate::resource::Resource;
 use bytes::Bytes;
 use serde::de::DeserializeSeed;
@@ -47,6 +48,11 @@ fn prefix(resource: &Resource) -> [&str; 5] {
         (_, plural) => plural,
     };
     ["/registry/", folder, "/", "", ""]
+}
+
+/// Where the objects of a custom resource are.
+pub(crate) fn custom_prefix(group: &str, plural: &str) -> String {
+    ["/registry/", group, "/", plural, "/"].concat()
 }
 
 /// The bytes to keep of an object.
@@ -91,6 +97,13 @@ pub(crate) fn encode_as(object: &Value, completed: bool) -> Bytes {
     Bytes::copy_from_slice(&out)
 }
 
+/// Whether an object is small enough to be kept. Upstream keeps most kinds as protobuf, which needs no
+/// escapes: a text of a million line feeds is two million bytes of JSON and fits all the same.
+pub(crate) fn fits(bytes: &Bytes, object: &Value) -> bool {
+    bytes.len() <= OBJECT_BYTES_MAX
+        || (bytes.len() <= 2 * OBJECT_BYTES_MAX && json::unescaped_len(object) <= OBJECT_BYTES_MAX)
+}
+
 /// What follows a completed object in the store: nothing that a reader of JSON looks at.
 const COMPLETED: u8 = b' ';
 
@@ -118,6 +131,22 @@ pub(crate) fn write_object_at(out: &mut Vec<u8>, entry: &Entry, revision: Revisi
     out.extend_from_slice(entry.value.get(..at).unwrap_or_default());
     out.push(b',');
     write_rest(out, entry, at, revision);
+}
+
+/// The object as clients see it, in parts of which the large ones are the entry's own bytes: whoever
+/// waits for his turn to be told of it holds no copy.
+pub(crate) fn object_parts(entry: &Entry, revision: Revision) -> [Bytes; 3] {
+    let at = metadata_at(&entry.value);
+    let rest = (at + METADATA.len()).min(entry.value.len());
+    let mut between = b",\"metadata\":{\"resourceVersion\":\"".to_vec();
+    between.extend_from_slice(revision.to_string().as_bytes());
+    let empty = entry.value.get(rest) == Some(&b'}');
+    between.extend_from_slice(if empty { b"\"" } else { b"\"," });
+    [
+        entry.value.slice(..at),
+        between.into(),
+        entry.value.slice(rest..),
+    ]
 }
 
 /// Appends the object without `apiVersion` and `kind`, as it stands in a list.
@@ -187,7 +216,14 @@ fn with_revision(bytes: &[u8], revision: Revision) -> Value {
 
 /// What a client hears when a transaction failed for another reason than a precondition.
 pub(crate) fn failure(error: &CommitError) -> Status {
-    tracing::error!(%error, "a write failed");
+    let mut whole = error.to_string();
+    let mut next = std::error::Error::source(error);
+    while let Some(cause) = next {
+        whole = format!("{whole}: {cause}");
+        next = cause.source();
+    }
+    // The client is not told what the file is called.
+    tracing::error!(error = whole, "a write failed");
     Status::internal(error.to_string())
 }
 
@@ -264,6 +300,7 @@ mod tests {
         let mut wire = Vec::new();
         write_object(&mut wire, &entry);
         assert_eq!(serde_json::from_slice::<Value>(&wire).ok(), Some(wanted));
+        assert_eq!(object_parts(&entry, revision).concat(), wire);
         let mut item = Vec::new();
         write_item(&mut item, &entry);
         let item: Value = serde_json::from_slice(&item).expect("JSON");

@@ -63,7 +63,7 @@ impl Write<'_> {
         existing: &Value,
     ) -> Result<Txn, Status> {
         let outcome = self.admission(object, existing, |request, cluster| {
-            stowplan_admission::validate(request, cluster)
+            stowplan_admission::validate(request, cluster, self.api.quotas())
         })?;
         for warning in outcome.warnings {
             self.request.warn(warning);

@@ -1,9 +1,10 @@
 //! DELETE of many objects.
 
 use super::delete::{self, Deletion};
-use super::list::find;
-use crate::answer::Answer;
+use super::list::{find, wait_if_future};
+use crate::answer::{self, Answer};
 use crate::api::Api;
+use crate::flowcontrol::{Flow, Weight, off_the_reactor};
 use crate::request::options::ListOptions;
 use crate::request::{Request, Target};
 use crate::select::Selection;
@@ -17,6 +18,7 @@ pub(crate) async fn delete(
     api: &Api,
     request: &Request,
     target: &Target,
+    flow: &Flow,
 ) -> Result<Answer, Status> {
     let output = negotiate::output(request)?;
     let list = ListOptions::read(&request.query)?;
@@ -28,8 +30,18 @@ pub(crate) async fn delete(
         target,
     };
     deletion.warn_of_orphans(&options);
-    let found = find(api, target, &selection, &list).await?;
-    let objects: Vec<Arc<Value>> = found.entries.iter().map(|e| target.object(e)).collect();
+    // Finding them may take long; deleting them waits for the store most of the time.
+    wait_if_future(api, target, &list).await?;
+    let weight = Weight::of_many(api, request, target);
+    let look = std::pin::pin!(async {
+        let found = find(api, target, &selection, &list).await?;
+        let objects: Vec<Arc<Value>> = found.entries.iter().map(|e| target.object(e)).collect();
+        Ok::<_, Status>((found, objects))
+    });
+    let Some(looked) = weight.carry(api, flow, look).await else {
+        return Ok(answer::too_many_requests());
+    };
+    let (found, objects) = looked?;
     for object in &objects {
         let one = Target {
             namespace: meta::namespace(object).to_owned(),
@@ -46,5 +58,9 @@ pub(crate) async fn delete(
         }
     }
     let objects = objects.iter().map(|object| &**object);
-    transform::list(api, request, target, objects, found.metadata(), output)
+    let shown = async { transform::list(api, request, target, objects, found.metadata(), output) };
+    match weight {
+        Weight::Heavy => off_the_reactor(shown).await,
+        Weight::Light => shown.await,
+    }
 }

@@ -91,4 +91,47 @@ mod tests {
             assert_eq!(code, 201, "{answer}");
         }
     }
+
+    /// Nobody writes the status of the quota.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+    async fn a_quota_that_nobody_counts_is_never_exceeded() {
+        let api = testing::api().await;
+        api.count_quotas();
+        const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+        const QUOTA: &str = "/api/v1/namespaces/default/resourcequotas";
+        let send = |method: &'static str, url: String, object: Value| {
+            let api = Arc::clone(&api);
+            tokio::spawn(async move { testing::send(&api, method, &url, &[], &object).await })
+        };
+        let map = |name: String| json!({"metadata": {"name": name}});
+        let create = |name: String| send("POST", MAPS.to_owned(), map(name));
+        assert_eq!(create("before".to_owned()).await.expect("no panic").0, 201);
+        let (_, list) = testing::get(&api, MAPS, "application/json").await;
+        let there = list["items"].as_array().map_or(0, Vec::len);
+        let hard = json!({"configmaps": (there + 5).to_string()});
+        let quota = json!({"metadata": {"name": "q"}, "spec": {"hard": hard}});
+        let made = send("POST", QUOTA.to_owned(), quota).await;
+        assert_eq!(made.expect("no panic").0, 201);
+        let asked: Vec<_> = (0..40).map(|i| create(format!("x{i}"))).collect();
+        let mut made = Vec::new();
+        for (i, task) in asked.into_iter().enumerate() {
+            match task.await.expect("no panic") {
+                (201, _) => made.push(i),
+                (code, said) => assert_eq!(code, 403, "{said}"),
+            }
+        }
+        assert_eq!(made.len(), 5);
+        let url = format!("{QUOTA}/q");
+        let (_, quota) = testing::get(&api, &url, "application/json").await;
+        assert_eq!(quota["status"]["hard"], hard);
+        assert_eq!(quota["status"]["used"], hard);
+        // What is deleted makes room.
+        let gone = format!("{MAPS}/x{}", made[0]);
+        assert_eq!(
+            send("DELETE", gone, Value::Null).await.expect("no panic").0,
+            200
+        );
+        assert_eq!(create("y".to_owned()).await.expect("no panic").0, 201);
+        assert_eq!(create("z".to_owned()).await.expect("no panic").0, 403);
+    }
 }

@@ -413,7 +413,7 @@ impl Deletion<'_> {
             suffix: &|| self.api.env().suffix(),
         };
         stowplan_admission::admit(&mut request, &cluster)?;
-        let outcome = stowplan_admission::validate(&request, &cluster)?;
+        let outcome = stowplan_admission::validate(&request, &cluster, self.api.quotas())?;
         for warning in outcome.warnings {
             self.request.warn(warning);
         }

@@ -2,7 +2,9 @@
 
 use crate::answer::{self, Answer};
 use crate::api::Api;
-use crate::negotiate::{Convert, Output};
+use crate::flowcontrol::{Flow, Weight};
+use crate::limits::ANSWERS_KIB_MAX;
+use crate::negotiate::{Convert, Format, Output};
 use crate::request::options::{ListOptions, Match};
 use crate::request::{Request, Target};
 use crate::select::Selection;
@@ -17,18 +19,50 @@ use stowplan_store::{Entry, Error, Revision};
 /// watch cache.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// An object that was read takes up about so much for each of its bytes.
+const TREE_BYTES_PER_BYTE: usize = 16;
+
 /// Upstream: `endpoints/handlers/get.go`, `ListResource`, and `storage/cacher`.
 pub(crate) async fn list(
     api: &Api,
     request: &Request,
     target: &Target,
+    flow: &Flow,
     options: &ListOptions,
     output: Output,
 ) -> Result<Answer, Status> {
     let selection = Selection::new(request, target, options)?;
-    let found = find(api, target, &selection, options).await?;
+    // Nobody computes meanwhile.
+    wait_if_future(api, target, options).await?;
+    let weight = Weight::of_many(api, request, target);
+    let work = std::pin::pin!(async {
+        let found = find(api, target, &selection, options).await?;
+        // What it takes to make the answer, before it is taken.
+        let bytes: usize = found.entries.iter().map(|entry| entry.value.len()).sum();
+        let times = match output.format == Format::Json && output.convert == Convert::Nothing {
+            true if !output.pretty => 1,
+            _ => TREE_BYTES_PER_BYTE,
+        };
+        let kib = (bytes / 1024).saturating_mul(times).min(ANSWERS_KIB_MAX);
+        let Some(_room) = api.flow_control().unread(flow, kib) else {
+            return Ok(answer::too_many_requests());
+        };
+        shown(api, request, target, &found, output)
+    });
+    let done = weight.carry(api, flow, work).await;
+    done.unwrap_or_else(|| Ok(answer::too_many_requests()))
+}
+
+/// What was found, in the form that was asked for.
+fn shown(
+    api: &Api,
+    request: &Request,
+    target: &Target,
+    found: &Found,
+    output: Output,
+) -> Result<Answer, Status> {
     let metadata = found.metadata();
-    if let Some(body) = transform::list_of_bytes(api, request, target, &found, &metadata, output)? {
+    if let Some(body) = transform::list_of_bytes(api, request, target, found, &metadata, output)? {
         return Ok(answer::json(200, body, output));
     }
     if output.convert != Convert::Nothing || target.resource.converts() {
@@ -36,7 +70,7 @@ pub(crate) async fn list(
         let objects = objects.iter().map(|object| &**object);
         return transform::list(api, request, target, objects, metadata, output);
     }
-    Ok(answer::json(200, write(target, &found, &metadata), output))
+    Ok(answer::json(200, write(target, found, &metadata), output))
 }
 
 fn write(target: &Target, found: &Found, metadata: &Value) -> Vec<u8> {
@@ -130,6 +164,19 @@ async fn not_in_future(
     let exact = options.resource_version_match == Match::Exact
         || (options.resource_version_match == Match::Unset && options.limit > 0);
     Ok(exact.then_some(wanted))
+}
+
+/// Waits for a revision that is not there yet, before anything else is done for a list that wants it.
+pub(crate) async fn wait_if_future(
+    api: &Api,
+    target: &Target,
+    options: &ListOptions,
+) -> Result<(), Status> {
+    match storage::parse_revision(&options.resource_version) {
+        Ok(wanted) if options.continue_token.is_empty() => wait_for(api, target, wanted).await,
+        // What is wrong with it is told in its turn.
+        _ => Ok(()),
+    }
 }
 
 /// Waits until the store has come to a revision, but not for long. Upstream's events have no watch

@@ -9,6 +9,8 @@ mod judged;
 pub(crate) mod list;
 pub(crate) mod patch;
 pub(crate) mod review;
+#[cfg(test)]
+mod size_tests;
 pub(crate) mod update;
 pub(crate) mod watch;
 mod write;

@@ -29,10 +29,20 @@ enum Patch {
     Apply(Value, Vec<String>),
 }
 
+/// Whether a request is a server-side apply.
+pub(crate) fn is_apply(request: &Request) -> bool {
+    request.method == http::Method::PATCH && media_type(request) == APPLY
+}
+
+/// What the body is, without parameters.
+fn media_type(request: &Request) -> &str {
+    let header = request.header("content-type");
+    header.split(';').next().unwrap_or_default()
+}
+
 /// Upstream: `endpoints/handlers/patch.go`.
 pub(crate) async fn patch(api: &Api, request: &Request, target: &Target) -> Result<Answer, Status> {
-    let header = request.header("content-type");
-    let kind = header.split(';').next().unwrap_or_default();
+    let kind = media_type(request);
     let known: &[&str] = match target.resource.is_custom() {
         true => &[JSON, MERGE, APPLY],
         false => &[JSON, MERGE, STRATEGIC, APPLY],

@@ -16,7 +16,8 @@ use stowplan_machinery::{Edit, Status, View};
 /// Whether the objects of a resource are questions.
 pub(crate) fn is_question(target: &Target) -> bool {
     let group = target.resource.group();
-    matches!(group, "authorization.k8s.io" | "authentication.k8s.io")
+    !target.resource.is_custom()
+        && matches!(group, "authorization.k8s.io" | "authentication.k8s.io")
 }
 
 /// Upstream: `pkg/registry/{authorization,authentication}`.

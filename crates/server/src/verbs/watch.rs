@@ -5,8 +5,9 @@
 use super::list::{find, wait_for};
 use crate::answer::{self, Answer};
 use crate::api::Api;
+use crate::flowcontrol::{Flow, Held, Weight};
+use crate::limits::{ANSWERS_KIB_MAX, LIGHT_QUERY_MAX, WATCH_BYTES_PER_QUERY_BYTE};
 use crate::negotiate::{self, Convert, Format, Output};
-use crate::places::WatchPlace;
 use crate::request::options::ListOptions;
 use crate::request::{Request, Target};
 use crate::select::Selection;
@@ -16,6 +17,7 @@ use crate::transform::partial;
 use axum::body::Body;
 use bytes::Bytes;
 use serde_json::{Value, json};
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,6 +35,8 @@ const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
 const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 /// How much of what is there is told at once, roughly.
 const CHUNK_BYTES: usize = 64 << 10;
+/// Objects from this size on are not copied for each watch.
+const SHARED_BYTES_MIN: usize = CHUNK_BYTES;
 /// What media types a stream can have.
 const STREAMS: &str =
     "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
@@ -42,6 +46,7 @@ pub(crate) async fn watch(
     api: &Arc<Api>,
     request: &Request,
     target: &Target,
+    flow: &Flow,
     mut options: ListOptions,
     output: Output,
 ) -> Result<Answer, Status> {
@@ -68,7 +73,13 @@ pub(crate) async fn watch(
     if output.format != Format::Json {
         return Err(negotiate::not_acceptable(STREAMS));
     }
-    let Some(place) = api.places().watch(&request.user.name) else {
+    let Some(place) = api.flow_control().watch(flow) else {
+        return Ok(answer::too_many_requests());
+    };
+    // What a long query becomes is kept for as long as the watch lasts.
+    let query = request.query.bytes().saturating_sub(LIGHT_QUERY_MAX);
+    let kib = (query * WATCH_BYTES_PER_QUERY_BYTE).div_ceil(1024);
+    let Some(own) = api.flow_control().unread(flow, kib) else {
         return Ok(answer::too_many_requests());
     };
     let now = Instant::now();
@@ -78,7 +89,7 @@ pub(crate) async fn watch(
         Some(seconds) => Duration::from_secs(u64::try_from(seconds).unwrap_or(0)).min(DURATION_MAX),
     };
     let mut stream = Stream {
-        _place: place,
+        _place: (place, own),
         api: Arc::clone(api),
         stopping: api.stopping(),
         target: target.clone(),
@@ -86,11 +97,15 @@ pub(crate) async fn watch(
         output,
         style,
         initial: Vec::new().into_iter(),
+        initial_room: None,
         initial_end: None,
         definition: Definition::of(api, target),
         watch: None,
         after: wanted,
         buffer: Vec::new(),
+        parts: VecDeque::new(),
+        room: None,
+        flow: flow.clone(),
         ended: duration.is_zero(),
         deadline: now + duration,
         bookmark_at: options.bookmarks.then(|| now + BOOKMARK_EVERY),
@@ -106,7 +121,18 @@ pub(crate) async fn watch(
         _ if stream.ended => Ok(()),
         true => {
             options.resource_version.clear();
-            stream.begin_with_state(wanted, &options).await
+            // Nobody computes meanwhile.
+            match wait_for(api, target, wanted).await {
+                Ok(()) => {
+                    let weight = Weight::of_many(api, request, target);
+                    let begin = std::pin::pin!(stream.begin_with_state(&options));
+                    match weight.carry(api, flow, begin).await {
+                        Some(begun) => begun,
+                        None => return Ok(answer::too_many_requests()),
+                    }
+                }
+                Err(status) => Err(status),
+            }
         }
         false => stream.begin_after(wanted),
     };
@@ -130,7 +156,7 @@ fn spread(api: &Api) -> Duration {
 }
 
 struct Stream {
-    _place: WatchPlace,
+    _place: (Held, Held),
     api: Arc<Api>,
     stopping: tokio::sync::watch::Receiver<bool>,
     target: Target,
@@ -139,6 +165,8 @@ struct Stream {
     style: Style,
     /// What was there when the watch began and is still to be told.
     initial: std::vec::IntoIter<Arc<Entry>>,
+    /// The room that it takes up.
+    initial_room: Option<Held>,
     /// The bookmark that comes after it.
     initial_end: Option<Revision>,
     /// Of a custom resource.
@@ -147,6 +175,11 @@ struct Stream {
     /// Events up to this revision are not told.
     after: Revision,
     buffer: Vec<u8>,
+    /// What is told before what is in the buffer: large objects, as they lie in the store.
+    parts: VecDeque<Bytes>,
+    /// The room that large parts take up which are this watch's own.
+    room: Option<Held>,
+    flow: Flow,
     ended: bool,
     deadline: Instant,
     bookmark_at: Option<Instant>,
@@ -199,12 +232,7 @@ impl Stream {
     }
 
     /// Everything that is there, then what happens.
-    async fn begin_with_state(
-        &mut self,
-        wanted: Revision,
-        options: &ListOptions,
-    ) -> Result<(), Status> {
-        wait_for(&self.api, &self.target, wanted).await?;
+    async fn begin_with_state(&mut self, options: &ListOptions) -> Result<(), Status> {
         let all = ListOptions {
             limit: 0,
             continue_token: String::new(),
@@ -213,6 +241,13 @@ impl Stream {
         let found = find(&self.api, &self.target, &self.selection, &all).await?;
         self.after = found.revision;
         self.watch_after(found.revision)?;
+        // The store may have newer ones soon, and then these are this watch's own.
+        let bytes: usize = found.entries.iter().map(|entry| entry.value.len()).sum();
+        let kib = (bytes / 1024).min(ANSWERS_KIB_MAX);
+        self.initial_room = self.api.flow_control().unread(&self.flow, kib);
+        if self.initial_room.is_none() {
+            return Err(too_much_unread());
+        }
         self.initial = found.entries.into_iter();
         let told = options.bookmarks && options.send_initial_events == Some(true);
         self.initial_end = told.then_some(found.revision);
@@ -221,7 +256,7 @@ impl Stream {
 
     /// Some more of what was there; says whether that was anything.
     fn tell_initial(&mut self) -> bool {
-        while self.buffer.len() < CHUNK_BYTES && !self.ended {
+        while self.buffer.len() < CHUNK_BYTES && self.parts.is_empty() && !self.ended {
             if let Some(entry) = self.initial.next() {
                 self.tell("ADDED", &entry, entry.mod_revision);
             } else if let Some(revision) = self.initial_end.take() {
@@ -229,10 +264,47 @@ impl Stream {
             } else {
                 // Its room is needed by others.
                 self.initial = Vec::new().into_iter();
+                self.initial_room = None;
                 break;
             }
         }
-        !self.buffer.is_empty() || self.ended
+        self.has_more() || self.ended
+    }
+
+    fn has_more(&self) -> bool {
+        !self.buffer.is_empty() || !self.parts.is_empty()
+    }
+
+    /// The next piece of what is to be told, never a large one: whoever sends it may hold a copy.
+    fn piece(&mut self) -> Option<Bytes> {
+        if self.parts.is_empty() && !self.buffer.is_empty() {
+            let own = Bytes::from(std::mem::take(&mut self.buffer));
+            self.parts.push_back(own);
+        }
+        let first = self.parts.front_mut()?;
+        let piece = first.split_to(first.len().min(CHUNK_BYTES));
+        if first.is_empty() {
+            self.parts.pop_front();
+        }
+        Some(piece)
+    }
+
+    /// Takes room for what is about to be held until it is read. A watch for which there is none ends,
+    /// and its client begins another.
+    fn take_room(&mut self) {
+        let parts: usize = self.parts.iter().map(Bytes::len).sum();
+        let bytes = self.buffer.len() + parts;
+        self.room = None;
+        if bytes <= CHUNK_BYTES {
+            return;
+        }
+        self.room = self.api.flow_control().unread(&self.flow, bytes / 1024);
+        if self.room.is_none() {
+            // Nothing of it has been sent.
+            self.buffer = Vec::new();
+            self.parts.clear();
+            self.fail(&too_much_unread());
+        }
     }
 
     fn begin_after(&mut self, wanted: Revision) -> Result<(), Status> {
@@ -253,9 +325,10 @@ impl Stream {
     /// tell, the watch ends in time and has its bookmarks.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
-            if !self.buffer.is_empty() {
-                return Some(Bytes::from(std::mem::take(&mut self.buffer)));
+            if let Some(piece) = self.piece() {
+                return Some(piece);
             }
+            self.room = None;
             if self.ended {
                 return None;
             }
@@ -274,6 +347,7 @@ impl Stream {
             } else {
                 self.wait().await;
             }
+            self.take_room();
         }
     }
 
@@ -374,7 +448,13 @@ impl Stream {
     fn tell(&mut self, kind: &str, entry: &Entry, revision: Revision) {
         if self.output.convert == Convert::Nothing && !self.target.resource.converts() {
             self.open(kind);
-            storage::write_object_at(&mut self.buffer, entry, revision);
+            if entry.value.len() < SHARED_BYTES_MIN {
+                storage::write_object_at(&mut self.buffer, entry, revision);
+            } else {
+                let before = Bytes::from(std::mem::take(&mut self.buffer));
+                let parts = storage::object_parts(entry, revision);
+                self.parts.extend(std::iter::once(before).chain(parts));
+            }
             self.buffer.extend_from_slice(b"}\n");
             return;
         }
@@ -450,6 +530,10 @@ impl Stream {
         self.tell_value("ERROR", &status.to_json());
         self.ended = true;
     }
+}
+
+fn too_much_unread() -> Status {
+    Status::too_many_requests("too much of what watches were told has not been read", 1)
 }
 
 fn expired(error: &Error) -> Status {

@@ -11,14 +11,16 @@ use crate::{clock, decode, gate};
 use bytes::Bytes;
 use http::Method;
 use serde_json::{Map, Value};
+use std::collections::HashSet;
 use std::sync::Arc;
 use stowplan_kinds::common::metadata;
 use stowplan_kinds::service::allocate::{self, Allocation, InUse, Ranges};
 use stowplan_kinds::{Context, Strategy};
 use stowplan_machinery::field::{Error, ErrorList, Path};
+use stowplan_machinery::limits::DEPTH_MAX;
 use stowplan_machinery::lookup::Lookup;
 use stowplan_machinery::meta::GroupKind;
-use stowplan_machinery::{Edit, Status, View, names};
+use stowplan_machinery::{Edit, Status, View, json, names};
 use stowplan_merge::managed;
 use stowplan_store::{CommitError, Entry, Expect, Revision, Txn};
 
@@ -163,15 +165,15 @@ impl Write<'_> {
         }
         let completed = self.strategy.read_back(&mut object);
         if self.options.dry_run {
+            check_depth(&object)?;
             let entry = None;
             return Ok(Stored { object, entry });
         }
         drop_self_link(&mut object);
-        let txn = self.under_definition(charged)?.put(
-            key.clone(),
-            self.encoded(&object, completed),
-            Expect::Absent,
-        );
+        let bytes = self.fitting(&mut object, completed)?;
+        let txn = self
+            .under_definition(charged)?
+            .put(key.clone(), bytes, Expect::Absent);
         match self.api.store().commit(txn).await {
             Ok(committed) => {
                 storage::set_revision(&mut object, committed.revision);
@@ -502,6 +504,7 @@ impl Write<'_> {
             && self.target.resource.deletes_when_finalized(&object);
         let completed = self.strategy.read_back(&mut object);
         if self.options.dry_run {
+            check_depth(&object)?;
             return Ok(object);
         }
         drop_self_link(&mut object);
@@ -515,7 +518,10 @@ impl Write<'_> {
         let expect = Expect::Revision(entry.mod_revision);
         let txn = match gone {
             true => charged.delete(self.target.key(), expect),
-            false => charged.put(self.target.key(), self.encoded(&object, completed), expect),
+            false => {
+                let bytes = self.fitting(&mut object, completed)?;
+                charged.put(self.target.key(), bytes, expect)
+            }
         };
         match self.api.store().commit(txn).await {
             Ok(committed) => {
@@ -532,6 +538,30 @@ impl Write<'_> {
 
     fn encoded(&self, object: &Value, completed: bool) -> Bytes {
         storage::encode_as(&self.target.resource.stored(object), completed)
+    }
+
+    /// The bytes to keep, if they are not too many. An object that is too large without a record of who
+    /// owns its fields loses that first, unless the client asks for it. Upstream: `isTooLargeError`.
+    fn fitting(&self, object: &mut Value, completed: bool) -> Result<Bytes, Status> {
+        let bytes = self.encoded(object, completed);
+        // Most objects have fewer brackets than that.
+        let count = |bracket| memchr::memchr_iter(bracket, &bytes).count();
+        if count(b'{') + count(b'[') > DEPTH_MAX {
+            check_depth(object)?;
+        }
+        if storage::fits(&bytes, object) {
+            return Ok(bytes);
+        }
+        let too_large = || Status::plain_error("etcdserver: request is too large");
+        if super::patch::is_apply(self.request) {
+            return Err(too_large());
+        }
+        object.at_mut("metadata").unset("managedFields");
+        let bytes = self.encoded(object, completed);
+        match storage::fits(&bytes, object) {
+            true => Ok(bytes),
+            false => Err(too_large()),
+        }
     }
 
     /// Upstream: `rest.EnsureObjectNamespaceMatchesRequestNamespace`.
@@ -565,17 +595,16 @@ impl Write<'_> {
         if metadata.list("ownerReferences").len() < 2 {
             return;
         }
-        let mut kept: Vec<Value> = Vec::new();
-        let mut twice: Vec<String> = Vec::new();
-        for reference in metadata.list("ownerReferences") {
-            match kept.contains(reference) {
-                true => twice.push(reference.text("uid").to_owned()),
-                false => kept.push(reference.clone()),
-            }
-        }
+        let mut seen: HashSet<&Value> = HashSet::new();
+        let (kept, twice): (Vec<_>, Vec<_>) = metadata
+            .list("ownerReferences")
+            .iter()
+            .partition(|reference| seen.insert(*reference));
         if twice.is_empty() {
             return;
         }
+        let twice: Vec<String> = twice.iter().map(|r| r.text("uid").to_owned()).collect();
+        let kept: Vec<Value> = kept.into_iter().cloned().collect();
         let when = match after_admission {
             true => " after mutating admission happens",
             false => "",
@@ -592,7 +621,7 @@ impl Write<'_> {
     /// Nobody grants what they do not hold: roles and bindings are checked against their author.
     fn check_grant(&self, object: &Value, existing: Option<&Value>) -> Result<(), Status> {
         let (resource, cluster) = (&self.target.resource, Cluster(self.api));
-        if resource.group() != "rbac.authorization.k8s.io" {
+        if resource.is_custom() || resource.group() != "rbac.authorization.k8s.io" {
             return Ok(());
         }
         let (user, plural) = (&self.request.user, resource.plural());
@@ -668,6 +697,16 @@ fn taken(mut status: Status) -> Status {
     const WHY: &str = ", the server was not able to generate a unique name for the object";
     status.message.push_str(WHY);
     status.retry_after(1)
+}
+
+/// What is stored can be sent again: managedFields nest a little deeper than what they are about.
+fn check_depth(object: &Value) -> Result<(), Status> {
+    match json::is_deeper(object, DEPTH_MAX) {
+        true => Err(Status::bad_request(format!(
+            "the object with its managedFields nests deeper than {DEPTH_MAX} levels"
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// Upstream's storage does not keep it.

@@ -65,7 +65,7 @@ impl Client {
         answer.into_body()
     }
 
-    async fn send(&self, method: &str, path: &str, kind: &str, body: &Value) -> Answer {
+    pub(crate) async fn send(&self, method: &str, path: &str, kind: &str, body: &Value) -> Answer {
         let request = http::Request::builder()
             .method(method)
             .uri(path)
@@ -79,7 +79,7 @@ impl Client {
         let answer = self.0.call(request).await;
         let code = answer.status().as_u16();
         let bytes = answer.into_body().collect().await.expect("a body");
-        let body = serde_json::from_slice(&bytes.to_bytes()).unwrap_or_default();
+        let body = stowplan_schema::parse_any(&bytes.to_bytes()).unwrap_or_default();
         Answer { code, body }
     }
 

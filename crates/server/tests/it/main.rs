@@ -2,6 +2,7 @@
 
 mod client;
 mod contention;
+mod nesting;
 mod uploads;
 mod versions;
 mod watches;

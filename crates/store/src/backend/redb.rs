@@ -1,7 +1,8 @@
 //! A file.
 
 use super::guard::guarded;
-use super::{Backend, Batch, Loaded, WriteError, record, unfinished};
+use super::medium::{Medium, Trust};
+use super::{Backend, Batch, Held, Loaded, WriteError, record, unfinished};
 use crate::{OpenError, Revision};
 use redb::backends::FileBackend;
 use redb::{
@@ -21,21 +22,27 @@ const FORMAT: &str = "format";
 const COMPACTED: &str = "compacted";
 /// Of the two tables and the records in them.
 const FORMAT_KNOWN: u64 = 1;
+/// Everything is read once and held by the store; only the writer's way down the tree is read again.
+const CACHE_BYTES: usize = 16 << 20;
 
 /// A redb file. A batch is one transaction of redb with one sync.
-#[derive(Debug)]
 pub struct Redb {
-    /// There until it is dropped.
+    /// There until it is dropped, or could not be opened again.
     database: Option<Database>,
+    /// Opens it anew.
+    open: Box<dyn Fn() -> Result<Database, OpenError> + Send>,
+    trust: Box<dyn Trust>,
     name: String,
     buffer: Vec<u8>,
 }
 
-impl Redb {
-    /// Everything is read once and held by the store; only the writer's way down the tree is read
-    /// again.
-    const CACHE_BYTES: usize = 16 << 20;
+impl std::fmt::Debug for Redb {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Redb").field("name", &self.name).finish()
+    }
+}
 
+impl Redb {
     /// Opens a file, or creates it, readable by its owner only.
     pub fn open(file: impl AsRef<Path>) -> Result<Self, OpenError> {
         let path = file.as_ref();
@@ -47,16 +54,14 @@ impl Redb {
 
     /// Opens what a storage holds: for tests that lose power.
     pub fn on_storage(storage: impl StorageBackend, name: &str) -> Result<Self, OpenError> {
-        unfinished::clear(&storage).map_err(|source| io_error(name, source))?;
-        let mut builder = Builder::new();
-        builder.set_cache_size(Self::CACHE_BYTES);
-        let opened = guarded(|| builder.create_with_backend(storage));
-        let database = match opened {
-            Ok(opened) => opened.map_err(|error| open_error(name, error))?,
-            Err(panic) => return Err(damaged(name, &panic)),
-        };
+        let medium = Medium::new(storage);
+        unfinished::clear(&medium).map_err(|source| io_error(name, source))?;
+        let (trust, file) = (Box::new(medium.clone()), name.to_owned());
+        let open = move || open_database(medium.clone(), &file);
         let this = Self {
-            database: Some(database),
+            database: Some(open()?),
+            open: Box::new(open),
+            trust,
             name: name.to_owned(),
             buffer: Vec::new(),
         };
@@ -130,6 +135,25 @@ impl Redb {
         }))
     }
 
+    fn held(&self) -> Result<Held, redb::Error> {
+        let read = self.database()?.begin_read()?;
+        let compacted = read.open_table(META)?.get(COMPACTED)?.map(|v| v.value());
+        let compacted = Revision(compacted.unwrap_or(Revision::FIRST.0));
+        let records = read.open_table(RECORDS)?;
+        let last = records.last()?;
+        let last = last.map_or(compacted, |(revision, _)| Revision(revision.value()));
+        Ok(Held {
+            // The last write may be a deletion that is compacted away.
+            revision: last.max(compacted),
+            compacted,
+        })
+    }
+
+    fn close(&mut self) {
+        let database = self.database.take();
+        drop(guarded(|| drop(database)));
+    }
+
     fn try_write(&mut self, batch: &Batch<'_>) -> Result<(), redb::Error> {
         let database = self.database.as_ref();
         let mut write = database.ok_or(redb::Error::DatabaseClosed)?.begin_write()?;
@@ -170,6 +194,7 @@ impl Backend for Redb {
     fn write(&mut self, batch: &Batch<'_>) -> Result<(), WriteError> {
         let source = match guarded(|| self.try_write(batch)) {
             Ok(Ok(())) => return Ok(()),
+            Ok(Err(redb::Error::Io(error))) => error.into(),
             Ok(Err(error)) => error.into(),
             Err(panic) => panic.into(),
         };
@@ -178,11 +203,35 @@ impl Backend for Redb {
             source,
         })
     }
+
+    /// What the system did not take is not there, and what it took is still to be synced: redb finds
+    /// the last transaction that is whole. After a sync that failed nobody knows.
+    fn reopen(&mut self) -> Result<Held, OpenError> {
+        self.close();
+        if self.trust.sync_failed() {
+            return Err(damaged(&self.name, &"a sync failed"));
+        }
+        self.database = Some((self.open)()?);
+        match guarded(|| self.held()) {
+            Ok(Ok(held)) => Ok(held),
+            Ok(Err(error)) => Err(damaged(&self.name, &error)),
+            Err(panic) => Err(damaged(&self.name, &panic)),
+        }
+    }
 }
 
 impl Drop for Redb {
     fn drop(&mut self) {
-        drop(guarded(|| drop(self.database.take())));
+        self.close();
+    }
+}
+
+fn open_database(storage: impl StorageBackend, name: &str) -> Result<Database, OpenError> {
+    let mut builder = Builder::new();
+    builder.set_cache_size(CACHE_BYTES);
+    match guarded(|| builder.create_with_backend(storage)) {
+        Ok(opened) => opened.map_err(|error| open_error(name, error)),
+        Err(panic) => Err(damaged(name, &panic)),
     }
 }
 

@@ -30,6 +30,10 @@ struct Inner {
     lies: bool,
     /// Takes no more changes.
     off: bool,
+    /// How many more writes there is room for, if that is bounded.
+    room: Option<usize>,
+    /// Finds out only when it syncs that there is no room.
+    syncs_fail: bool,
 }
 
 impl Disk {
@@ -63,6 +67,16 @@ impl Disk {
         self.inner().off = true;
     }
 
+    /// Is full after so many writes; never, if nothing is said.
+    pub(crate) fn set_room(&self, writes: Option<usize>) {
+        self.inner().room = writes;
+    }
+
+    /// Finds out only when it syncs that there is no room, or does not any more.
+    pub(crate) fn set_syncs_fail(&self, fail: bool) {
+        self.inner().syncs_fail = fail;
+    }
+
     /// How many changes there were.
     pub(crate) fn changes(&self) -> usize {
         self.inner().log.len()
@@ -89,6 +103,8 @@ impl Disk {
             log: inner.log[..changes].to_vec(),
             lies: inner.lies,
             off: false,
+            room: None,
+            syncs_fail: false,
         })))
     }
 
@@ -210,6 +226,14 @@ impl Inner {
     fn change(&mut self, change: Change) -> io::Result<()> {
         if self.off {
             return Err(io::Error::other("the disk is off"));
+        }
+        if self.syncs_fail && matches!(change, Change::Sync) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        // What is there already can be synced.
+        if let (Some(room), Change::Write { .. } | Change::SetLength(_)) = (&mut self.room, &change)
+        {
+            *room = room.checked_sub(1).ok_or(io::ErrorKind::StorageFull)?;
         }
         change.apply(&mut self.content);
         self.log.push(change);

@@ -22,6 +22,7 @@ const OPTIONS: Options = Options {
     },
     decoded_bytes: 0,
     inline: false,
+    failure_pause: std::time::Duration::from_secs(1),
 };
 
 fn counter(store: &Store, key: &str) -> u64 {

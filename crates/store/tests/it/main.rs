@@ -8,6 +8,7 @@ mod basics;
 mod disk;
 mod failures;
 mod files;
+mod full;
 mod groups;
 mod kill;
 mod model;

@@ -161,6 +161,7 @@ const OPTIONS: Options = Options {
     retention: Retention::ALL,
     decoded_bytes: 0,
     inline: true,
+    failure_pause: std::time::Duration::from_secs(1),
 };
 
 impl Pair {

@@ -222,6 +222,7 @@ fn run(seed: u64, disk: Disk, crashes: u64) -> Result<u64, String> {
         },
         decoded_bytes: 0,
         inline: true,
+        failure_pause: std::time::Duration::from_secs(1),
     };
     let (mut life, mut store) = Life::begin(disk, options, Vec::new(), vec![EMPTY])?;
     for _ in 0..10 + rng.below(40) {

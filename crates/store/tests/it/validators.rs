@@ -191,6 +191,7 @@ const KEEP_ALL: Options = Options {
     retention: Retention::ALL,
     decoded_bytes: 0,
     inline: false,
+    failure_pause: std::time::Duration::from_secs(1),
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -263,6 +264,7 @@ async fn who_falls_behind_is_told_and_catches_up() {
         retention,
         decoded_bytes: 0,
         inline: true,
+        failure_pause: std::time::Duration::from_secs(1),
     });
     let until = Revision(setting("STOWPLAN_EVENTS", 20_000));
     let done = Arc::new(AtomicBool::new(false));

@@ -1,5 +1,8 @@
 //! A listener and clients of it.
 
+mod strangers;
+mod unread;
+
 use super::*;
 use crate::pki::Pki;
 use crate::recognition::{FrontProxies, FrontProxy};
@@ -7,6 +10,7 @@ use bytes::Bytes;
 use http::StatusCode;
 use http_body_util::{BodyExt, Empty, Full, StreamBody};
 use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -37,8 +41,7 @@ impl Running {
             + Send
             + 'static,
         S::Future: Send,
-        B: http_body::Body + Send + 'static,
-        B::Data: Send,
+        B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let pki = Pki::generate().unwrap();
@@ -80,7 +83,10 @@ impl Running {
                 .unwrap(),
         };
         config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
-        let stream = TcpStream::connect(self.address).await.unwrap();
+        // Little of what is sent to a client that does not read is held on its side.
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(8 << 10).unwrap();
+        let stream = socket.connect(self.address).await.unwrap();
         let name = ServerName::try_from("127.0.0.1").unwrap();
         let connector = TlsConnector::from(Arc::new(config));
         connector.connect(name, stream).await.unwrap()
@@ -183,6 +189,48 @@ async fn other_certificates_are_shown_once_they_are_given() {
     // Who trusts the other CA alone is answered now.
     server.pki = other;
     assert_eq!(server.send(get("/"), None).await.1, "fine");
+}
+
+#[tokio::test]
+async fn a_certificate_that_is_made_is_made_anew_in_time() {
+    let fine = tower::service_fn(|_: Request<Incoming>| async { text("fine") });
+    let server = Running::start(fine, Limits::default()).await;
+    let shown = async || {
+        let stream = server.connect("http/1.1", None).await;
+        stream.get_ref().1.peer_certificates().unwrap()[0].to_vec()
+    };
+    let first = shown().await;
+    assert_eq!(shown().await, first);
+    server.renewal.again();
+    assert_ne!(shown().await, first);
+    let (chain, key) = server.pki.server_pem([127, 0, 0, 1].into(), &[]).unwrap();
+    let given = Certificates::given(chain, key).unwrap();
+    server.renewal.renew(&given).unwrap();
+    let own = shown().await;
+    server.renewal.again();
+    assert_eq!(shown().await, own, "it is not ours to renew");
+}
+
+#[tokio::test]
+async fn a_request_for_another_host_is_turned_away() {
+    let fine = tower::service_fn(|_: Request<Incoming>| async { text("fine") });
+    let server = Running::start(fine, Limits::default()).await;
+    let for_host = |host: &str| {
+        let mut request = get("/version");
+        let host = host.parse().unwrap();
+        request.headers_mut().insert("host", host);
+        request
+    };
+    assert_eq!(server.send(for_host("evil.example"), None).await.0, 200);
+    let certificates = Certificates::from(server.pki.clone()).reached_by("own.example");
+    let strict = certificates.only_for_its_hosts();
+    server.renewal.renew(&strict).unwrap();
+    let (code, why) = server.send(for_host("evil.example:6443"), None).await;
+    assert_eq!(code, 421);
+    assert!(why.contains("\"evil.example\"") && why.contains("own.example"));
+    for host in ["127.0.0.1:6443", "localhost", "own.example:6443"] {
+        assert_eq!(server.send(for_host(host), None).await.0, 200, "{host}");
+    }
 }
 
 #[tokio::test]

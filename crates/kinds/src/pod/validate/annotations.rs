@@ -3,6 +3,7 @@
 use crate::common::faults::Faults;
 use crate::common::{paths, taints};
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 use stowplan_machinery::field::{ErrorList, Path};
 use stowplan_machinery::{View, go};
 
@@ -123,12 +124,15 @@ pub(super) fn validate(
     for (key, profile) in texts().filter(|(key, _)| key.starts_with(SECCOMP_CONTAINER)) {
         validate_seccomp(profile, &path.child(key), errors);
     }
+    let mut containers: Option<BTreeSet<&str>> = None;
     for (key, profile) in texts() {
         let Some(container) = key.strip_prefix(APP_ARMOR) else {
             continue;
         };
         let at = path.key(key);
-        if !crate::pod::options::all_containers(spec).any(|c| c.text("name") == container) {
+        let all = || crate::pod::options::all_containers(spec);
+        let names = containers.get_or_insert_with(|| all().map(|c| c.text("name")).collect());
+        if !names.contains(container) {
             errors.invalid(&at, container, "container not found");
         }
         let known = matches!(profile, "" | "runtime/default" | "unconfined");

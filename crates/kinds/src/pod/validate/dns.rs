@@ -34,7 +34,7 @@ pub(super) fn validate(spec: &Value, path: &Path<'_>, errors: &mut ErrorList) {
     }
     for (i, server) in servers.iter().enumerate() {
         let server = server.as_str().unwrap_or_default();
-        errors.extend(ip::validate(&at.index(i), server, &[]));
+        errors.extend(ip::validate_new(&at.index(i), server));
     }
     validate_searches(config, &path.child("searches"), errors);
     let at = path.child("options");
@@ -95,7 +95,7 @@ pub(super) fn validate_host_name(spec: &Value, path: &Path<'_>, errors: &mut Err
 pub(super) fn validate_host_aliases(spec: &Value, path: &Path<'_>, errors: &mut ErrorList) {
     for (i, alias) in spec.list("hostAliases").iter().enumerate() {
         let at = path.index(i);
-        errors.extend(ip::validate(&at.child("ip"), alias.text("ip"), &[]));
+        errors.extend(ip::validate_new(&at.child("ip"), alias.text("ip")));
         let list = at.child("hostnames");
         for (j, name) in alias.list("hostnames").iter().enumerate() {
             let name = name.as_str().unwrap_or_default();

@@ -3,6 +3,7 @@
 use crate::common::faults::Faults;
 use crate::common::{name_rules, paths};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use stowplan_machinery::field::{ErrorList, Path};
 use stowplan_machinery::quantity::Quantity;
 use stowplan_machinery::{View, names};
@@ -307,6 +308,9 @@ pub(super) fn validate_maps(sources: &[Value], path: &Path<'_>, errors: &mut Err
 
 /// Variables read from files come from empty directories of the pod.
 pub(super) fn validate_file_volumes(spec: &Value, path: &Path<'_>, errors: &mut ErrorList) {
+    // Of several of a name the last one counts.
+    let volumes = spec.list("volumes").iter();
+    let volumes: BTreeMap<&str, &Value> = volumes.map(|v| (v.text("name"), v)).collect();
     super::each_container(spec, path, |container, at| {
         let env = at.child("env");
         for (i, variable) in container.list("env").iter().enumerate() {
@@ -319,8 +323,7 @@ pub(super) fn validate_file_volumes(spec: &Value, path: &Path<'_>, errors: &mut 
             from = item.child("valueFrom");
             file = from.child("fileKeyRef");
             let at = file.child("volumeName");
-            let volumes = spec.list("volumes");
-            match volumes.iter().rev().find(|v| v.text("name") == name) {
+            match volumes.get(name) {
                 None => errors.not_found(&at, name),
                 Some(volume) if !volume.has("emptyDir") => {
                     errors.invalid(&at, name, "referenced volume must be of type emptyDir")

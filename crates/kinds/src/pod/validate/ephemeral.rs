@@ -6,6 +6,7 @@ use crate::common::equality::same;
 use crate::common::faults::Faults;
 use crate::common::kube_metadata;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use stowplan_machinery::field::{Error, ErrorList, Path};
 use stowplan_machinery::{View, go};
 
@@ -29,10 +30,13 @@ pub(in crate::pod) fn validate_ephemeral_containers(new: &Value, old: &Value) ->
     }
     let path = SPEC.child("ephemeralContainers");
     let containers = new.at("spec").list("ephemeralContainers");
+    // Of several of a name the last one counts.
+    let containers: BTreeMap<&str, &Value> =
+        containers.iter().map(|c| (c.text("name"), c)).collect();
     for before in old.at("spec").list("ephemeralContainers") {
         let name = before.text("name");
         let quoted = go::quote(name);
-        match containers.iter().rev().find(|c| c.text("name") == name) {
+        match containers.get(name) {
             None => errors.forbidden(
                 &path,
                 format!("existing ephemeral containers {quoted} may not be removed\n"),

@@ -8,13 +8,19 @@ use std::collections::BTreeSet;
 use stowplan_machinery::View;
 use stowplan_machinery::field::{ErrorList, Path};
 
+/// What the elements of a list have in a field.
+fn texts<'a>(list: &'a [Value], field: &str) -> BTreeSet<&'a str> {
+    list.iter().map(|element| element.text(field)).collect()
+}
+
 pub(super) fn validate_mounts(
     container: &Value,
     volumes: &Volumes<'_>,
     path: &Path<'_>,
     errors: &mut ErrorList,
 ) {
-    let devices = container.list("volumeDevices");
+    let devices = texts(container.list("volumeDevices"), "name");
+    let device_paths = texts(container.list("volumeDevices"), "devicePath");
     let mut taken = BTreeSet::new();
     for (i, mount) in container.list("volumeMounts").iter().enumerate() {
         let at = path.index(i);
@@ -31,14 +37,11 @@ pub(super) fn validate_mounts(
         if !taken.insert(target) {
             errors.invalid(&at.child("mountPath"), target, "must be unique");
         }
-        if devices.iter().any(|device| device.text("name") == name) {
+        if devices.contains(name) {
             let detail = "must not already exist in volumeDevices";
             errors.invalid(&at.child("name"), name, detail);
         }
-        if devices
-            .iter()
-            .any(|device| device.text("devicePath") == target)
-        {
+        if device_paths.contains(target) {
             let detail = "must not already exist as a path in volumeDevices";
             errors.invalid(&at.child("mountPath"), target, detail);
         }
@@ -108,7 +111,8 @@ pub(super) fn validate_devices(
     path: &Path<'_>,
     errors: &mut ErrorList,
 ) {
-    let mounts = container.list("volumeMounts");
+    let mounts = texts(container.list("volumeMounts"), "name");
+    let mount_paths = texts(container.list("volumeMounts"), "mountPath");
     let (mut names, mut targets) = (BTreeSet::new(), BTreeSet::new());
     for (i, device) in container.list("volumeDevices").iter().enumerate() {
         let at = path.index(i);
@@ -140,10 +144,10 @@ pub(super) fn validate_devices(
         } else {
             targets.insert(target);
         }
-        if mounts.iter().any(|mount| mount.text("name") == name) {
+        if mounts.contains(name) {
             errors.invalid(&name_at, name, "must not already exist in volumeMounts");
         }
-        if mounts.iter().any(|mount| mount.text("mountPath") == target) {
+        if mount_paths.contains(target) {
             let detail = "must not already exist as a path in volumeMounts";
             errors.invalid(&path_at, target, detail);
         }

@@ -176,14 +176,17 @@ fn validate_claims(
                 errors.duplicate(&at, &key);
             } else if request.is_empty() {
                 let prefix = format!("{name}/");
-                for _ in taken.iter().filter(|key| key.starts_with(&prefix)) {
+                let below = taken.range(prefix.clone()..);
+                for _ in below.take_while(|key| key.starts_with(&prefix)) {
                     errors.duplicate(&at, name);
                 }
             }
             taken.insert(key);
         }
         if !of_pod.contains(name) {
-            let names: Vec<&str> = of_pod.iter().copied().collect();
+            /// Each fault lists the names: of very many, the first.
+            const NAMES_MAX: usize = 100;
+            let names: Vec<&str> = of_pod.iter().copied().take(NAMES_MAX).collect();
             let which = match names.is_empty() {
                 true => " which is empty".to_owned(),
                 false => format!(": {}", names.join(", ")),

@@ -5,7 +5,7 @@ use crate::common::labels::{self, SelectorOptions};
 use crate::common::quantities::NOT_POSITIVE;
 use crate::pod::options::Options;
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use stowplan_machinery::View;
 use stowplan_machinery::field::{ErrorList, Path};
 
@@ -15,6 +15,12 @@ pub(super) fn validate(
     path: &Path<'_>,
     errors: &mut ErrorList,
 ) {
+    fn kind(constraint: &Value) -> (&str, &str) {
+        let text = |field| constraint.text(field);
+        (text("topologyKey"), text("whenUnsatisfiable"))
+    }
+    let places = constraints.iter().enumerate();
+    let last: BTreeMap<(&str, &str), usize> = places.map(|(i, c)| (kind(c), i)).collect();
     for (i, constraint) in constraints.iter().enumerate() {
         let at = path.index(i);
         let skew = constraint.int("maxSkew").unwrap_or_default();
@@ -30,17 +36,7 @@ pub(super) fn validate(
             let known = ["DoNotSchedule", "ScheduleAnyway"];
             errors.not_supported(&at.child("whenUnsatisfiable"), action, &known);
         }
-        let kind = |c: &Value| {
-            (
-                c.text("topologyKey") == key,
-                c.text("whenUnsatisfiable") == action,
-            )
-        };
-        if constraints
-            .iter()
-            .skip(i + 1)
-            .any(|c| kind(c) == (true, true))
-        {
+        if last.get(&kind(constraint)) > Some(&i) {
             errors.duplicate(
                 &at.child("{topologyKey, whenUnsatisfiable}"),
                 format!("{{{key}, {action}}}"),
@@ -107,23 +103,24 @@ pub(super) fn validate_label_keys(term: &Value, path: &Path<'_>, errors: &mut Er
     if !selector.is_null() {
         let named = selector.entries("matchLabels").map(|(key, _)| key);
         let mut named: BTreeSet<&str> = named.collect();
+        // Of several the last one is reported.
+        let places = keys(term, "matchLabelKeys").enumerate();
+        let places: BTreeMap<&str, usize> = places.map(|(i, key)| (key, i)).collect();
         for expression in selector.list("matchExpressions") {
             let key = expression.text("key");
-            let index = keys(term, "matchLabelKeys")
-                .enumerate()
-                .filter(|(_, k)| *k == key);
-            if let Some((i, _)) = index.last()
+            if let Some(i) = places.get(key)
                 && named.contains(key)
             {
                 let detail = "exists in both matchLabelKeys and labelSelector";
-                errors.invalid(&path.index(i), key, detail);
+                errors.invalid(&path.index(*i), key, detail);
             }
             named.insert(key);
         }
     }
     let at = path.child("matchLabelKeys");
+    let others: BTreeSet<&str> = keys(term, "mismatchLabelKeys").collect();
     for (i, key) in keys(term, "matchLabelKeys").enumerate() {
-        if keys(term, "mismatchLabelKeys").any(|other| other == key) {
+        if others.contains(key) {
             let detail = "exists in both matchLabelKeys and mismatchLabelKeys";
             errors.invalid(&at.index(i), key, detail);
         }
@@ -139,12 +136,12 @@ fn validate_legacy_keys(constraint: &Value, path: &Path<'_>, errors: &mut ErrorL
     if selector.is_null() {
         errors.forbidden(path, "must not be specified when labelSelector is not set");
     }
+    let expressions = selector.list("matchExpressions").iter();
+    let expressions: BTreeSet<&str> = expressions.map(|e| e.text("key")).collect();
     for (i, key) in keys(constraint, "matchLabelKeys").enumerate() {
         let at = path.index(i);
         errors.extend(labels::validate_name(key, &at));
-        let mut expressions = selector.list("matchExpressions").iter();
-        let named = selector.at("matchLabels").has(key)
-            || expressions.any(|expression| expression.text("key") == key);
+        let named = selector.at("matchLabels").has(key) || expressions.contains(key);
         if named {
             let detail = "exists in both matchLabelKeys and labelSelector";
             errors.invalid(&at, key, detail);

@@ -6,9 +6,10 @@ use crate::common::faults::Faults;
 use crate::common::internal::Internal;
 use crate::common::{IMMUTABLE, ip, kube_metadata, name_rules};
 use serde_json::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use stowplan_machinery::field::{Error, ErrorKind, ErrorList, Path};
+use stowplan_machinery::limits::ERRORS_TOLD_MAX;
 use stowplan_machinery::{View, names};
 
 const STATUS: Path<'static> = Path::new("status");
@@ -132,24 +133,28 @@ fn validate_transitions(new: &Value, old: &Value, spec: &Value, errors: &mut Err
             continue;
         }
         let path = STATUS.child(list);
+        let mut running: BTreeMap<&str, usize> = BTreeMap::new();
+        for status in new.list(list) {
+            if !status.at("state").has("terminated") {
+                *running.entry(status.text("name")).or_default() += 1;
+            }
+        }
+        let by_name = by_name(containers.into_iter().flat_map(|list| spec.list(list)));
         for (i, before) in old.list(list).iter().enumerate() {
             let name = before.text("name");
             let terminated = before.at("state").at("terminated");
-            let again = |status: &&Value| {
-                status.text("name") == name && !status.at("state").has("terminated")
-            };
-            let again = new.list(list).iter().filter(again).count();
+            let again = running.get(name).copied().unwrap_or_default();
             if terminated.is_null() || again == 0 {
                 continue;
             }
             let exit_code = terminated.int("exitCode").unwrap_or_default();
-            let mut own = containers.into_iter().flat_map(|list| spec.list(list));
-            let own = own.find(|container| container.text("name") == name);
+            let own = by_name.get(name);
             if own.is_some_and(|container| should_restart(container, spec, exit_code)) {
                 continue;
             }
             // Ephemeral containers are looked at one by one, the others by name.
-            for _ in 0..(if containers.is_some() { 1 } else { again }) {
+            let times = if containers.is_some() { 1 } else { again };
+            for _ in 0..times.min(ERRORS_TOLD_MAX) {
                 errors.forbidden(
                     &path.index(i).child("state"),
                     "may not be transitioned to non-terminated state",
@@ -157,6 +162,15 @@ fn validate_transitions(new: &Value, old: &Value, spec: &Value, errors: &mut Err
             }
         }
     }
+}
+
+/// The first of each name.
+fn by_name<'a>(list: impl Iterator<Item = &'a Value>) -> BTreeMap<&'a str, &'a Value> {
+    let mut by_name = BTreeMap::new();
+    for element in list {
+        by_name.entry(element.text("name")).or_insert(element);
+    }
+    by_name
 }
 
 /// Whether a container that exited with that code is started again.
@@ -191,13 +205,13 @@ fn should_restart(container: &Value, spec: &Value, exit_code: i64) -> bool {
 }
 
 fn validate_claim_statuses(pod: &Value, path: &Path<'_>, errors: &mut ErrorList) {
-    let claims = pod.at("spec").list("resourceClaims");
+    let claims = by_name(pod.at("spec").list("resourceClaims").iter());
     let mut taken = BTreeSet::new();
     let statuses = pod.at("status").list("resourceClaimStatuses");
     for (i, status) in statuses.iter().enumerate() {
         let at = path.index(i);
         let name = status.text("name");
-        if !claims.iter().any(|claim| claim.text("name") == name) {
+        if !claims.contains_key(name) {
             errors.invalid(
                 &at.child("name"),
                 name,
@@ -226,15 +240,14 @@ fn validate_extended_claim(pod: &Value, path: &Path<'_>, errors: &mut ErrorList)
         errors.required(&list, "at least one request mapping is required");
     }
     let spec = pod.at("spec");
+    let lists = ["containers", "initContainers"].into_iter();
+    let containers = by_name(lists.flat_map(|list| spec.list(list)));
     let mut taken = BTreeSet::new();
     for (i, mapping) in mappings.iter().enumerate() {
         let at = list.index(i);
         let [container, resource, request] =
             ["containerName", "resourceName", "requestName"].map(|field| mapping.text(field));
-        let mut containers = ["containers", "initContainers"]
-            .into_iter()
-            .flat_map(|list| spec.list(list));
-        match containers.find(|c| c.text("name") == container) {
+        match containers.get(container) {
             Some(own) if own.path(&["resources", "requests"]).has(resource) => {}
             Some(_) => errors.invalid(
                 &at.child("resourceName"),
@@ -277,7 +290,7 @@ fn validate_addresses(new: &Value, old: &Value, field: &str, errors: &mut ErrorL
         list.map(|ip| ip.text("ip").to_owned()).collect()
     };
     let (after, before) = (texts(new), texts(old));
-    let before: Vec<&str> = before.iter().map(String::as_str).collect();
+    let before: BTreeSet<&str> = before.iter().map(String::as_str).collect();
     let after: Vec<&str> = after.iter().map(String::as_str).collect();
     for (i, text) in after.iter().enumerate() {
         errors.extend(ip::validate(&path.index(i), text, &before));
@@ -342,12 +355,11 @@ fn validate_allocations(
     path: &Path<'_>,
     errors: &mut ErrorList,
 ) {
+    let containers = by_name(containers.iter());
     for (i, status) in statuses.iter().enumerate() {
         let item = path.index(i);
         let list = item.child("allocatedResourcesStatus");
-        let own = containers
-            .iter()
-            .find(|c| c.text("name") == status.text("name"));
+        let own = containers.get(status.text("name"));
         for (j, allocated) in status.list("allocatedResourcesStatus").iter().enumerate() {
             let at = list.index(j);
             if let Some(fault) = own.and_then(|own| unknown_resource(allocated, own)) {

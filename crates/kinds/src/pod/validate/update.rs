@@ -8,6 +8,7 @@ use crate::common::internal::Internal;
 use crate::common::{kube_metadata, taints};
 use crate::subresource::keep;
 use serde_json::Value;
+use std::collections::{HashMap, HashSet};
 use stowplan_machinery::field::{ErrorList, Path};
 use stowplan_machinery::{Edit, View, names};
 
@@ -99,7 +100,7 @@ fn validate_added_tolerations(new: &Value, old: &Value, path: &Path<'_>, errors:
         toleration.unset("tolerationSeconds");
         toleration
     };
-    let after: Vec<Value> = new
+    let after: HashSet<Value> = new
         .list("tolerations")
         .iter()
         .map(without_seconds)
@@ -117,13 +118,14 @@ fn validate_added_tolerations(new: &Value, old: &Value, path: &Path<'_>, errors:
 }
 
 fn validate_deleted_gates(new: &Value, old: &Value, path: &Path<'_>, errors: &mut ErrorList) {
-    let before = old.list("schedulingGates");
+    let before = old.list("schedulingGates").iter();
+    let before: HashSet<&str> = before.map(|gate| gate.text("name")).collect();
+    let gates = new.list("schedulingGates").iter().enumerate();
+    let last: HashMap<&str, usize> = gates.map(|(i, gate)| (gate.text("name"), i)).collect();
     for (i, gate) in new.list("schedulingGates").iter().enumerate() {
         let name = gate.text("name");
-        let known = before.iter().any(|old| old.text("name") == name);
         // Of several of a name the last one is reported.
-        let mut later = new.list("schedulingGates").iter().skip(i + 1);
-        if !known && !later.any(|other| other.text("name") == name) {
+        if !before.contains(name) && last.get(name) == Some(&i) {
             errors.forbidden(
                 &path.index(i).child("name"),
                 format!("only deletion is allowed, but found new scheduling gate '{name}'"),

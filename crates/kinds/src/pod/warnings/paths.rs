@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 use std::fmt;
+use stowplan_machinery::limits::{ERRORS_TOLD_MAX, WARNINGS_COMPARED_MAX};
 use stowplan_machinery::{View, go};
 
 #[derive(Clone, Copy)]
@@ -54,9 +55,9 @@ pub(super) fn overlaps(spec: &Value, out: &mut Vec<String>) {
         ] {
             let own = volume.at(field);
             let within = Source(kind, names.map(|field| own.text(field)));
-            check(name, within, files(own, None), &mut Vec::new(), out);
+            check(name, within, files(own, None), &mut Seen::default(), out);
         }
-        let mut seen = Vec::new();
+        let mut seen = Seen::default();
         for source in volume.at("projected").list("sources") {
             if source.as_object().is_some_and(Map::is_empty) {
                 let name = go::quote(name);
@@ -98,17 +99,28 @@ fn projected(source: &Value) -> Vec<File<'_>> {
     Vec::new()
 }
 
-/// Compares files with those that the volume has already.
+/// Files that a volume has already, and how many were looked at to find those that overlap.
+#[derive(Default)]
+struct Seen<'a> {
+    files: Vec<File<'a>>,
+    compared: usize,
+}
+
+/// Compares files with those that the volume has already: the first ones, if there are very many.
 fn check<'a>(
     volume: &str,
     within: Source<'_>,
     files: Vec<File<'a>>,
-    seen: &mut Vec<File<'a>>,
+    seen: &mut Seen<'a>,
     out: &mut Vec<String>,
 ) {
     for mut file in files {
         file.path = file.path.trim_end_matches('/');
-        for other in seen.iter().filter(|other| file.overlaps(other)) {
+        seen.compared += seen.files.len();
+        if seen.compared > WARNINGS_COMPARED_MAX || out.len() > ERRORS_TOLD_MAX {
+            return;
+        }
+        for other in seen.files.iter().filter(|other| file.overlaps(other)) {
             out.push(format!(
                 "volume {} ({within}): overlapping paths: {} with {}",
                 go::quote(volume),
@@ -116,6 +128,6 @@ fn check<'a>(
                 other.shown()
             ));
         }
-        seen.push(file);
+        seen.files.push(file);
     }
 }

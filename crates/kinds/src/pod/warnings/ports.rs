@@ -4,6 +4,7 @@ use super::each_container;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use stowplan_machinery::field::Path;
+use stowplan_machinery::limits::{ERRORS_TOLD_MAX, WARNINGS_COMPARED_MAX};
 use stowplan_machinery::{View, go};
 
 pub(super) fn warnings(spec: &Value, path: &Path<'_>, out: &mut Vec<String>) {
@@ -11,6 +12,7 @@ pub(super) fn warnings(spec: &Value, path: &Path<'_>, out: &mut Vec<String>) {
         return;
     }
     let mut all: BTreeMap<(i64, String), Vec<(String, Value)>> = BTreeMap::new();
+    let mut compared = 0;
     each_container(spec, path, |container, at| {
         let list = at.child("ports");
         for (i, port) in container.list("ports").iter().enumerate() {
@@ -24,6 +26,10 @@ pub(super) fn warnings(spec: &Value, path: &Path<'_>, out: &mut Vec<String>) {
             let number = port.int("containerPort").unwrap_or_default();
             let key = (number, port.text("protocol").to_owned());
             let others = all.entry(key).or_default();
+            compared += others.len();
+            if compared > WARNINGS_COMPARED_MAX || out.len() > ERRORS_TOLD_MAX {
+                return;
+            }
             for (other_at, other) in others.iter() {
                 if let Some(how) = conflict(port, other) {
                     out.push(format!("{at}: {how} port definition with {other_at}"));

@@ -118,7 +118,12 @@ impl Ranges {
     }
 
     /// A port that is free and not among `taken`.
-    pub(super) fn free_port(&self, in_use: &InUse, taken: &[i64], seed: u64) -> Option<i64> {
+    pub(super) fn free_port(
+        &self,
+        in_use: &InUse,
+        taken: &BTreeSet<i64>,
+        seed: u64,
+    ) -> Option<i64> {
         let (first, last) = self.node_ports;
         let size = last - first + 1;
         let band = lower_band(size, 16, 128, 32);

@@ -16,6 +16,7 @@ use super::{SPEC, needs_cluster_ip, needs_health_check, node_port};
 use crate::common::faults::Faults;
 use crate::common::ip;
 use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use stowplan_machinery::field::ErrorList;
 use stowplan_machinery::meta::{self, GroupKind};
@@ -120,20 +121,21 @@ fn gets_node_ports(service: &Value) -> bool {
 /// Ports without a number get the one that the port of that name had, unless another has it now.
 fn keep_node_ports(new: &mut Value, old: &Value) {
     let before = old.at("spec").list("ports");
-    let now: Vec<i64> = new.at("spec").list("ports").iter().map(node_port).collect();
-    let still_used = |number: i64| {
-        number != 0 && now.contains(&number) && before.iter().any(|p| node_port(p) == number)
-    };
+    let now = new.at("spec").list("ports").iter();
+    let now: BTreeSet<i64> = now.map(node_port).collect();
+    let held: BTreeSet<i64> = before.iter().map(node_port).collect();
+    // Of several of a name the last one counts.
+    let by_name: BTreeMap<&str, i64> = before
+        .iter()
+        .map(|p| (p.text("name"), node_port(p)))
+        .collect();
+    let still_used = |number: i64| number != 0 && now.contains(&number) && held.contains(&number);
     for port in new.at_mut("spec").each_mut("ports") {
         if node_port(port) != 0 {
             continue;
         }
         let name = port.text("name");
-        let number = before
-            .iter()
-            .rfind(|p| p.text("name") == name)
-            .map(node_port);
-        let number = number.unwrap_or_default();
+        let number = by_name.get(name).copied().unwrap_or_default();
         if !still_used(number) {
             set_number(port, "nodePort", number);
         }

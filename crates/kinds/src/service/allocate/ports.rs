@@ -4,21 +4,21 @@ use super::{Allocation, invalid, kind, set_number};
 use crate::common::faults::Faults;
 use crate::service::{SPEC, node_port};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use stowplan_machinery::field::ErrorList;
 use stowplan_machinery::{Edit, Status, View};
 
 /// One request's ports: what it has been given counts as taken at once.
 pub(super) struct Ports<'a> {
     with: &'a Allocation<'a>,
-    given: Vec<i64>,
+    given: BTreeSet<i64>,
 }
 
 impl<'a> Ports<'a> {
     pub(super) fn new(with: &'a Allocation<'a>) -> Self {
         Self {
             with,
-            given: Vec::new(),
+            given: BTreeSet::new(),
         }
     }
 
@@ -34,14 +34,14 @@ impl<'a> Ports<'a> {
         if self.with.in_use.node_ports.contains(&port) || self.given.contains(&port) {
             return Err("provided port is already allocated".to_owned());
         }
-        self.given.push(port);
+        self.given.insert(port);
         Ok(())
     }
 
     fn next(&mut self) -> Result<i64, String> {
         let port = match self.with.dry_run {
             // Upstream's placeholder: one above the range, or above what the request has.
-            true => self.given.iter().max().unwrap_or(&32768) + 1,
+            true => self.given.last().unwrap_or(&32768) + 1,
             false => {
                 let Allocation {
                     ranges,
@@ -53,7 +53,7 @@ impl<'a> Ports<'a> {
                 free.ok_or_else(|| "range is full".to_owned())?
             }
         };
-        self.given.push(port);
+        self.given.insert(port);
         Ok(port)
     }
 
@@ -83,6 +83,13 @@ impl<'a> Ports<'a> {
     pub(super) fn init(&mut self, service: &mut Value) -> Result<(), Box<Status>> {
         let mut by_port: BTreeMap<i64, i64> = BTreeMap::new();
         let ports = service.at("spec").list("ports").to_vec();
+        // What the first port of a number that has one asks for.
+        let mut asked: BTreeMap<i64, i64> = BTreeMap::new();
+        for port in ports.iter().filter(|port| node_port(port) != 0) {
+            if let Some(number) = port.int("port") {
+                asked.entry(number).or_insert(node_port(port));
+            }
+        }
         for (i, port) in ports.iter().enumerate() {
             let own = node_port(port);
             if own == 0 && !allocates(service) {
@@ -97,12 +104,10 @@ impl<'a> Ports<'a> {
                     own
                 }
                 None => {
-                    let same = ports.iter().filter(|p| p.int("port") == Some(number));
-                    let wanted = same.map(node_port).find(|port| *port != 0);
-                    let given = match wanted {
+                    let given = match asked.get(&number) {
                         Some(wanted) => {
-                            self.allocate_or_fail(wanted, i, service)?;
-                            wanted
+                            self.allocate_or_fail(*wanted, i, service)?;
+                            *wanted
                         }
                         None => self.next_or_fail()?,
                     };
@@ -117,8 +122,8 @@ impl<'a> Ports<'a> {
 
     /// Ports of a service that changes.
     pub(super) fn update(&mut self, service: &mut Value, old: &Value) -> Result<(), Box<Status>> {
-        let before: Vec<i64> = old.at("spec").list("ports").iter().map(node_port).collect();
-        let mut all: Vec<(String, i64)> = Vec::new();
+        let before: BTreeSet<i64> = old.at("spec").list("ports").iter().map(node_port).collect();
+        let mut all: BTreeSet<(String, i64)> = BTreeSet::new();
         let ports = service.at("spec").list("ports").to_vec();
         for (i, port) in ports.iter().enumerate() {
             let mut own = node_port(port);
@@ -136,7 +141,7 @@ impl<'a> Ports<'a> {
                 let text = format!("duplicate nodePort: {{{} {}}}", key.0, key.1);
                 return Err(Box::new(Status::plain_error(text)));
             }
-            all.push(key);
+            all.insert(key);
         }
         Ok(())
     }

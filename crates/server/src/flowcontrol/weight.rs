@@ -1,0 +1,84 @@
+//! How long a request will take, guessed before it is worked on.
+
+use super::{Flow, off_the_reactor};
+use crate::api::Api;
+use crate::limits::{LIGHT_BYTES_MAX, LIGHT_LIST_BYTES_MAX, LIGHT_OBJECTS_MAX, LIGHT_QUERY_MAX};
+use crate::request::{Request, Target};
+use crate::storage;
+use std::future::Future;
+use std::pin::Pin;
+
+/// How long a request will compute. Upstream's work estimator guesses by the same signs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Weight {
+    /// Milliseconds at most.
+    Light,
+    /// It computes for long.
+    Heavy,
+}
+
+impl Weight {
+    /// Of a request about one object. Those about many see to it themselves: see [`Weight::of_many`].
+    pub(crate) fn of(api: &Api, request: &Request, target: &Target) -> Self {
+        let body = request.body.len();
+        let heavy = match request.info.verb.as_str() {
+            "list" | "watch" | "deletecollection" => false,
+            "get" => converts(request) && large(api, target),
+            "patch" => body > LIGHT_BYTES_MAX || copies(request) || large(api, target),
+            "update" | "delete" => body > LIGHT_BYTES_MAX || large(api, target),
+            // Each rule is compared with each that its author holds.
+            _ if grants(target) => body > LIGHT_QUERY_MAX,
+            _ => body > LIGHT_BYTES_MAX,
+        };
+        if heavy { Self::Heavy } else { Self::Light }
+    }
+
+    /// Of a request that looks at all objects of a kind.
+    pub(crate) fn of_many(api: &Api, request: &Request, target: &Target) -> Self {
+        let prefix = storage::key(&target.resource, &target.namespace, "");
+        let (count, bytes) = (LIGHT_OBJECTS_MAX, LIGHT_LIST_BYTES_MAX);
+        let many = || api.store().outweighs(prefix.as_bytes(), count, bytes);
+        match request.query.bytes() > LIGHT_QUERY_MAX || many() {
+            true => Self::Heavy,
+            false => Self::Light,
+        }
+    }
+
+    /// Does work of this weight, where it belongs. Nothing if there is no seat for it. The work is
+    /// pinned: futures are large, and moving them takes longer than answering a small request.
+    pub(crate) async fn carry<T>(
+        self,
+        api: &Api,
+        flow: &Flow,
+        work: Pin<&mut impl Future<Output = T>>,
+    ) -> Option<T> {
+        match self {
+            Self::Light => Some(work.await),
+            Self::Heavy => {
+                let _seat = api.flow_control().heavy(flow).await?;
+                Some(off_the_reactor(work).await)
+            }
+        }
+    }
+}
+
+/// Whether the answer is not just the bytes that are stored.
+fn converts(request: &Request) -> bool {
+    let accept = request.header("accept");
+    accept.contains("yaml") || accept.contains("as=") || request.query.get("pretty").is_some()
+}
+
+/// Whether a patch may become much more than its body.
+fn copies(request: &Request) -> bool {
+    memchr::memmem::find(&request.body, b"copy").is_some()
+}
+
+fn grants(target: &Target) -> bool {
+    target.resource.group() == "rbac.authorization.k8s.io"
+}
+
+/// Whether the object that is asked for is large.
+fn large(api: &Api, target: &Target) -> bool {
+    let entry = api.store().get(target.key().as_bytes());
+    entry.is_some_and(|entry| entry.value.len() > LIGHT_BYTES_MAX)
+}
