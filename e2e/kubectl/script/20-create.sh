@@ -50,8 +50,7 @@ kubectl get services s1 s2 s3 s4 -o yaml
 
 kubectl get services s1 s2 s3 s4
 
-# kube-apiserver looks after addresses every three minutes, and may find one before it is entered.
-kubectl delete events --field-selector reason=ClusterIPNotAllocated >/dev/null 2>&1; kubectl describe service s2
+kubectl describe service s2
 
 kubectl create ingress i1 --rule='example.com/path*=s1:80'
 

@@ -28,7 +28,7 @@ kubectl describe pod web-1
 
 kubectl describe node n1
 
-kubectl delete events --field-selector reason=ClusterIPNotAllocated >/dev/null 2>&1; kubectl events
+kubectl events
 
 kubectl events --for pod/web-1
 

@@ -6,6 +6,7 @@
 
 mod known;
 mod normal;
+mod repairs;
 mod script;
 
 use crate::kubernetes::{self, Cluster, Options, Stowplan};
@@ -58,6 +59,7 @@ pub fn compare(arguments: &Arguments) -> Result<bool> {
         None => programs.join("kubectl"),
     };
     let real = Cluster::start(&programs, &folder.join("real"), &Options::default())?;
+    repairs::silence(&real)?;
     let ours = Stowplan::start(&binary, &folder.join("ours"), &[])?;
     let side = |name: &str, kubeconfig: &Path| {
         Side::new(
