@@ -1,8 +1,8 @@
 //! The request that admission judges.
 
 use serde_json::Value;
-use stowplan_machinery::meta::{self, GroupKind, GroupResource};
-use stowplan_machinery::{Status, View};
+use stowplan_apimachinery::meta::{self, GroupKind, GroupResource};
+use stowplan_apimachinery::{Status, View};
 
 /// What a request does to an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

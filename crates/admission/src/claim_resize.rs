@@ -4,9 +4,9 @@
 use crate::default_storage_class::class_of;
 use crate::{Attributes, Operation};
 use serde_json::Value;
-use stowplan_machinery::lookup::Lookup;
-use stowplan_machinery::quantity::Quantity;
-use stowplan_machinery::{Status, View};
+use stowplan_apimachinery::lookup::Lookup;
+use stowplan_apimachinery::quantity::Quantity;
+use stowplan_apimachinery::{Status, View};
 
 pub(crate) fn validate(request: &Attributes<'_>, cluster: &dyn Lookup) -> Result<(), Status> {
     if request.operation != Operation::Update || !request.is("", "persistentvolumeclaims") {

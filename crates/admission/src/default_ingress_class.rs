@@ -3,9 +3,9 @@
 
 use crate::Attributes;
 use crate::default_storage_class::newest;
-use stowplan_machinery::lookup::Lookup;
-use stowplan_machinery::meta;
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::lookup::Lookup;
+use stowplan_apimachinery::meta;
+use stowplan_apimachinery::{Edit, View};
 
 const GROUP: &str = "networking.k8s.io";
 const DEFAULT: &str = "ingressclass.kubernetes.io/is-default-class";

@@ -5,9 +5,9 @@ use crate::Attributes;
 use serde_json::Value;
 use std::cmp::Reverse;
 use std::sync::Arc;
-use stowplan_machinery::lookup::Lookup;
-use stowplan_machinery::meta;
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::lookup::Lookup;
+use stowplan_apimachinery::meta;
+use stowplan_apimachinery::{Edit, View};
 
 const BETA_CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 const DEFAULT: [&str; 2] = [

@@ -3,7 +3,7 @@
 
 use crate::{Attributes, Operation};
 use serde_json::{Value, json};
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::{Edit, View};
 
 pub(crate) fn admit(request: &mut Attributes<'_>) {
     let writes = matches!(request.operation, Operation::Create | Operation::Update);

@@ -33,8 +33,8 @@ mod testing;
 pub use attributes::{Attributes, Operation};
 pub use resource_quota::{QuotaWrite, Quotas};
 
-use stowplan_machinery::Status;
-use stowplan_machinery::lookup::Lookup;
+use stowplan_apimachinery::Status;
+use stowplan_apimachinery::lookup::Lookup;
 
 /// What the validating phase has to say about a request that it lets pass.
 #[derive(Debug, Default)]

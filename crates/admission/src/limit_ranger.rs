@@ -6,10 +6,10 @@ use crate::{Attributes, Operation};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::sync::Arc;
-use stowplan_machinery::lookup::Lookup;
-use stowplan_machinery::quantity::Quantity;
-use stowplan_machinery::resources::ResourceList;
-use stowplan_machinery::{Edit, Status, View};
+use stowplan_apimachinery::lookup::Lookup;
+use stowplan_apimachinery::quantity::Quantity;
+use stowplan_apimachinery::resources::ResourceList;
+use stowplan_apimachinery::{Edit, Status, View};
 
 const ANNOTATION: &str = "kubernetes.io/limit-ranger";
 

@@ -2,9 +2,9 @@
 //! out. Upstream: `apiserver/pkg/admission/plugin/namespace/lifecycle`.
 
 use crate::{Attributes, Operation};
-use stowplan_machinery::lookup::Lookup;
-use stowplan_machinery::meta::GroupResource;
-use stowplan_machinery::{Cause, Status, View};
+use stowplan_apimachinery::lookup::Lookup;
+use stowplan_apimachinery::meta::GroupResource;
+use stowplan_apimachinery::{Cause, Status, View};
 
 const IMMORTAL: [&str; 3] = ["default", "kube-system", "kube-public"];
 

@@ -6,10 +6,10 @@ use crate::Attributes;
 use crate::pod_resize::{bound_to, no_node};
 use crate::pods::is_sidecar;
 use serde_json::Value;
-use stowplan_machinery::go;
-use stowplan_machinery::lookup::Lookup;
-use stowplan_machinery::resources::ResourceList;
-use stowplan_machinery::{Status, View};
+use stowplan_apimachinery::go;
+use stowplan_apimachinery::lookup::Lookup;
+use stowplan_apimachinery::resources::ResourceList;
+use stowplan_apimachinery::{Status, View};
 
 pub(crate) fn validate(request: &Attributes<'_>, cluster: &dyn Lookup) -> Result<(), Status> {
     if !matches!(request.subresource, "" | "resize") {

@@ -4,11 +4,11 @@
 use crate::pods::{Side, pod_resources};
 use crate::{Attributes, Operation};
 use serde_json::Value;
-use stowplan_machinery::go;
-use stowplan_machinery::lookup::Lookup;
-use stowplan_machinery::meta;
-use stowplan_machinery::resources::ResourceList;
-use stowplan_machinery::{Cause, Status, View};
+use stowplan_apimachinery::go;
+use stowplan_apimachinery::lookup::Lookup;
+use stowplan_apimachinery::meta;
+use stowplan_apimachinery::resources::ResourceList;
+use stowplan_apimachinery::{Cause, Status, View};
 
 /// The node that a changed, bound pod is on; `None` if there is nothing to check.
 pub(crate) fn bound_to<'a>(request: &'a Attributes<'_>) -> Option<&'a str> {
@@ -70,7 +70,7 @@ fn lacking(pod: &Value, node: &Value) -> Option<String> {
         if asked <= there {
             continue;
         }
-        let number = |q: &stowplan_machinery::quantity::Quantity| match name {
+        let number = |q: &stowplan_apimachinery::quantity::Quantity| match name {
             "cpu" => q.milli_value(),
             _ => q.value(),
         };

@@ -2,8 +2,8 @@
 //! Upstream: `plugin/pkg/admission/podtopologylabels`.
 
 use crate::{Attributes, Operation};
-use stowplan_machinery::lookup::Lookup;
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::lookup::Lookup;
+use stowplan_apimachinery::{Edit, View};
 
 const LABELS: [&str; 2] = [
     "topology.kubernetes.io/zone",

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use stowplan_machinery::View;
-use stowplan_machinery::resources::ResourceList;
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::resources::ResourceList;
 
 /// All containers of a pod's spec: init, ordinary, ephemeral.
 pub fn containers(spec: &Value) -> impl Iterator<Item = &Value> {

@@ -4,9 +4,9 @@
 use crate::{Attributes, Operation};
 use serde_json::Value;
 use std::sync::Arc;
-use stowplan_machinery::lookup::Lookup;
-use stowplan_machinery::meta;
-use stowplan_machinery::{Edit, Status, View};
+use stowplan_apimachinery::lookup::Lookup;
+use stowplan_apimachinery::meta;
+use stowplan_apimachinery::{Edit, Status, View};
 
 const GROUP: &str = "scheduling.k8s.io";
 

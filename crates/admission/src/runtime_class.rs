@@ -4,11 +4,11 @@
 use crate::Attributes;
 use serde_json::Value;
 use std::sync::Arc;
-use stowplan_machinery::go;
-use stowplan_machinery::limits::TOLERATIONS_COMPARED_MAX;
-use stowplan_machinery::lookup::Lookup;
-use stowplan_machinery::resources::ResourceList;
-use stowplan_machinery::{Edit, Status, View};
+use stowplan_apimachinery::go;
+use stowplan_apimachinery::limits::TOLERATIONS_COMPARED_MAX;
+use stowplan_apimachinery::lookup::Lookup;
+use stowplan_apimachinery::resources::ResourceList;
+use stowplan_apimachinery::{Edit, Status, View};
 
 const MISMATCH: &str = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
 const ALONE: &str =

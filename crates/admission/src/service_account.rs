@@ -6,9 +6,9 @@ use crate::{Attributes, Operation};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use stowplan_machinery::lookup::Lookup;
-use stowplan_machinery::meta;
-use stowplan_machinery::{Edit, Status, View};
+use stowplan_apimachinery::lookup::Lookup;
+use stowplan_apimachinery::meta;
+use stowplan_apimachinery::{Edit, Status, View};
 
 const MIRROR: &str = "kubernetes.io/config.mirror";
 const ENFORCE_MOUNTABLE: &str = "kubernetes.io/enforce-mountable-secrets";

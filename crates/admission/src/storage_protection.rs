@@ -2,7 +2,7 @@
 //! Upstream: `plugin/pkg/admission/storage/storageobjectinuseprotection`.
 
 use crate::{Attributes, Operation};
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::{Edit, View};
 
 pub(crate) fn admit(request: &mut Attributes<'_>) {
     if request.operation != Operation::Create || !request.subresource.is_empty() {

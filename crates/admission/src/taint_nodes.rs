@@ -3,7 +3,7 @@
 
 use crate::Attributes;
 use serde_json::json;
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::{Edit, View};
 
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
 

@@ -4,10 +4,10 @@ use crate::{Attributes, Operation, Outcome};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use stowplan_apimachinery::lookup::Lookup;
+use stowplan_apimachinery::meta::{self, GroupKind, GroupResource};
+use stowplan_apimachinery::{Status, View};
 use stowplan_kinds::table::KINDS;
-use stowplan_machinery::lookup::Lookup;
-use stowplan_machinery::meta::{self, GroupKind, GroupResource};
-use stowplan_machinery::{Status, View};
 
 /// Some objects.
 pub(crate) struct Cluster(BTreeMap<[String; 4], Arc<Value>>);

@@ -29,8 +29,8 @@ use eval::{Outcome, Scope};
 use meter::Meter;
 use parse::Program;
 use serde_json::Value;
-use stowplan_machinery::View;
-use stowplan_machinery::field::{Error, ErrorKind, ErrorList, Path};
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::field::{Error, ErrorKind, ErrorList, Path};
 use value::Val;
 
 const RULES: &str = "x-kubernetes-validations";
@@ -261,7 +261,7 @@ fn failure(rule: &Value, judged: Judged<'_>, text: Option<String>) -> Error {
     };
     let shown = match shape.text("type") {
         "object" | "array" => None,
-        _ => Some(stowplan_machinery::field::Shown::shown(value)),
+        _ => Some(stowplan_apimachinery::field::Shown::shown(value)),
     };
     match rule.text("reason") {
         "FieldValueForbidden" => Error::forbidden(&place, detail),
@@ -337,7 +337,7 @@ fn message(rule: &Value, names: Names<'_>, left: u64) -> Message {
     let text = match outcome {
         Ok(Val::Text(text)) => text,
         Err(why) if why.starts_with(meter::CANCELLED) => {
-            let shown = stowplan_machinery::go::quote(expression);
+            let shown = stowplan_apimachinery::go::quote(expression);
             return Message::TooDear(format!(
                 "no further validation rules will be run due to call cost exceeds limit for messageExpression: {shown}"
             ));

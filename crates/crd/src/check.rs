@@ -12,10 +12,10 @@ pub(crate) use fields::field_path;
 use crate::prune::{additional, items};
 use serde_json::{Value, json};
 use std::collections::HashSet;
+use stowplan_apimachinery::field::{Error, ErrorList, Path, Raw};
+use stowplan_apimachinery::limits::ERRORS_TOLD_BYTES_MAX;
+use stowplan_apimachinery::{Edit, View, go, names as rules};
 use stowplan_kinds::common::metadata;
-use stowplan_machinery::field::{Error, ErrorList, Path, Raw};
-use stowplan_machinery::limits::ERRORS_TOLD_BYTES_MAX;
-use stowplan_machinery::{Edit, View, go, names as rules};
 
 /// Faults of a new definition.
 pub(crate) fn definition(object: &Value) -> ErrorList {

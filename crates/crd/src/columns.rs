@@ -4,8 +4,8 @@
 
 use crate::json_path::JsonPath;
 use serde_json::{Value, json};
+use stowplan_apimachinery::{View, go, meta};
 use stowplan_kinds::columns::{NAME_AND_CREATED_AT, age};
-use stowplan_machinery::{View, go, meta};
 
 /// A column beside the name.
 pub struct Column {

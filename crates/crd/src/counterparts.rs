@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::collections::HashMap;
-use stowplan_machinery::View;
+use stowplan_apimachinery::View;
 
 /// The elements of an old list by their keys.
 pub(crate) struct Counterparts<'a> {

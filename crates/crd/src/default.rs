@@ -2,8 +2,8 @@
 
 use crate::prune::{additional, items, property};
 use serde_json::Value;
-use stowplan_machinery::View;
-use stowplan_machinery::limits::DEFAULTS_VALUES_MAX;
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::limits::DEFAULTS_VALUES_MAX;
 
 /// Takes nulls away where the schema allows none and has no default for them; a default then takes
 /// the place of a null as well as of what is missing.

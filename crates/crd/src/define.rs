@@ -5,10 +5,10 @@
 
 use crate::check;
 use serde_json::{Value, json};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::{Edit, View, names};
 use stowplan_kinds::common::metadata;
 use stowplan_kinds::{Context, Strategy};
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::{Edit, View, names};
 
 /// The rules of definitions.
 pub struct Definitions;

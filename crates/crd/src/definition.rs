@@ -7,7 +7,7 @@ use crate::strategy::Rules;
 use crate::types;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use stowplan_machinery::{View, meta};
+use stowplan_apimachinery::{View, meta};
 use stowplan_schema::Type;
 
 /// A definition, read.
@@ -121,11 +121,11 @@ fn deprecation(spec: &Value, version: &Value) -> Option<String> {
     }
     let (group, kind) = (spec.text("group"), spec.at("names").text("kind"));
     let name = version.text("name");
-    let newer = |v: &&str| stowplan_machinery::versions::compare(name, v).is_lt();
+    let newer = |v: &&str| stowplan_apimachinery::versions::compare(name, v).is_lt();
     let better = spec.list("versions").iter();
     let better = better.filter(|v| v.flag("served") && !v.flag("deprecated"));
     let better = better.map(|v| v.text("name")).filter(newer);
-    let best = better.max_by(|a, b| stowplan_machinery::versions::compare(a, b));
+    let best = better.max_by(|a, b| stowplan_apimachinery::versions::compare(a, b));
     let mut text = format!("{group}/{name} {kind} is deprecated");
     if let Some(best) = best {
         text.push_str(&format!("; use {group}/{best} {kind}"));
@@ -198,7 +198,7 @@ impl Version {
         match found.first() {
             Some(Value::String(text)) => text.clone(),
             Some(Value::Null) | None => String::new(),
-            Some(other) => stowplan_machinery::go::plain(other),
+            Some(other) => stowplan_apimachinery::go::plain(other),
         }
     }
 }

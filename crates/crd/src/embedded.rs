@@ -5,9 +5,9 @@
 use crate::object::metadata;
 use crate::prune::{additional, items, property};
 use serde_json::Value;
+use stowplan_apimachinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::{Edit, View, names};
 use stowplan_kinds::common::metadata::validate as validate_metadata;
-use stowplan_machinery::field::{Error, ErrorList, Path};
-use stowplan_machinery::{Edit, View, names};
 use stowplan_schema::DecodeError;
 
 fn is_embedded(schema: &Value) -> bool {

@@ -252,8 +252,8 @@ pub fn fits(format: &str, text: &str) -> bool {
         "date" => date(text),
         "duration" => duration(text),
         "datetime" => date_time(text),
-        "k8sshortname" => stowplan_machinery::names::dns1123_label(text).is_empty(),
-        "k8slongname" => stowplan_machinery::names::dns1123_subdomain(text).is_empty(),
+        "k8sshortname" => stowplan_apimachinery::names::dns1123_label(text).is_empty(),
+        "k8slongname" => stowplan_apimachinery::names::dns1123_subdomain(text).is_empty(),
         _ => true,
     }
 }

@@ -5,8 +5,8 @@
 use crate::prune::{additional, items, property};
 use serde_json::{Map, Value};
 use std::collections::HashMap;
-use stowplan_machinery::View;
-use stowplan_machinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::field::{Error, ErrorList, Path};
 
 /// Faults of all lists in a value.
 pub fn validate(path: &Path<'_>, schema: &Value, value: &Value) -> ErrorList {

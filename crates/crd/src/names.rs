@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashSet};
-use stowplan_machinery::{Edit, View, go};
+use stowplan_apimachinery::{Edit, View, go};
 
 /// The names that the definitions of a group hold.
 #[derive(Default)]

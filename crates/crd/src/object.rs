@@ -2,7 +2,7 @@
 
 use crate::{Definition, Version, default, embedded, prune};
 use serde_json::{Map, Value};
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::{Edit, View};
 use stowplan_schema::{DecodeError, Decoded};
 
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";

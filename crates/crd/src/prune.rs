@@ -3,9 +3,9 @@
 //! Upstream: `pkg/apiserver/schema/pruning/algorithm.go`.
 
 use serde_json::{Map, Value};
-use stowplan_machinery::View;
-use stowplan_machinery::field::Path;
-use stowplan_machinery::limits::PROBLEM_BYTES_MAX;
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::field::Path;
+use stowplan_apimachinery::limits::PROBLEM_BYTES_MAX;
 
 /// Drops unknown fields from a custom resource and says which they were, as paths in sorted order
 /// (`spec.x`, `spec.list[0].y`). `apiVersion`, `kind` and `metadata` are always known.

@@ -3,8 +3,8 @@
 //! Upstream: `ScaleREST` in `pkg/registry/customresource/etcd.go`.
 
 use serde_json::{Map, Value, json};
-use stowplan_machinery::field::{Error, ErrorList, Path};
-use stowplan_machinery::{Edit, Status, View, go};
+use stowplan_apimachinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::{Edit, Status, View, go};
 
 /// The `scale` subresource of a version.
 #[derive(Clone)]

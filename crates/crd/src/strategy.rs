@@ -4,10 +4,10 @@ use crate::scale::Scale;
 use crate::{cel, default, embedded, list_type, validate};
 use serde_json::Value;
 use std::collections::HashSet;
+use stowplan_apimachinery::field::{Error, ErrorKind, ErrorList, Path, Raw};
+use stowplan_apimachinery::{Edit, View, go, names};
 use stowplan_kinds::common::metadata;
 use stowplan_kinds::{Context, Strategy};
-use stowplan_machinery::field::{Error, ErrorKind, ErrorList, Path, Raw};
-use stowplan_machinery::{Edit, View, go, names};
 
 /// The rules of the objects of one version, or of their status.
 pub struct Rules {

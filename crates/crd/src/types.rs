@@ -6,7 +6,7 @@
 use crate::prune::{additional, items};
 use serde_json::Value;
 use std::borrow::Cow;
-use stowplan_machinery::View;
+use stowplan_apimachinery::View;
 use stowplan_schema::{DEDUCED, Field, List, ListKind, Object, Scalar, Type, TypeRef, UNTYPED};
 
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";

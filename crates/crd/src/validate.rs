@@ -11,10 +11,10 @@ use name::Name;
 use serde_json::Value;
 use std::cell::Cell;
 use std::collections::HashSet;
-use stowplan_machinery::View;
-use stowplan_machinery::field::{Error, ErrorKind, ErrorList, Path, Shown};
-use stowplan_machinery::go::quote;
-use stowplan_machinery::limits::{ERRORS_TOLD_BYTES_MAX, ERRORS_TOLD_MAX};
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::field::{Error, ErrorKind, ErrorList, Path, Shown};
+use stowplan_apimachinery::go::quote;
+use stowplan_apimachinery::limits::{ERRORS_TOLD_BYTES_MAX, ERRORS_TOLD_MAX};
 
 /// Faults of a value. `path` is where the value stands: [`Path::ROOT`] for a whole object.
 pub fn validate(path: &Path<'_>, schema: &Value, value: &Value) -> ErrorList {

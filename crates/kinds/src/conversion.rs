@@ -6,7 +6,7 @@
 
 use crate::{Context, Kind, Strategy};
 use serde_json::Value;
-use stowplan_machinery::field::ErrorList;
+use stowplan_apimachinery::field::ErrorList;
 
 /// A kind whose objects are kept as those of another kind.
 pub struct Conversion {

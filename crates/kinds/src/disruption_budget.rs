@@ -14,8 +14,8 @@ use crate::workloads::int_or_percent::{validate_at_most_all, validate_positive};
 use crate::workloads::spec_changed;
 use crate::{Context, Strategy};
 use serde_json::{Map, Value, json};
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::{Edit, View};
 
 const SPEC: Path<'static> = Path::new("spec");
 
@@ -166,7 +166,7 @@ fn strip_empty_selector(selector: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stowplan_machinery::lookup::Nothing;
+    use stowplan_apimachinery::lookup::Nothing;
 
     fn faults(spec: Value) -> Vec<String> {
         let cx = Context {

@@ -10,8 +10,8 @@ use crate::core_group::endpoints::validate_protocol;
 use crate::{Context, Strategy};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use stowplan_machinery::field::{Error, ErrorKind, ErrorList, Path};
-use stowplan_machinery::{Edit, View, names};
+use stowplan_apimachinery::field::{Error, ErrorKind, ErrorList, Path};
+use stowplan_apimachinery::{Edit, View, names};
 
 pub(crate) struct EndpointSlice;
 

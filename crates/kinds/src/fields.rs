@@ -1,7 +1,7 @@
 //! What field selectors may ask for.
 
 use serde_json::Value;
-use stowplan_machinery::{View, go, meta};
+use stowplan_apimachinery::{View, go, meta};
 
 /// The selectable fields of a kind.
 pub struct Fields {

@@ -2,7 +2,7 @@
 
 use crate::columns::Columns;
 use crate::{Fields, Strategy};
-use stowplan_machinery::meta::{self, GroupKind, GroupResource};
+use stowplan_apimachinery::meta::{self, GroupKind, GroupResource};
 
 /// One kind and the resource that serves it.
 pub struct Kind {

@@ -5,8 +5,8 @@ use crate::common::faults::Faults;
 use crate::common::{NEGATIVE, metadata, name_rules};
 use crate::{Context, Strategy};
 use serde_json::Value;
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::{Edit, View};
 
 pub(crate) struct Lease;
 

@@ -2,7 +2,7 @@
 
 use crate::{Context, Strategy};
 use serde_json::Value;
-use stowplan_machinery::field::ErrorList;
+use stowplan_apimachinery::field::ErrorList;
 
 /// Stores what it is given: nothing to default, nothing to check beyond metadata.
 pub(crate) struct Plain;

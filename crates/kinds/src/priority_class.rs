@@ -6,8 +6,8 @@ use crate::common::faults::Faults;
 use crate::common::{IMMUTABLE, generation, kube_metadata, name_rules};
 use crate::{Context, Strategy};
 use serde_json::Value;
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::{Edit, View, meta};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::{Edit, View, meta};
 
 pub(crate) struct PriorityClass;
 

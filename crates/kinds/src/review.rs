@@ -8,8 +8,8 @@ use crate::common::faults::Faults;
 use crate::common::labels;
 use crate::{Context, Strategy};
 use serde_json::{Value, json};
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::{Edit, View, meta, names};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::{Edit, View, meta, names};
 
 /// SubjectAccessReview.
 pub(crate) struct SubjectAccessReview;

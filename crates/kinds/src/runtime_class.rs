@@ -8,9 +8,9 @@ use crate::common::{IMMUTABLE, labels, metadata, name_rules, node_labels, quanti
 use crate::{Context, Strategy};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use stowplan_machinery::View;
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::quantity::Quantity;
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::quantity::Quantity;
 
 pub(crate) struct RuntimeClass;
 

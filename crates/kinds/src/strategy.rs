@@ -13,8 +13,8 @@
 //! the causes of a refusal repeat what several checks found.
 
 use serde_json::Value;
-use stowplan_machinery::field::ErrorList;
-use stowplan_machinery::lookup::Lookup;
+use stowplan_apimachinery::field::ErrorList;
+use stowplan_apimachinery::lookup::Lookup;
 
 /// What a strategy may know beyond the object.
 pub struct Context<'a> {

@@ -1,7 +1,7 @@
 //! What the strategy of a subresource has in common with that of the object.
 
 use serde_json::Value;
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::{Edit, View};
 
 /// Puts the old value of a field back, or takes the new one away if there was none: a write to the
 /// object leaves `status` alone, one to its status leaves `spec`.
@@ -26,7 +26,7 @@ macro_rules! inherit {
             &self,
             object: &serde_json::Value,
             cx: &crate::Context<'_>,
-        ) -> stowplan_machinery::field::ErrorList {
+        ) -> stowplan_apimachinery::field::ErrorList {
             $main.validate(object, cx)
         }
 

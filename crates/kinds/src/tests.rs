@@ -2,7 +2,7 @@
 
 use crate::{Context, Strategy};
 use serde_json::Value;
-use stowplan_machinery::lookup::Nothing;
+use stowplan_apimachinery::lookup::Nothing;
 
 /// Nothing around, at a time of no importance.
 pub(crate) const ALONE: Context<'static> = Context {

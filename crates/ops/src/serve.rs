@@ -9,7 +9,7 @@ use hyper::body::Incoming;
 use std::convert::Infallible;
 use std::future::Future;
 use std::sync::{Arc, PoisonError};
-use stowplan_access::User;
+use stowplan_auth::User;
 use stowplan_telemetry::{Identity, Ports};
 use stowplan_transport::{FrontProxy, Listener};
 

@@ -1,7 +1,7 @@
 //! How much memory a value takes while it is being read.
 
 use crate::decode::DecodeError;
-use stowplan_machinery::limits::{SMALL_TEXT_BYTES, VALUE_BYTES_MAX, VALUE_BYTES_PER_BYTE};
+use stowplan_apimachinery::limits::{SMALL_TEXT_BYTES, VALUE_BYTES_MAX, VALUE_BYTES_PER_BYTE};
 
 /// What is left of the memory that one value may take. What values take is guessed, not too low.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! What is too deep or too much is refused, by whatever road it comes.
 
 use serde_json::{Value, json};
-use stowplan_machinery::json::is_deeper;
-use stowplan_machinery::limits::{DEPTH_MAX, PROBLEM_BYTES_MAX};
+use stowplan_apimachinery::json::is_deeper;
+use stowplan_apimachinery::limits::{DEPTH_MAX, PROBLEM_BYTES_MAX};
 use stowplan_schema::{Type, decode_json, from_unstructured, parse_json, protobuf, type_of};
 
 const DEFINITION: &str =

@@ -8,7 +8,7 @@ use crate::resource::Resource;
 use crate::storage;
 use serde_json::{Value, json};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::{Edit, View};
 use stowplan_store::{CommitError, Expect, Txn};
 
 /// Makes the three objects say that the server is at an address.

@@ -5,7 +5,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use http::{HeaderValue, Response, header};
 use serde_json::Value;
-use stowplan_machinery::Status;
+use stowplan_apimachinery::Status;
 use stowplan_schema::yaml;
 
 /// An HTTP answer.
@@ -34,7 +34,7 @@ pub(crate) fn object(code: u16, object: &Value, output: Output) -> Answer {
             match output.pretty {
                 // Writing JSON to memory does not fail.
                 true => drop(serde_json::to_writer_pretty(&mut body, object)),
-                false => stowplan_machinery::json::write(&mut body, object),
+                false => stowplan_apimachinery::json::write(&mut body, object),
             }
             bytes(code, "application/json", body)
         }

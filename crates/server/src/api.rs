@@ -16,9 +16,9 @@ use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use stowplan_access::{Owner, User, token};
 use stowplan_admission::Quotas;
-use stowplan_machinery::{Status, meta};
+use stowplan_apimachinery::{Status, meta};
+use stowplan_auth::{Owner, User, token};
 use stowplan_store::{CommitError, Store};
 
 /// What a server is made from.

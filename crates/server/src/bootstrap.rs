@@ -4,9 +4,9 @@ use crate::api::Api;
 use crate::resource::Resource;
 use crate::{clock, storage};
 use serde_json::{Value, json};
+use stowplan_apimachinery::Edit;
 use stowplan_kinds::service::allocate::Ranges;
-use stowplan_machinery::Edit;
-use stowplan_merge::managed;
+use stowplan_patch::managed;
 use stowplan_store::{CommitError, Expect, Txn};
 
 /// Where the server is, as long as nobody says.
@@ -17,7 +17,7 @@ const PORT: u16 = 6443;
 pub(crate) async fn run(api: &Api) -> Result<(), CommitError> {
     let namespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];
     let namespaces = namespaces.map(|name| ("", "namespaces", namespace(name)));
-    let roles = stowplan_access::default_objects();
+    let roles = stowplan_auth::default_objects();
     let roles = roles
         .into_iter()
         .map(|(plural, object)| ("rbac.authorization.k8s.io", plural, object));

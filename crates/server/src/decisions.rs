@@ -12,9 +12,9 @@ use crate::transform::partial;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use stowplan_access::{Attributes, Target, User, authorize};
-use stowplan_machinery::Status;
-use stowplan_machinery::meta::GroupResource;
+use stowplan_apimachinery::Status;
+use stowplan_apimachinery::meta::GroupResource;
+use stowplan_auth::{Attributes, Target, User, authorize};
 
 /// The group.
 pub(crate) const GROUP: &str = "stowplan.dev";

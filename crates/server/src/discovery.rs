@@ -14,8 +14,8 @@ use crate::route;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Map, Value, json};
+use stowplan_apimachinery::{Edit, Status, meta};
 use stowplan_kinds::Subresource;
-use stowplan_machinery::{Edit, Status, meta};
 
 /// Groups in the order in which a real server lists them; others follow by name.
 const ORDER: [&str; 22] = [
@@ -167,7 +167,7 @@ fn versions(api: &Api, group: &str) -> Vec<String> {
     if decisions::concerns(api, group, decisions::VERSION) {
         versions.push(decisions::VERSION.to_owned());
     }
-    versions.sort_by(|a, b| stowplan_machinery::versions::compare(b, a));
+    versions.sort_by(|a, b| stowplan_apimachinery::versions::compare(b, a));
     versions
 }
 

@@ -9,7 +9,7 @@ use crate::{
     crd, decisions, discovery, health, issuer, negotiate, openapi, route, subresources, verbs,
 };
 use std::sync::Arc;
-use stowplan_machinery::Status;
+use stowplan_apimachinery::Status;
 
 /// Answers a request whose caller is known and allowed.
 pub(crate) async fn answer(

@@ -9,8 +9,8 @@ use crate::{clock, storage};
 use futures_util::StreamExt;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use stowplan_apimachinery::View;
 use stowplan_base::{Duration, Time};
-use stowplan_machinery::View;
 use stowplan_store::{CommitError, Entry, Expect, Revision, Txn};
 
 /// Upstream's default of `--event-ttl`.

@@ -4,10 +4,10 @@ use crate::api::Api;
 use crate::request::Request;
 use crate::storage::Cluster;
 use crate::{clock, decisions};
-use stowplan_access::token::{self, Authenticated, Refusal};
-use stowplan_access::{Attributes, Target, User, authorize, impersonation};
+use stowplan_apimachinery::Status;
+use stowplan_auth::token::{self, Authenticated, Refusal};
+use stowplan_auth::{Attributes, Target, User, authorize, impersonation};
 use stowplan_base::Time;
-use stowplan_machinery::Status;
 
 /// Finds out who asks and refuses what they may not do. `certified` is whom a client certificate
 /// stands for.

@@ -10,8 +10,8 @@ use crate::{dispatch, route};
 use http::{HeaderValue, Method, header};
 use serde_json::json;
 use std::net::SocketAddr;
-use stowplan_access::token::ISSUER;
-use stowplan_machinery::Status;
+use stowplan_apimachinery::Status;
+use stowplan_auth::token::ISSUER;
 
 const KEYS: &str = "/openid/v1/jwks";
 const KEYS_TYPE: &str = "application/jwk-set+json";
@@ -56,7 +56,7 @@ fn configuration(api: &Api) -> serde_json::Value {
 #[cfg(test)]
 mod tests {
     use crate::testing;
-    use stowplan_access::token::Key;
+    use stowplan_auth::token::Key;
 
     #[tokio::test]
     async fn the_configuration_leads_to_the_keys() {

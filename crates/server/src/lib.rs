@@ -45,4 +45,4 @@ pub use api::{Api, Config};
 pub use audit::Log as AuditLog;
 pub use decisions::{Decisions, Reader, Told};
 pub use provider::{LogOptions, Provider};
-pub use stowplan_access::{User, token};
+pub use stowplan_auth::{User, token};

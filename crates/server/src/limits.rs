@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-pub use stowplan_machinery::limits::*;
+pub use stowplan_apimachinery::limits::*;
 
 // ---- One request.
 

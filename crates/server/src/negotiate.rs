@@ -3,7 +3,7 @@
 //! Upstream: `k8s.io/apiserver/pkg/endpoints/handlers/negotiation` and `munnerz/goautoneg`.
 
 use crate::request::Request;
-use stowplan_machinery::Status;
+use stowplan_apimachinery::Status;
 
 /// What objects can be written as, in upstream's order. Protobuf is listed but not produced: every
 /// client that asks for it takes JSON as well.

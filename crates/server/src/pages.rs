@@ -5,7 +5,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use serde_json::json;
-use stowplan_machinery::{Status, View};
+use stowplan_apimachinery::{Status, View};
 use stowplan_store::Revision;
 
 /// The token of the page after `last`.
@@ -85,7 +85,7 @@ fn quote_char(c: char) -> String {
     match c {
         '\'' => r"'\''".to_owned(),
         c => {
-            let quoted = stowplan_machinery::go::quote(&c.to_string());
+            let quoted = stowplan_apimachinery::go::quote(&c.to_string());
             let inner = quoted.trim_start_matches('"').trim_end_matches('"');
             format!("'{}'", if inner.is_empty() { "\"" } else { inner })
         }

@@ -7,10 +7,10 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 use std::sync::{Mutex, PoisonError, RwLock};
+use stowplan_apimachinery::Edit;
+use stowplan_apimachinery::meta::{GroupKind, GroupResource};
 use stowplan_kinds::columns::{Column, Read};
 use stowplan_kinds::{Conversion, Kind, Strategy, Subresource, table};
-use stowplan_machinery::Edit;
-use stowplan_machinery::meta::{GroupKind, GroupResource};
 use stowplan_schema::{DEDUCED, DecodeError, Decoded, Type};
 use stowplan_store::{Entry, Revision};
 
@@ -407,7 +407,7 @@ impl Resource {
     /// Whether an object that is being deleted goes with its last finalizer. Namespaces have a second
     /// list of them.
     pub(crate) fn deletes_when_finalized(&self, object: &Value) -> bool {
-        use stowplan_machinery::View;
+        use stowplan_apimachinery::View;
         !self.is_namespace() || object.at("spec").list("finalizers").is_empty()
     }
 

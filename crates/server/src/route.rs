@@ -5,7 +5,7 @@
 
 use crate::negotiate::MEDIA_TYPES;
 use crate::request::{Request, Target};
-use stowplan_machinery::Status;
+use stowplan_apimachinery::Status;
 
 const PATCHES: [&str; 4] = [
     "application/json-patch+json",

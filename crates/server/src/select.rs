@@ -5,8 +5,8 @@ use crate::request::{Request, Target};
 use crate::resource::Resource;
 use crate::storage::{self, glance};
 use serde_json::Value;
-use stowplan_machinery::fields::Term;
-use stowplan_machinery::{Status, fields, labels, names};
+use stowplan_apimachinery::fields::Term;
+use stowplan_apimachinery::{Status, fields, labels, names};
 use stowplan_store::Entry;
 
 /// Conditions on labels and fields. Upstream: `storage.SelectionPredicate`.

@@ -6,8 +6,8 @@ use crate::storage::{self, glance};
 use crate::transform::{partial, write_list, write_partial};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-use stowplan_machinery::json::write_field;
-use stowplan_machinery::{Edit, Status, View};
+use stowplan_apimachinery::json::write_field;
+use stowplan_apimachinery::{Edit, Status, View};
 use stowplan_store::Entry;
 
 /// What a row carries beside its cells.
@@ -26,7 +26,7 @@ impl Include {
             "Object" => Ok(Self::Object),
             "None" => Ok(Self::Nothing),
             other => {
-                let shown = stowplan_machinery::go::quote(other);
+                let shown = stowplan_apimachinery::go::quote(other);
                 Err(Status::bad_request(format!(
                     "Unable to convert to Table as requested: includeObject: Invalid value: {shown}: \
                      must be 'Metadata', 'Object', 'None', or empty"

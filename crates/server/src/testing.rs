@@ -6,7 +6,7 @@ use http_body_util::BodyExt;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use stowplan_access::token::Key;
+use stowplan_auth::token::Key;
 use stowplan_store::{Options, Store};
 
 const TOKEN: &str = "test";

@@ -9,7 +9,7 @@ use crate::table::{self, Include, Style, table};
 use crate::verbs::list::Found;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use stowplan_machinery::{Edit, Status, View};
+use stowplan_apimachinery::{Edit, Status, View};
 use stowplan_store::Entry;
 
 /// One object. Upstream: `transformResponseObject`.

@@ -2,8 +2,8 @@
 
 use crate::resource::Resource;
 use serde_json::Value;
-use stowplan_machinery::View;
-use stowplan_merge::managed::{Unconvertible, Versions};
+use stowplan_apimachinery::View;
+use stowplan_patch::managed::{Unconvertible, Versions};
 use stowplan_schema::Type;
 
 impl Versions for Resource {

@@ -1,7 +1,7 @@
 //! How requests reach the API server over the network: TLS, certificates, connection limits.
 //!
 //! It hands each request to a tower service and knows nothing of the API. A client that shows a
-//! certificate signed by the cluster's CA arrives with a [`User`](stowplan_access::User) in the
+//! certificate signed by the cluster's CA arrives with a [`User`](stowplan_auth::User) in the
 //! request's extensions, and every client with its address, a [`SocketAddr`](std::net::SocketAddr).
 
 mod certificates;

@@ -6,7 +6,7 @@ use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 use std::sync::Arc;
-use stowplan_access::User;
+use stowplan_auth::User;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 type Error = Box<dyn std::error::Error + Send + Sync>;

@@ -3,7 +3,7 @@
 use super::checks::{Pod, Violation, plural, quoted, quoted_set, setters, these_containers};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use stowplan_machinery::View;
+use stowplan_apimachinery::View;
 
 const DEFAULT_CAPABILITIES: [&str; 13] = [
     "AUDIT_WRITE",

@@ -6,7 +6,7 @@ use crate::pods::containers;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt;
-use stowplan_machinery::View;
+use stowplan_apimachinery::View;
 
 /// Something that a pod may not have.
 #[derive(Debug)]

@@ -13,8 +13,8 @@ use policy::{Level, LevelVersion, Policy};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use stowplan_machinery::lookup::Lookup;
-use stowplan_machinery::{Status, View, go, meta};
+use stowplan_apimachinery::lookup::Lookup;
+use stowplan_apimachinery::{Status, View, go, meta};
 
 /// More pods than this are not looked at when a namespace's policy changes.
 const MAX_PODS: usize = 3000;

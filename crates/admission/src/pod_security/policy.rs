@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 use std::fmt;
-use stowplan_machinery::View;
-use stowplan_machinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::field::{Error, ErrorList, Path};
 
 /// How strict, from nothing at all upwards.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

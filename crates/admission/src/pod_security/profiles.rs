@@ -3,7 +3,7 @@
 use super::checks::{Pod, Violation, plural, quoted, quoted_set, setters, these_containers};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use stowplan_machinery::{View, go};
+use stowplan_apimachinery::{View, go};
 
 const APP_ARMOR_ANNOTATION: &str = "container.apparmor.security.beta.kubernetes.io/";
 const SECCOMP_POD_ANNOTATION: &str = "seccomp.security.alpha.kubernetes.io/pod";

@@ -4,7 +4,7 @@ use super::baseline::{added, masked_proc};
 use super::checks::{Pod, Violation, plural, quoted, setters, these_containers};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use stowplan_machinery::View;
+use stowplan_apimachinery::View;
 
 pub(super) fn privilege_escalation(pod: &Pod<'_>) -> Option<Violation> {
     if pod.is_exempt_windows() {

@@ -5,11 +5,11 @@ use super::pods;
 use crate::Attributes;
 use crate::default_storage_class::class_of;
 use serde_json::Value;
-use stowplan_machinery::View;
-use stowplan_machinery::lookup::Lookup;
-use stowplan_machinery::meta;
-use stowplan_machinery::quantity::Quantity;
-use stowplan_machinery::resources::ResourceList;
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::lookup::Lookup;
+use stowplan_apimachinery::meta;
+use stowplan_apimachinery::quantity::Quantity;
+use stowplan_apimachinery::resources::ResourceList;
 
 const VOLUME_RESOURCES: [&str; 2] = ["persistentvolumeclaims", "requests.storage"];
 const STORAGE_CLASS: &str = ".storageclass.storage.k8s.io/";

@@ -4,11 +4,11 @@ use super::{claims, pods, scopes};
 use crate::{Attributes, Operation};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use stowplan_machinery::View;
-use stowplan_machinery::lookup::Lookup;
-use stowplan_machinery::meta::GroupResource;
-use stowplan_machinery::quantity::Quantity;
-use stowplan_machinery::resources::ResourceList;
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::lookup::Lookup;
+use stowplan_apimachinery::meta::GroupResource;
+use stowplan_apimachinery::quantity::Quantity;
+use stowplan_apimachinery::resources::ResourceList;
 
 /// Counts the objects of one resource.
 pub(super) struct Evaluator<'a> {

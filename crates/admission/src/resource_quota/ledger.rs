@@ -9,9 +9,9 @@ use super::evaluator::Evaluator;
 use crate::Attributes;
 use serde_json::Value;
 use std::sync::Arc;
-use stowplan_machinery::quantity::Quantity;
-use stowplan_machinery::resources::ResourceList;
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::quantity::Quantity;
+use stowplan_apimachinery::resources::ResourceList;
+use stowplan_apimachinery::{Edit, View};
 
 /// See the module.
 pub(super) struct Ledger {

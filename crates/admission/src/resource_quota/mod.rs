@@ -16,11 +16,11 @@ use ledger::Ledger;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use stowplan_machinery::lookup::Lookup;
-use stowplan_machinery::meta;
-use stowplan_machinery::quantity::Quantity;
-use stowplan_machinery::resources::ResourceList;
-use stowplan_machinery::{Edit, Status, View};
+use stowplan_apimachinery::lookup::Lookup;
+use stowplan_apimachinery::meta;
+use stowplan_apimachinery::quantity::Quantity;
+use stowplan_apimachinery::resources::ResourceList;
+use stowplan_apimachinery::{Edit, Status, View};
 
 /// A quota that a request is charged to.
 #[derive(Clone, PartialEq, Debug)]

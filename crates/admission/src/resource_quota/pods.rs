@@ -4,9 +4,9 @@ use crate::pods::{Side, has_pod_level_resources, pod_resources};
 use crate::{Attributes, Operation};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use stowplan_machinery::quantity::Quantity;
-use stowplan_machinery::resources::ResourceList;
-use stowplan_machinery::{View, names};
+use stowplan_apimachinery::quantity::Quantity;
+use stowplan_apimachinery::resources::ResourceList;
+use stowplan_apimachinery::{View, names};
 
 /// `requests.`, in front of what is counted by its request.
 const REQUESTS: &str = "requests.";

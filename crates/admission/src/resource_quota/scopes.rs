@@ -4,7 +4,7 @@ use super::pods::is_terminating;
 use crate::pods::is_best_effort;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use stowplan_machinery::View;
+use stowplan_apimachinery::View;
 
 /// One condition: the scope, how it is asked about, and values.
 pub(super) struct Scope<'a> {

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail};
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use stowplan_access::token;
+use stowplan_auth::token;
 use stowplan_transport::Pki;
 
 /// The secrets of a server.

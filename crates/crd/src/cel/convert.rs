@@ -3,7 +3,7 @@
 use super::value::Val;
 use crate::prune::{additional, items};
 use serde_json::Value;
-use stowplan_machinery::View;
+use stowplan_apimachinery::View;
 
 /// Words that cannot be names; a field of that name is written with underscores around it.
 const RESERVED: [&str; 18] = [

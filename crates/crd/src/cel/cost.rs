@@ -15,8 +15,8 @@ use crate::prune::{additional, items};
 use estimate::Names;
 use serde_json::Value;
 use size::size;
-use stowplan_machinery::View;
-use stowplan_machinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::field::{Error, ErrorList, Path};
 
 /// What one rule may cost.
 const RULE_MAX: u64 = 10_000_000;

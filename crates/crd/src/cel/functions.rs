@@ -113,7 +113,7 @@ pub(super) fn shown(value: &Val) -> String {
         Val::Text(text) => text.as_ref().to_owned(),
         Val::Int(n) => n.to_string(),
         Val::Uint(n) => n.to_string(),
-        Val::Double(n) => stowplan_machinery::go::float(*n),
+        Val::Double(n) => stowplan_apimachinery::go::float(*n),
         Val::Bool(b) => b.to_string(),
         Val::Null => "null".to_owned(),
         Val::Duration(nanos) => {

@@ -13,7 +13,7 @@ use semver::Version;
 use std::cmp::Ordering;
 use std::fmt;
 use std::net::IpAddr;
-use stowplan_machinery::quantity::Quantity;
+use stowplan_apimachinery::quantity::Quantity;
 use url::Url;
 
 pub(super) use formats::named as named_format;

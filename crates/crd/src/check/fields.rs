@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 use std::collections::HashSet;
-use stowplan_machinery::field::{Error, ErrorList, Path};
-use stowplan_machinery::{View, names};
+use stowplan_apimachinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::{View, names};
 
 const TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
 const FORMATS: [&str; 9] = [

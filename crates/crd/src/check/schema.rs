@@ -5,9 +5,9 @@ use crate::prune::{additional, items, property};
 use crate::{embedded, prune, validate as values};
 use serde_json::{Value, json};
 use std::collections::HashSet;
-use stowplan_machinery::View;
-use stowplan_machinery::field::{Error, ErrorList, Path};
-use stowplan_machinery::limits::ERRORS_TOLD_BYTES_MAX;
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::limits::ERRORS_TOLD_BYTES_MAX;
 
 const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 

@@ -4,8 +4,8 @@
 
 use crate::prune::{additional, items};
 use serde_json::{Value, json};
-use stowplan_machinery::View;
-use stowplan_machinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::field::{Error, ErrorList, Path};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Level {

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::fmt::Write;
-use stowplan_machinery::limits::ERRORS_MADE_BYTES_MAX;
+use stowplan_apimachinery::limits::ERRORS_MADE_BYTES_MAX;
 
 /// The place of a value, as upstream's faults name it. Only a fault writes it out.
 #[derive(Clone, Copy)]

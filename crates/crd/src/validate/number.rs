@@ -3,7 +3,7 @@
 use super::name::Name;
 use super::{Fault, Findings, Kind};
 use serde_json::{Number, Value};
-use stowplan_machinery::View;
+use stowplan_apimachinery::View;
 
 /// Upstream: `swag.IsFloat64AJSONInteger`.
 pub(super) fn is_whole(number: f64) -> bool {

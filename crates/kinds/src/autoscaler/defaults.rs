@@ -1,7 +1,7 @@
 //! Upstream: `pkg/apis/autoscaling/v2/defaults.go`.
 
 use serde_json::{Value, json};
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::{Edit, View};
 
 pub(super) const CPU_UTILIZATION: i64 = 80;
 

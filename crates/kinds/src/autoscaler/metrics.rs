@@ -4,9 +4,9 @@ use super::validate::{VersionRule, reference, version_fault};
 use crate::common::faults::Faults;
 use crate::common::resource_name_rules::validate_for_containers;
 use serde_json::Value;
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::quantity::Quantity;
-use stowplan_machinery::{View, names};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::quantity::Quantity;
+use stowplan_apimachinery::{View, names};
 
 /// The sources, in the order in which they are looked at, and their types.
 const SOURCES: [(&str, &str); 5] = [

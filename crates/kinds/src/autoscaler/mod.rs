@@ -13,8 +13,8 @@ use crate::common::{NEGATIVE, kube_metadata, name_rules};
 use crate::subresource::{inherit, keep};
 use crate::{Context, Strategy};
 use serde_json::{Value, json};
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::{Edit, View};
 
 pub(crate) struct HorizontalPodAutoscaler;
 

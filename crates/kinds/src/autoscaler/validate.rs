@@ -4,9 +4,9 @@ use super::metrics;
 use crate::common::faults::Faults;
 use crate::common::quantities;
 use serde_json::Value;
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::quantity::Quantity;
-use stowplan_machinery::{View, go, names};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::quantity::Quantity;
+use stowplan_apimachinery::{View, go, names};
 
 static SPEC: Path<'static> = Path::new("spec");
 const WINDOW_S_MAX: i64 = 3600;

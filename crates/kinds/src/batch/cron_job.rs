@@ -11,8 +11,8 @@ use crate::workloads::{
     Workload, nothing_added, nothing_changed, nothing_new, path_mut, pod_name_warning, spec_changed,
 };
 use serde_json::{Value, json};
-use stowplan_machinery::field::{ErrorList, Path, Raw};
-use stowplan_machinery::{Edit, View, meta};
+use stowplan_apimachinery::field::{ErrorList, Path, Raw};
+use stowplan_apimachinery::{Edit, View, meta};
 
 const SPEC: Path<'static> = Path::new("spec");
 const TEMPLATE: &[&str] = &["spec", "jobTemplate", "spec", "template"];

@@ -1,6 +1,6 @@
 //! Lists of indexes: `1,3-5,7`.
 
-use stowplan_machinery::go;
+use stowplan_apimachinery::go;
 
 /// How many there are, of so many completions; they come in order.
 pub(super) fn count(text: &str, completions: i64) -> Result<i64, String> {

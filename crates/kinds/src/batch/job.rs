@@ -11,8 +11,8 @@ use crate::workloads::{
     template_warnings,
 };
 use serde_json::{Map, Value, json};
-use stowplan_machinery::field::{ErrorList, Path, Raw};
-use stowplan_machinery::{Edit, View, meta, names};
+use stowplan_apimachinery::field::{ErrorList, Path, Raw};
+use stowplan_apimachinery::{Edit, View, meta, names};
 
 const SPEC: Path<'static> = Path::new("spec");
 const METADATA: Path<'static> = Path::new("metadata");

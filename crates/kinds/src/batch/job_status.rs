@@ -7,8 +7,8 @@ use crate::common::faults::Faults;
 use crate::common::{IMMUTABLE, NEGATIVE};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use stowplan_machinery::View;
-use stowplan_machinery::field::{ErrorList, Path};
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::field::{ErrorList, Path};
 
 const STATUS: Path<'static> = Path::new("status");
 

@@ -7,8 +7,8 @@ use crate::common::internal::Internal;
 use crate::common::labels;
 use crate::subresource::keep;
 use serde_json::{Map, Value};
-use stowplan_machinery::field::{ErrorList, Path, Raw};
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::field::{ErrorList, Path, Raw};
+use stowplan_apimachinery::{Edit, View};
 
 const SPEC: Path<'static> = Path::new("spec");
 

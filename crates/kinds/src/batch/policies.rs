@@ -5,8 +5,8 @@ use crate::common::NEGATIVE;
 use crate::common::faults::Faults;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use stowplan_machinery::field::{Error, ErrorKind, ErrorList, Path};
-use stowplan_machinery::{View, names};
+use stowplan_apimachinery::field::{Error, ErrorKind, ErrorList, Path};
+use stowplan_apimachinery::{View, names};
 
 const RULES_MAX: usize = 20;
 const EXIT_CODES_MAX: usize = 255;

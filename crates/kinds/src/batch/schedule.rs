@@ -3,7 +3,7 @@
 //! Upstream: `github.com/robfig/cron/v3`, whose messages are shown to users.
 
 use super::time_zone;
-use stowplan_machinery::go;
+use stowplan_apimachinery::go;
 
 /// The lowest and highest value of a field, and names that stand for values.
 struct Bounds {

@@ -6,8 +6,8 @@ use crate::common::faults::Faults;
 use crate::common::internal::Internal;
 use crate::pod::{self, Options};
 use serde_json::Value;
-use stowplan_machinery::field::{Error, ErrorList, Path};
-use stowplan_machinery::{View, names};
+use stowplan_apimachinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::{View, names};
 
 const PARALLELISM_MAX: i64 = 100_000;
 const FAILED_INDEXES_MAX: i64 = 100_000;

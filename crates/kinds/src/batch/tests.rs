@@ -3,8 +3,8 @@
 use super::*;
 use crate::{Context, Strategy};
 use serde_json::{Value, json};
-use stowplan_machinery::View;
-use stowplan_machinery::lookup::Nothing;
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::lookup::Nothing;
 
 const CX: Context<'static> = Context {
     now: "2026-01-02T03:04:05Z",
@@ -28,7 +28,7 @@ fn job(spec: Value) -> Value {
     object
 }
 
-fn texts(errors: &stowplan_machinery::field::ErrorList) -> Vec<String> {
+fn texts(errors: &stowplan_apimachinery::field::ErrorList) -> Vec<String> {
     errors.iter().map(ToString::to_string).collect()
 }
 

@@ -2,8 +2,8 @@
 
 use crate::common::faults::Faults;
 use serde_json::Value;
-use stowplan_machinery::View;
-use stowplan_machinery::field::{ErrorList, Path};
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::field::{ErrorList, Path};
 
 const PART_BYTES_MAX: usize = 14;
 

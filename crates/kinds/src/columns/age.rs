@@ -1,7 +1,7 @@
 //! Ages: how long ago a time was, in the few characters that a column has.
 
 use serde_json::Value;
-use stowplan_machinery::View;
+use stowplan_apimachinery::View;
 
 /// Seconds since the epoch of a time as the API prints it (with or without a fraction).
 pub fn seconds(time: &Value) -> Option<i64> {

@@ -3,7 +3,7 @@
 use super::text::{condition, containers, count, selector, terminating};
 use super::{Columns, age};
 use serde_json::{Value, json};
-use stowplan_machinery::{View, meta};
+use stowplan_apimachinery::{View, meta};
 
 pub(crate) static JOBS: Columns = Columns::new("jobs", |object, now_s| {
     let spec = object.at("spec");

@@ -5,7 +5,7 @@ use super::{Columns, age};
 use crate::event::to_core;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use stowplan_machinery::{View, meta};
+use stowplan_apimachinery::{View, meta};
 
 pub(crate) static NAMESPACES: Columns = Columns::new("namespaces", |object, now_s| {
     vec![

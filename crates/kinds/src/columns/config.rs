@@ -3,7 +3,7 @@
 use super::text::count;
 use super::{Columns, age};
 use serde_json::{Value, json};
-use stowplan_machinery::{View, meta};
+use stowplan_apimachinery::{View, meta};
 
 pub(crate) static CONFIG_MAPS: Columns = Columns::new("configmaps", |object, now_s| {
     let keys = object.entries("data").count() + object.entries("binaryData").count();

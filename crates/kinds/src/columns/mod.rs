@@ -19,7 +19,7 @@ mod text;
 mod workloads;
 
 use serde_json::{Value, json};
-use stowplan_machinery::{View, meta};
+use stowplan_apimachinery::{View, meta};
 
 pub(crate) use batch::{CRON_JOBS, JOBS};
 pub(crate) use cluster::{EVENTS, EVENTS_V1, LEASES, NAMESPACES, NODES, PRIORITY_CLASSES};

@@ -4,7 +4,7 @@ use super::text::{annotation, at_most_three, count, labels, or, selector, three_
 use super::{Columns, age};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use stowplan_machinery::{View, meta};
+use stowplan_apimachinery::{View, meta};
 
 pub(crate) static SERVICES: Columns = Columns::new("services", |object, now_s| {
     let spec = object.at("spec");

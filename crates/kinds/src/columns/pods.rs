@@ -3,7 +3,7 @@
 use super::text::{condition, containers, count, labels, or, terminating};
 use super::{Columns, Read, age};
 use serde_json::{Value, json};
-use stowplan_machinery::{View, meta};
+use stowplan_apimachinery::{View, meta};
 
 pub(crate) static PODS: Columns = Columns {
     conditions: completed,

@@ -2,7 +2,7 @@
 
 use super::{Columns, age};
 use serde_json::{Value, json};
-use stowplan_machinery::{View, meta};
+use stowplan_apimachinery::{View, meta};
 
 pub(crate) static ROLE_BINDINGS: Columns = Columns::new("rolebindings", row);
 

@@ -3,7 +3,7 @@
 use super::text::terminating;
 use super::{Columns, age};
 use serde_json::{Value, json};
-use stowplan_machinery::{View, meta};
+use stowplan_apimachinery::{View, meta};
 
 pub(crate) static DEVICE_CLASSES: Columns = Columns::new("deviceclasses", name_and_age);
 

@@ -4,7 +4,7 @@ use super::text::count;
 use super::{Columns, age};
 use crate::autoscaler::v1;
 use serde_json::{Value, json};
-use stowplan_machinery::{View, meta};
+use stowplan_apimachinery::{View, meta};
 
 /// For the `scale` subresource of any workload.
 pub static SCALES: Columns = Columns::new("scales", |object, now_s| {

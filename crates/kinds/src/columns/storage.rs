@@ -3,7 +3,7 @@
 use super::text::{annotation, or, terminating};
 use super::{Columns, age};
 use serde_json::{Value, json};
-use stowplan_machinery::{View, meta};
+use stowplan_apimachinery::{View, meta};
 
 pub(crate) static PERSISTENT_VOLUMES: Columns =
     Columns::new("persistentvolumes", |object, now_s| {

@@ -1,8 +1,8 @@
 //! Texts that several kinds show alike.
 
 use serde_json::Value;
-use stowplan_machinery::View;
-use stowplan_machinery::labels::Selector;
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::labels::Selector;
 
 /// The text, or what stands for its absence.
 pub(super) fn or<'a>(text: &'a str, absent: &'a str) -> &'a str {

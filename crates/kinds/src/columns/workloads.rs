@@ -3,8 +3,8 @@
 use super::text::{containers, count, int_or_string, labels, selector};
 use super::{Columns, age};
 use serde_json::{Value, json};
-use stowplan_machinery::labels::Selector;
-use stowplan_machinery::{View, meta};
+use stowplan_apimachinery::labels::Selector;
+use stowplan_apimachinery::{View, meta};
 
 pub(crate) static DEPLOYMENTS: Columns = Columns::new("deployments", |object, now_s| {
     let (spec, status) = (object.at("spec"), object.at("status"));

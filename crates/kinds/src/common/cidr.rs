@@ -5,8 +5,8 @@
 use super::ip;
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv6Addr};
-use stowplan_machinery::field::{Error, ErrorList, Path};
-use stowplan_machinery::go;
+use stowplan_apimachinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::go;
 
 /// A range, read sloppily.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

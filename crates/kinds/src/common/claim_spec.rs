@@ -8,9 +8,9 @@ use super::faults::Faults;
 use super::labels::{self, SelectorOptions};
 use super::{name_rules, quantities};
 use serde_json::Value;
-use stowplan_machinery::field::{ErrorList, Path, Raw};
-use stowplan_machinery::quantity::Quantity;
-use stowplan_machinery::{View, names};
+use stowplan_apimachinery::field::{ErrorList, Path, Raw};
+use stowplan_apimachinery::quantity::Quantity;
+use stowplan_apimachinery::{View, names};
 
 const ACCESS_MODES: [&str; 4] = [
     "ReadOnlyMany",

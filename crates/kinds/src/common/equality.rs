@@ -3,7 +3,7 @@
 //! Upstream: `k8s.io/apimachinery/pkg/api/equality`.
 
 use serde_json::Value;
-use stowplan_machinery::quantity::Quantity;
+use stowplan_apimachinery::quantity::Quantity;
 
 /// Whether two values mean the same: an empty list is as good as none, and quantities are equal if
 /// their amounts are.

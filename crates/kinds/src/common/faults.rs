@@ -1,6 +1,6 @@
 //! Adding to a list of errors, in few words.
 
-use stowplan_machinery::field::{Error, ErrorList, Path, Shown};
+use stowplan_apimachinery::field::{Error, ErrorList, Path, Shown};
 
 /// What can be said of a field.
 pub trait Faults {

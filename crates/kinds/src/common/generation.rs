@@ -1,7 +1,7 @@
 //! `metadata.generation`: how often what is wanted has changed.
 
 use serde_json::Value;
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::{Edit, View};
 
 /// Starts counting.
 pub fn start(object: &mut Value) {

@@ -1,7 +1,7 @@
 //! Values that upstream prints in the shape of its internal types.
 
 use serde_json::{Map, Value};
-use stowplan_machinery::field::Shown;
+use stowplan_apimachinery::field::Shown;
 
 /// A value of a type that upstream keeps to itself: its messages show Go's names of the fields,
 /// which are those of the API with a capital letter in front.

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use stowplan_machinery::field::{Error, ErrorList, Path};
-use stowplan_machinery::go;
+use stowplan_apimachinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::go;
 
 /// The address that a text means, read sloppily. An IPv4 address in an IPv6 one is IPv4.
 pub fn parse(text: &str) -> Option<IpAddr> {

@@ -6,8 +6,8 @@
 
 use super::{NameRule, metadata};
 use serde_json::Value;
-use stowplan_machinery::View;
-use stowplan_machinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::field::{Error, ErrorList, Path};
 
 const METADATA: Path<'static> = Path::new("metadata");
 

@@ -3,8 +3,8 @@
 //! Upstream: `k8s.io/apimachinery/pkg/apis/meta/v1/validation`.
 
 use serde_json::Value;
-use stowplan_machinery::field::{Error, ErrorList, Path};
-use stowplan_machinery::{View, names};
+use stowplan_apimachinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::{View, names};
 
 /// Faults of a map of labels. A Go map has no order; ours come in key order.
 pub fn validate(labels: &Value, path: &Path<'_>) -> ErrorList {

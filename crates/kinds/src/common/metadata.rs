@@ -8,9 +8,9 @@ use super::{IMMUTABLE, NEGATIVE, NameRule, labels};
 use serde_json::Value;
 use std::cell::OnceCell;
 use std::collections::HashSet;
-use stowplan_machinery::field::{Error, ErrorKind, ErrorList, Path, Raw};
-use stowplan_machinery::limits::ERRORS_TOLD_BYTES_MAX;
-use stowplan_machinery::{View, go, names};
+use stowplan_apimachinery::field::{Error, ErrorKind, ErrorList, Path, Raw};
+use stowplan_apimachinery::limits::ERRORS_TOLD_BYTES_MAX;
+use stowplan_apimachinery::{View, go, names};
 
 const ANNOTATIONS_BYTES_MAX: usize = 256 << 10;
 const MANAGER_BYTES_MAX: usize = 128;

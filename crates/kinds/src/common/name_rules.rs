@@ -2,7 +2,7 @@
 //!
 //! Upstream: `k8s.io/apimachinery/pkg/api/validation/generic.go`.
 
-use stowplan_machinery::names;
+use stowplan_apimachinery::names;
 
 fn masked(name: &str, prefix: bool) -> String {
     match prefix {

@@ -3,8 +3,8 @@
 //! Upstream: `pkg/api/node/util.go`.
 
 use serde_json::Value;
-use stowplan_machinery::field::Path;
-use stowplan_machinery::{View, names};
+use stowplan_apimachinery::field::Path;
+use stowplan_apimachinery::{View, names};
 
 /// What to say of a label that should not be used any more.
 pub fn deprecation(label: &str) -> Option<&'static str> {

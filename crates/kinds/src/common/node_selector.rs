@@ -4,8 +4,8 @@
 
 use super::{labels, name_rules};
 use serde_json::Value;
-use stowplan_machinery::field::{Error, ErrorList, Path};
-use stowplan_machinery::{View, names};
+use stowplan_apimachinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::{View, names};
 
 /// Faults of a node selector. `allow_invalid_values`: the stored object has bad values already.
 pub fn validate(selector: &Value, allow_invalid_values: bool, path: &Path<'_>) -> ErrorList {

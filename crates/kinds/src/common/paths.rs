@@ -3,7 +3,7 @@
 //! Upstream: `pkg/apis/core/validation/validation.go`.
 
 use super::faults::Faults;
-use stowplan_machinery::field::{ErrorList, Path};
+use stowplan_apimachinery::field::{ErrorList, Path};
 
 /// No part of the path is `..`.
 pub fn no_backsteps(target: &str, path: &Path<'_>, errors: &mut ErrorList) {

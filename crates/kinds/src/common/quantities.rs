@@ -6,9 +6,9 @@ use super::NEGATIVE;
 use super::faults::Faults;
 use super::resource_names::is_integer;
 use serde_json::Value;
-use stowplan_machinery::Edit;
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::quantity::Quantity;
+use stowplan_apimachinery::Edit;
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::quantity::Quantity;
 
 /// For a number of zero or less.
 pub const NOT_POSITIVE: &str = "must be greater than zero";

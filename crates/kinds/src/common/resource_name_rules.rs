@@ -4,8 +4,8 @@
 
 use super::faults::Faults;
 use super::resource_names::{is_extended, is_native, is_standard, is_standard_for_containers};
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::names;
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::names;
 
 /// Any resource: with a domain, or one that is known.
 pub fn validate(name: &str, path: &Path<'_>, errors: &mut ErrorList) {

@@ -2,8 +2,8 @@
 //!
 //! Upstream: `pkg/apis/core/helper/helpers.go`.
 
-use stowplan_machinery::names;
-use stowplan_machinery::quantity::Quantity;
+use stowplan_apimachinery::names;
+use stowplan_apimachinery::quantity::Quantity;
 
 /// `hugepages-2Mi`
 pub fn is_huge_page(name: &str) -> bool {

@@ -3,8 +3,8 @@
 use crate::subresource::keep;
 use crate::{Context, Strategy};
 use serde_json::Value;
-use stowplan_machinery::field::ErrorList;
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::field::ErrorList;
+use stowplan_apimachinery::{Edit, View};
 
 /// A change of status: the spec stays, and labels and annotations may change with it.
 pub(crate) struct StatusStrategy {

@@ -5,8 +5,8 @@
 use super::faults::Faults;
 use super::{name_rules, paths};
 use serde_json::Value;
-use stowplan_machinery::field::{Error, ErrorList, Path};
-use stowplan_machinery::{View, names};
+use stowplan_apimachinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::{View, names};
 
 /// Says which of the texts are missing.
 pub fn required_texts(source: &Value, fields: &[&str], path: &Path<'_>, errors: &mut ErrorList) {

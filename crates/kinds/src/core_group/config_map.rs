@@ -6,9 +6,9 @@ use crate::common::faults::Faults;
 use crate::common::{kube_metadata, name_rules};
 use crate::{Context, Strategy};
 use serde_json::Value;
-use stowplan_machinery::View;
-use stowplan_machinery::field::{Error, ErrorList, Path};
-use stowplan_machinery::names;
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::names;
 
 pub(crate) struct ConfigMap;
 

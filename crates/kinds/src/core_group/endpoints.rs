@@ -8,8 +8,8 @@ use crate::common::faults::Faults;
 use crate::common::{ip, kube_metadata, name_rules};
 use crate::{Context, Strategy};
 use serde_json::Value;
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::{Edit, View, names};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::{Edit, View, names};
 
 pub(crate) struct Endpoints;
 

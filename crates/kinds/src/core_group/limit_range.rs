@@ -10,9 +10,9 @@ use crate::common::{kube_metadata, name_rules, quantities};
 use crate::{Context, Strategy};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::quantity::Quantity;
-use stowplan_machinery::{Edit, View, meta, names};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::quantity::Quantity;
+use stowplan_apimachinery::{Edit, View, meta, names};
 
 pub(crate) struct LimitRange;
 

@@ -12,9 +12,9 @@ use crate::subresource::{inherit, keep};
 use crate::{Context, Strategy};
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashSet};
-use stowplan_machinery::field::{Error, ErrorKind, ErrorList, Path};
-use stowplan_machinery::quantity::Quantity;
-use stowplan_machinery::{Edit, View, go, meta, names};
+use stowplan_apimachinery::field::{Error, ErrorKind, ErrorList, Path};
+use stowplan_apimachinery::quantity::Quantity;
+use stowplan_apimachinery::{Edit, View, go, meta, names};
 
 pub(crate) struct Node;
 

@@ -10,10 +10,10 @@ use crate::subresource::{inherit, keep};
 use crate::{Context, Strategy};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use stowplan_machinery::field::{ErrorList, Path, Raw};
-use stowplan_machinery::limits::ERRORS_TOLD_BYTES_MAX;
-use stowplan_machinery::quantity::Quantity;
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::field::{ErrorList, Path, Raw};
+use stowplan_apimachinery::limits::ERRORS_TOLD_BYTES_MAX;
+use stowplan_apimachinery::quantity::Quantity;
+use stowplan_apimachinery::{Edit, View};
 
 pub(crate) struct ResourceQuota;
 

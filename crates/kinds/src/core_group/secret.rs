@@ -11,8 +11,8 @@ use crate::{Context, Strategy};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
-use stowplan_machinery::field::{Error, ErrorList, Path};
-use stowplan_machinery::{Edit, View, names};
+use stowplan_apimachinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::{Edit, View, names};
 
 pub(crate) struct Secret;
 

@@ -5,8 +5,8 @@
 use crate::common::{kube_metadata, name_rules};
 use crate::{Context, Strategy};
 use serde_json::{Value, json};
-use stowplan_machinery::field::ErrorList;
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::field::ErrorList;
+use stowplan_apimachinery::{Edit, View};
 
 pub(crate) struct ServiceAccount;
 

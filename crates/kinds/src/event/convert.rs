@@ -4,7 +4,7 @@
 //! `pkg/apis/events/v1/conversion.go`.
 
 use serde_json::{Map, Value, json};
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::{Edit, View};
 
 /// Fields of other names: in the core group, and in `events.k8s.io`.
 const NAMES: &[(&str, &str)] = &[

@@ -10,8 +10,8 @@ use crate::common::{IMMUTABLE, kube_metadata, name_rules};
 use crate::fields::{Fields, Refusal, by_path};
 use crate::{Context, Strategy};
 use serde_json::Value;
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::{View, meta, names};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::{View, meta, names};
 
 /// The fields of `ObjectReference`.
 const REFERENCE: [&str; 7] = [

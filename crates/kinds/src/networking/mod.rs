@@ -10,8 +10,8 @@ pub(crate) use network_policy::NetworkPolicy;
 
 use crate::common::faults::Faults;
 use serde_json::Value;
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::{View, names};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::{View, names};
 
 /// A reference to an object of any kind.
 fn validate_reference(reference: &Value, path: &Path<'_>, errors: &mut ErrorList) {

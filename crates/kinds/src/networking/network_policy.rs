@@ -7,8 +7,8 @@ use crate::common::{generation, kube_metadata, name_rules};
 use crate::{Context, Strategy};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::{Edit, View, names};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::{Edit, View, names};
 
 pub(crate) struct NetworkPolicy;
 

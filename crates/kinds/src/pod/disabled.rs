@@ -3,7 +3,7 @@
 //! Upstream: `dropDisabledFields` in `pkg/api/pod/util.go`.
 
 use serde_json::{Map, Value};
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::{Edit, View};
 
 const CONTAINERS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 const STATUSES: [&str; 3] = [

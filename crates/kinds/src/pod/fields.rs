@@ -2,7 +2,7 @@
 
 use crate::fields::{Fields, Refusal};
 use serde_json::Value;
-use stowplan_machinery::{View, meta};
+use stowplan_apimachinery::{View, meta};
 
 /// Upstream: `ToSelectableFields` in `pkg/registry/core/pod/strategy.go`, and the labels that
 /// `pkg/apis/core/v1/conversion.go` lets through.

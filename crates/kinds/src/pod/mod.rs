@@ -23,8 +23,8 @@ pub(crate) use warnings::warnings;
 use crate::common::{ip, name_rules};
 use crate::{Context, Strategy};
 use serde_json::Value;
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::{View, meta, names};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::{View, meta, names};
 
 /// How pods behave.
 pub(crate) struct Pod;

@@ -6,8 +6,8 @@
 use super::validate::{affinity, annotations, security, spread, volumes};
 use crate::common::resource_names::{fits_huge_pages, is_huge_page};
 use serde_json::Value;
-use stowplan_machinery::View;
-use stowplan_machinery::quantity::Quantity;
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::quantity::Quantity;
 
 /// Which faults are forgiven. A new object is forgiven nothing.
 #[derive(Clone, Copy, Default, Debug)]

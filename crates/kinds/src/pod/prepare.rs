@@ -7,7 +7,7 @@ use crate::common::equality::same;
 use crate::common::generation;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::{Edit, View};
 
 /// A new pod is pending, of a class that follows from its resources.
 pub(super) fn for_create(pod: &mut Value, now: &str) {

@@ -4,9 +4,9 @@
 
 use crate::common::resource_names::is_huge_page;
 use serde_json::Value;
-use stowplan_machinery::View;
-use stowplan_machinery::quantity::Quantity;
-use stowplan_machinery::resources::ResourceList;
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::quantity::Quantity;
+use stowplan_apimachinery::resources::ResourceList;
 
 /// Which half of `resources`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

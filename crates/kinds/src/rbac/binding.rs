@@ -6,8 +6,8 @@ use crate::common::internal::Internal;
 use crate::common::{kube_metadata, name_rules};
 use crate::{Context, Strategy};
 use serde_json::Value;
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::{Edit, View};
 
 pub(crate) struct RoleBinding;
 pub(crate) struct ClusterRoleBinding;

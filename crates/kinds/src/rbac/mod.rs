@@ -6,7 +6,7 @@ mod role;
 pub(crate) use binding::{ClusterRoleBinding, RoleBinding};
 pub(crate) use role::{ClusterRole, Role};
 
-use stowplan_machinery::names;
+use stowplan_apimachinery::names;
 
 const GROUP: &str = "rbac.authorization.k8s.io";
 

@@ -6,9 +6,9 @@ use crate::common::kube_metadata;
 use crate::common::labels::{self, SelectorOptions};
 use crate::{Context, Strategy};
 use serde_json::Value;
-use stowplan_machinery::View;
-use stowplan_machinery::field::{ErrorList, Path, Raw};
-use stowplan_machinery::labels::{Operator, Requirement};
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::field::{ErrorList, Path, Raw};
+use stowplan_apimachinery::labels::{Operator, Requirement};
 
 pub(crate) struct Role;
 pub(crate) struct ClusterRole;

@@ -5,8 +5,8 @@ use crate::common::faults::Faults;
 use crate::common::ip;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use stowplan_machinery::View;
-use stowplan_machinery::field::ErrorList;
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::field::ErrorList;
 
 /// Faults of the addresses; asked before they are given out, and once more with the rest.
 pub(super) fn validate(service: &Value, old: Option<&Value>) -> ErrorList {

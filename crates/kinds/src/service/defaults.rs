@@ -2,7 +2,7 @@
 
 use super::is_externally_accessible;
 use serde_json::{Value, json};
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::{Edit, View};
 
 const CLIENT_IP_TIMEOUT_S: i64 = 10800;
 

@@ -8,8 +8,8 @@ use crate::common::faults::Faults;
 use crate::common::{cidr, ip};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::{View, names};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::{View, names};
 
 const SOURCE_RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";
 const BALANCERS_ONLY: &str = "may only be used when `type` is 'LoadBalancer'";

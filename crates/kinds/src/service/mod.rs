@@ -20,8 +20,8 @@ use crate::fields::{Fields, Refusal, by_path};
 use crate::subresource::{inherit, keep};
 use crate::{Context, Strategy};
 use serde_json::{Value, json};
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::{Edit, View};
 
 pub(crate) struct Service;
 

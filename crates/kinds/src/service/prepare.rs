@@ -6,7 +6,7 @@
 use super::{is_externally_accessible, needs_cluster_ip, needs_health_check, node_port};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::{Edit, View};
 
 pub(super) fn drop_fields_of_old_type(new: &mut Value, old: &Value) {
     let before = old.at("spec");

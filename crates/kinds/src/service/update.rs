@@ -5,8 +5,8 @@
 use super::{SPEC, is_headless, needs_health_check};
 use crate::common::faults::Faults;
 use serde_json::Value;
-use stowplan_machinery::View;
-use stowplan_machinery::field::ErrorList;
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::field::ErrorList;
 
 const ONCE: &str = "may not change once set";
 

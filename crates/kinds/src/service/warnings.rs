@@ -4,8 +4,8 @@ use super::SPEC;
 use super::cluster_ips::texts;
 use crate::common::{cidr, ip};
 use serde_json::Value;
-use stowplan_machinery::View;
-use stowplan_machinery::field::Path;
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::field::Path;
 
 pub(super) fn of_service(service: &Value) -> Vec<String> {
     let mut warnings = Vec::new();

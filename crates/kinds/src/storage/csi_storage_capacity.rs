@@ -6,9 +6,9 @@ use crate::common::labels::{self, SelectorOptions, has_invalid_value};
 use crate::common::{IMMUTABLE, kube_metadata, name_rules, node_labels, quantities};
 use crate::{Context, Strategy};
 use serde_json::Value;
-use stowplan_machinery::View;
-use stowplan_machinery::field::{ErrorList, Path, Raw};
-use stowplan_machinery::quantity::Quantity;
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::field::{ErrorList, Path, Raw};
+use stowplan_apimachinery::quantity::Quantity;
 
 pub(crate) struct CsiStorageCapacity;
 

@@ -7,9 +7,9 @@ use crate::common::{IMMUTABLE, kube_metadata, labels, name_rules, node_labels};
 use crate::{Context, Strategy};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use stowplan_machinery::field::{Error, ErrorList, Path};
-use stowplan_machinery::limits::ERRORS_TOLD_MAX;
-use stowplan_machinery::{Edit, View, names};
+use stowplan_apimachinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::limits::ERRORS_TOLD_MAX;
+use stowplan_apimachinery::{Edit, View, names};
 
 pub(crate) struct StorageClass;
 

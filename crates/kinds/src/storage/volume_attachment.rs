@@ -11,8 +11,8 @@ use crate::subresource::{inherit, keep};
 use crate::volume::{set_source_defaults, validate_inline};
 use crate::{Context, Strategy};
 use serde_json::{Value, json};
-use stowplan_machinery::field::{Error, ErrorList, Path};
-use stowplan_machinery::{Edit, View, names};
+use stowplan_apimachinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::{Edit, View, names};
 
 pub(crate) struct VolumeAttachment;
 

@@ -7,8 +7,8 @@ use crate::common::faults::Faults;
 use crate::common::{kube_metadata, name_rules};
 use crate::{Context, Strategy};
 use serde_json::Value;
-use stowplan_machinery::View;
-use stowplan_machinery::field::{ErrorList, Path};
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::field::{ErrorList, Path};
 
 pub(crate) struct VolumeAttributesClass;
 

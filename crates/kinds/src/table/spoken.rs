@@ -6,8 +6,8 @@ use crate::kind::{Kind, Scope};
 use crate::plain::Plain;
 use crate::{Context, Strategy};
 use serde_json::Value;
-use stowplan_machinery::Edit;
-use stowplan_machinery::field::ErrorList;
+use stowplan_apimachinery::Edit;
+use stowplan_apimachinery::field::ErrorList;
 
 pub(super) static EVICTION: Kind = Kind {
     group: "policy",

@@ -11,9 +11,9 @@ use crate::common::{kube_metadata, name_rules, quantities};
 use crate::subresource::{inherit, keep};
 use crate::{Context, Strategy};
 use serde_json::{Value, json};
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::quantity::Quantity;
-use stowplan_machinery::{Edit, View, names};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::quantity::Quantity;
+use stowplan_apimachinery::{Edit, View, names};
 
 pub(crate) struct PersistentVolumeClaim;
 

@@ -10,9 +10,9 @@ use crate::common::faults::Faults;
 use crate::common::labels::{SelectorOptions, validate_selector};
 use crate::subresource::keep;
 use serde_json::Value;
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::quantity::Quantity;
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::quantity::Quantity;
+use stowplan_apimachinery::{Edit, View};
 
 static SPEC: Path<'static> = Path::new("spec");
 const CLASS: &str = "volumeAttributesClassName";

@@ -13,7 +13,7 @@ pub(crate) use spec::validate_inline;
 use crate::common::quantities;
 use crate::pod::vendor_defaults;
 use serde_json::Value;
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::{Edit, View};
 
 /// The annotation that named a storage class before there was a field.
 const OLD_CLASS: &str = "volume.beta.kubernetes.io/storage-class";

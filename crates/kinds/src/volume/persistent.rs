@@ -11,8 +11,8 @@ use crate::common::{IMMUTABLE, kube_metadata, name_rules, node_labels, node_sele
 use crate::subresource::{inherit, keep};
 use crate::{Context, Strategy};
 use serde_json::{Map, Value, json};
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::{Edit, View, meta};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::{Edit, View, meta};
 
 pub(crate) struct PersistentVolume;
 

@@ -5,8 +5,8 @@
 use crate::common::faults::Faults;
 use crate::common::{name_rules, paths, volume_sources as common};
 use serde_json::Value;
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::{View, names};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::{View, names};
 
 type Check = fn(&Value, &Path<'_>, &mut ErrorList);
 

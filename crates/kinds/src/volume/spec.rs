@@ -6,9 +6,9 @@ use super::sources;
 use crate::common::faults::Faults;
 use crate::common::{name_rules, node_selector, quantities};
 use serde_json::Value;
-use stowplan_machinery::View;
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::quantity::Quantity;
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::quantity::Quantity;
 
 const ACCESS_MODES: &[&str] = &[
     "ReadOnlyMany",

@@ -5,9 +5,9 @@ use crate::common::faults::Faults;
 use crate::common::labels::{self, SelectorOptions};
 use crate::pod::{self, Options};
 use serde_json::Value;
-use stowplan_machinery::View;
-use stowplan_machinery::field::{ErrorList, Path, Raw};
-use stowplan_machinery::labels::Selector;
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::field::{ErrorList, Path, Raw};
+use stowplan_apimachinery::labels::Selector;
 
 /// A number of zero or more, if it is given.
 pub(crate) fn validate_non_negative(

@@ -4,8 +4,8 @@ use crate::common::faults::Faults;
 use crate::common::{IMMUTABLE, kube_metadata, name_rules};
 use crate::{Context, Strategy};
 use serde_json::Value;
-use stowplan_machinery::View;
-use stowplan_machinery::field::{ErrorList, Path};
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::field::{ErrorList, Path};
 
 /// How controller revisions behave.
 pub(crate) struct ControllerRevision;
@@ -50,7 +50,7 @@ impl Strategy for ControllerRevision {
 mod tests {
     use super::*;
     use serde_json::json;
-    use stowplan_machinery::lookup::Nothing;
+    use stowplan_apimachinery::lookup::Nothing;
 
     #[test]
     fn data_is_an_object_and_stays() {

@@ -15,8 +15,8 @@ use crate::common::status::StatusStrategy;
 use crate::common::{kube_metadata, name_rules};
 use crate::pod::{self, Options};
 use serde_json::{Value, json};
-use stowplan_machinery::field::{ErrorList, Path, Raw};
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::field::{ErrorList, Path, Raw};
+use stowplan_apimachinery::{Edit, View};
 
 const SPEC: Path<'static> = Path::new("spec");
 

@@ -3,8 +3,8 @@
 use crate::common::NEGATIVE;
 use crate::common::faults::Faults;
 use serde_json::Value;
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::names;
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::names;
 
 fn percent(value: &Value) -> Option<i64> {
     let text = value.as_str()?;

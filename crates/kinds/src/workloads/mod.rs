@@ -27,8 +27,8 @@ use crate::pod;
 use crate::subresource::keep;
 use crate::{Context, Strategy};
 use serde_json::{Map, Value};
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::{Edit, View};
 
 /// A kind with a template of pods: what differs from one to the next.
 pub(crate) struct Workload {

@@ -5,8 +5,8 @@ use crate::common::equality::same;
 use crate::common::{generation, kube_metadata, name_rules};
 use crate::pod::{self, Options};
 use serde_json::Value;
-use stowplan_machinery::field::Path;
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::field::Path;
+use stowplan_apimachinery::{Edit, View};
 
 const TEMPLATE: Path<'static> = Path::new("template");
 

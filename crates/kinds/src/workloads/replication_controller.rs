@@ -10,8 +10,8 @@ use crate::common::status::{StatusStrategy, nothing_else};
 use crate::common::{generation, kube_metadata, name_rules};
 use crate::pod::{self, Options};
 use serde_json::{Map, Value, json};
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::{Edit, View, names};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::{Edit, View, names};
 
 const SPEC: Path<'static> = Path::new("spec");
 

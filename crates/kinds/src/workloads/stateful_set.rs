@@ -15,8 +15,8 @@ use crate::common::{generation, kube_metadata, name_rules};
 use crate::pod::{self, Options};
 use crate::subresource::keep;
 use serde_json::{Value, json};
-use stowplan_machinery::field::{ErrorList, Path, Raw};
-use stowplan_machinery::{Edit, View, names};
+use stowplan_apimachinery::field::{ErrorList, Path, Raw};
+use stowplan_apimachinery::{Edit, View, names};
 
 const SPEC: Path<'static> = Path::new("spec");
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use serde_json::json;
-use stowplan_machinery::lookup::Nothing;
+use stowplan_apimachinery::lookup::Nothing;
 
 const CX: Context<'static> = Context {
     now: "2026-01-02T03:04:05Z",

@@ -3,7 +3,7 @@
 use crate::cases::{Known, read};
 use crate::play::target;
 use serde_json::{Value, json};
-use stowplan_machinery::View;
+use stowplan_apimachinery::View;
 
 fn tables() -> Vec<(String, Value)> {
     let mut all = Vec::new();

@@ -2,8 +2,8 @@
 //! all others, or shown with each fault, these would take minutes or all memory.
 
 use serde_json::{Value, json};
+use stowplan_apimachinery::lookup::Nothing;
 use stowplan_kinds::{Context, table};
-use stowplan_machinery::lookup::Nothing;
 use stowplan_schema::{decode_json, type_of};
 
 const LENGTH: usize = 40_000;

@@ -4,7 +4,7 @@ use crate::cases::{Known, read};
 use crate::play::{Outcome, Tally, comparable, create, own_warnings, target, update};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use stowplan_machinery::View;
+use stowplan_apimachinery::View;
 
 /// Kinds that need nothing of admission to be as recorded.
 const KINDS: &[&str] = &[

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::lookup::Nothing;
+use stowplan_apimachinery::{Edit, Status, View, names};
 use stowplan_kinds::common::metadata;
 use stowplan_kinds::service::allocate::{Allocation, InUse, Ranges, begin_create, begin_update};
 use stowplan_kinds::{Context, Kind, Strategy, table};
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::lookup::Nothing;
-use stowplan_machinery::{Edit, Status, View, names};
 
 pub(crate) const NOW: &str = "<time>";
 

@@ -12,8 +12,8 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::mem;
-use stowplan_machinery::go::quote;
-use stowplan_machinery::limits::{DEPTH_MAX, PROBLEM_BYTES_MAX, PROBLEMS_MAX};
+use stowplan_apimachinery::go::quote;
+use stowplan_apimachinery::limits::{DEPTH_MAX, PROBLEM_BYTES_MAX, PROBLEMS_MAX};
 
 /// Why reading stops before the end.
 enum Stop {

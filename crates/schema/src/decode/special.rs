@@ -7,7 +7,7 @@ use crate::table::type_of;
 use crate::time::Layout;
 use crate::types::Type;
 use serde_json::Value;
-use stowplan_machinery::quantity::Quantity;
+use stowplan_apimachinery::quantity::Quantity;
 
 const SCHEMA: &str = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps";
 

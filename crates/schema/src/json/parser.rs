@@ -1,7 +1,7 @@
 //! A pull parser.
 
 use std::borrow::Cow;
-use stowplan_machinery::json as text;
+use stowplan_apimachinery::json as text;
 
 /// Not JSON; `problem` says why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

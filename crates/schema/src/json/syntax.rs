@@ -3,7 +3,7 @@
 //! A copy of the state machine in Go's `encoding/json/scanner.go`, one state per name there. It is
 //! run only when something is wrong.
 
-use stowplan_machinery::go::quote;
+use stowplan_apimachinery::go::quote;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {

@@ -12,7 +12,7 @@ use crate::go::{InProtobuf, Kind, WireTarget};
 use crate::room::Room;
 use crate::types::{Type, TypeRef};
 use serde_json::{Map, Value};
-use stowplan_machinery::limits::DEPTH_MAX;
+use stowplan_apimachinery::limits::DEPTH_MAX;
 use wire::{Message, Payload};
 
 const MAGIC: &[u8; 4] = b"k8s\0";

@@ -6,7 +6,7 @@ use crate::decode::{DecodeError, parse_inside, schema_type};
 use crate::go::Special;
 use crate::time::{Layout, Timestamp};
 use serde_json::{Number, Value};
-use stowplan_machinery::quantity::Quantity;
+use stowplan_apimachinery::quantity::Quantity;
 
 impl Decoder {
     pub(super) fn special(&mut self, special: Special, message: &[u8]) -> Decoded {

@@ -216,7 +216,7 @@ impl Key {
 
     fn shown(&self) -> String {
         match self.quoted {
-            true => stowplan_machinery::go::quote(&self.text),
+            true => stowplan_apimachinery::go::quote(&self.text),
             false => self.text.clone(),
         }
     }

@@ -1,7 +1,7 @@
 //! A look at a text before it is parsed. The parser reads all of a document before it gives anything
 //! away, so what it would choke on has to be found without it.
 
-use stowplan_machinery::limits::{YAML_MARKS_MAX, YAML_NESTED_MAX};
+use stowplan_apimachinery::limits::{YAML_MARKS_MAX, YAML_NESTED_MAX};
 
 /// So far back the parser looks for the beginning of a key, at every bracket that is open.
 const KEY_MAX: usize = 1024;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
-use stowplan_access::User;
+use stowplan_auth::User;
 use stowplan_base::Time;
 
 /// How far a request has come.

@@ -18,8 +18,8 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use stowplan_apimachinery::Status;
 use stowplan_base::Time;
-use stowplan_machinery::Status;
 
 /// The header by which a request is known, the client's choice or ours.
 const ID: &str = "audit-id";

@@ -10,9 +10,9 @@ use crate::verbs::delete;
 use crate::{clock, storage};
 use serde_json::Value;
 use std::sync::Arc;
+use stowplan_apimachinery::{Edit, View};
 use stowplan_crd::{CLEANUP, Definition, names};
-use stowplan_machinery::{Edit, View};
-use stowplan_merge::managed;
+use stowplan_patch::managed;
 use stowplan_store::{CommitError, Entry, Expect, Txn};
 
 const GROUP: &str = "apiextensions.k8s.io";

@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use stowplan_crd::{Definition, Version};
 use stowplan_kinds::{Strategy, Subresource};
-use stowplan_merge::managed::{Unconvertible, Versions};
+use stowplan_patch::managed::{Unconvertible, Versions};
 use stowplan_schema::{DecodeError, Decoded, Type};
 
 /// A custom resource in one version.

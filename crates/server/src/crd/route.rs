@@ -2,7 +2,7 @@
 
 use super::Custom;
 use crate::request::{Request, Target};
-use stowplan_machinery::Status;
+use stowplan_apimachinery::Status;
 
 /// Whether the request is for this resource at all, and if so why it is refused.
 pub(crate) fn check(request: &Request, target: &Target, custom: &Custom) -> Result<bool, Status> {

@@ -8,7 +8,7 @@ use bytes::{Bytes, BytesMut};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use std::sync::Arc;
-use stowplan_machinery::Status;
+use stowplan_apimachinery::Status;
 
 /// A whole body, and the room that it takes up.
 pub(crate) type ReadBody = (Bytes, Held);

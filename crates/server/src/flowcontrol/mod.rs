@@ -18,7 +18,7 @@ mod weight;
 use crate::limits::{self, WATCHES_MAX};
 use crate::request::Request;
 use std::sync::Arc;
-use stowplan_access::User;
+use stowplan_auth::User;
 use tokio::sync::Semaphore;
 
 pub(crate) use offload::off_the_reactor;

@@ -4,7 +4,7 @@
 
 use super::Query;
 use http::Method;
-use stowplan_machinery::{fields, names};
+use stowplan_apimachinery::{fields, names};
 
 /// The verb and the object or path that it is applied to.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

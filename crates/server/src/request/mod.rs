@@ -11,10 +11,10 @@ use http::{HeaderMap, Method};
 use serde_json::Value;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
-use stowplan_access::{Decision, User};
+use stowplan_apimachinery::meta::GroupResource;
+use stowplan_apimachinery::{Status, View, go, names};
+use stowplan_auth::{Decision, User};
 use stowplan_kinds::Strategy;
-use stowplan_machinery::meta::GroupResource;
-use stowplan_machinery::{Status, View, go, names};
 use stowplan_store::Entry;
 
 pub(crate) use info::Info;

@@ -4,10 +4,10 @@
 
 use super::{Query, Request};
 use serde_json::Value;
-use stowplan_machinery::Status;
-use stowplan_machinery::field::{Error, ErrorList, Path};
-use stowplan_machinery::meta::GroupKind;
-use stowplan_machinery::{fields, go, labels};
+use stowplan_apimachinery::Status;
+use stowplan_apimachinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::meta::GroupKind;
+use stowplan_apimachinery::{fields, go, labels};
 
 /// What to do about unknown and duplicate fields.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -201,7 +201,7 @@ impl DeleteOptions {
 
     /// From a decoded body.
     pub(crate) fn from_body(body: &Value) -> Result<Self, Status> {
-        use stowplan_machinery::View;
+        use stowplan_apimachinery::View;
         let dry_run = body.list("dryRun").iter();
         let dry_run: Vec<String> = dry_run
             .filter_map(|v| v.as_str().map(str::to_owned))
@@ -211,7 +211,7 @@ impl DeleteOptions {
 
     /// From a decoded body, whatever it says.
     pub(crate) fn unchecked(body: &Value) -> Self {
-        use stowplan_machinery::View;
+        use stowplan_apimachinery::View;
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let conditions = body.at("preconditions");
         Self {

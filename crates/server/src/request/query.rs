@@ -54,7 +54,7 @@ pub(crate) fn parse_int(text: &str) -> Result<i64, String> {
         _ if plain => "value out of range",
         _ => "invalid syntax",
     };
-    let quoted = stowplan_machinery::go::quote(text);
+    let quoted = stowplan_apimachinery::go::quote(text);
     Err(format!("strconv.ParseInt: parsing {quoted}: {why}"))
 }
 

@@ -9,8 +9,8 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde_json::{Map, Value};
 use std::fmt;
 use std::ops::Range;
+use stowplan_apimachinery::json;
 use stowplan_kinds::columns::Read;
-use stowplan_machinery::json;
 use stowplan_store::{Entry, Revision};
 
 /// Where the value that begins at a bracket ends.
@@ -200,7 +200,7 @@ mod tests {
     use crate::storage::encode;
     use serde_json::json;
     use std::sync::Arc;
-    use stowplan_machinery::{Edit, View};
+    use stowplan_apimachinery::{Edit, View};
     use stowplan_store::{Expect, Options, Store, Txn};
 
     fn stored(object: &Value) -> Arc<Entry> {

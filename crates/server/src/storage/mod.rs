@@ -13,8 +13,8 @@ use bytes::Bytes;
 use serde::de::DeserializeSeed;
 use serde_json::{Map, Value};
 use std::sync::Arc;
-use stowplan_machinery::lookup::Lookup;
-use stowplan_machinery::{Edit, Status, View, json};
+use stowplan_apimachinery::lookup::Lookup;
+use stowplan_apimachinery::{Edit, Status, View, json};
 use stowplan_store::{CommitError, Entry, Revision};
 use whole::Whole;
 
@@ -250,7 +250,7 @@ pub(crate) fn parse_revision(text: &str) -> Result<Revision, String> {
         Err(_) if digits => "value out of range",
         _ => "invalid syntax",
     };
-    let quoted = stowplan_machinery::go::quote(text);
+    let quoted = stowplan_apimachinery::go::quote(text);
     Err(format!("strconv.ParseUint: parsing {quoted}: {why}"))
 }
 

@@ -1,7 +1,7 @@
 //! Conditions that the server itself writes.
 
 use serde_json::{Value, json};
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::{Edit, View};
 
 /// Sets a condition of a pod. The time of its last change is kept if its status does not change.
 /// Upstream: `pkg/api/pod/util.go`, `UpdatePodCondition`.

@@ -7,10 +7,10 @@ use crate::provider::LogOptions;
 use crate::request::{Query, Request, Target};
 use crate::storage::{self, Cluster};
 use serde_json::Value;
-use stowplan_machinery::field::{Error, ErrorKind, ErrorList, Path};
-use stowplan_machinery::lookup::Lookup;
-use stowplan_machinery::meta::{self, GroupKind, GroupResource};
-use stowplan_machinery::{Status, View};
+use stowplan_apimachinery::field::{Error, ErrorKind, ErrorList, Path};
+use stowplan_apimachinery::lookup::Lookup;
+use stowplan_apimachinery::meta::{self, GroupKind, GroupResource};
+use stowplan_apimachinery::{Status, View};
 
 /// Answers a GET.
 pub(super) fn get(api: &Api, request: &Request, target: &Target) -> Result<Answer, Status> {

@@ -18,7 +18,7 @@ use crate::request::{Request, Target};
 use crate::route::no_such_method;
 use crate::verbs;
 use serde_json::{Value, json};
-use stowplan_machinery::Status;
+use stowplan_apimachinery::Status;
 
 /// Answers a request for a subresource that exists, with a method that it has.
 pub(crate) async fn answer(

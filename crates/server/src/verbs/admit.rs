@@ -5,7 +5,7 @@ use crate::request::Target;
 use crate::storage::{self, Cluster};
 use serde_json::Value;
 use stowplan_admission::{Attributes, Operation, QuotaWrite};
-use stowplan_machinery::{Status, View, meta};
+use stowplan_apimachinery::{Status, View, meta};
 use stowplan_store::{Expect, Txn};
 
 impl Write<'_> {

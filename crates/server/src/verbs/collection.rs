@@ -11,7 +11,7 @@ use crate::select::Selection;
 use crate::{negotiate, transform};
 use serde_json::Value;
 use std::sync::Arc;
-use stowplan_machinery::{Status, meta};
+use stowplan_apimachinery::{Status, meta};
 
 /// Upstream: `endpoints/handlers/delete.go`, `DeleteCollection`.
 pub(crate) async fn delete(

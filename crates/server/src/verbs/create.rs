@@ -8,7 +8,7 @@ use crate::negotiate::Convert;
 use crate::request::options::WriteOptions;
 use crate::request::{Request, Target};
 use crate::{decode, negotiate, storage, transform};
-use stowplan_machinery::{Status, View};
+use stowplan_apimachinery::{Status, View};
 
 /// Upstream: `endpoints/handlers/create.go`.
 pub(crate) async fn create(

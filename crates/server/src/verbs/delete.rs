@@ -12,9 +12,9 @@ use crate::{clock, decode, negotiate, transform};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use stowplan_admission::{Attributes, Operation};
+use stowplan_apimachinery::meta::GroupResource;
+use stowplan_apimachinery::{Edit, Status, View};
 use stowplan_base::{Duration, Time};
-use stowplan_machinery::meta::GroupResource;
-use stowplan_machinery::{Edit, Status, View};
 use stowplan_store::{CommitError, Entry, Expect, Txn};
 
 const ORPHAN: &str = "orphan";

@@ -6,8 +6,8 @@ use crate::api::Api;
 use crate::negotiate::{self, Convert};
 use crate::request::{Request, Target};
 use crate::{storage, transform};
-use stowplan_machinery::Status;
-use stowplan_machinery::go::quote;
+use stowplan_apimachinery::Status;
+use stowplan_apimachinery::go::quote;
 
 /// Upstream: `endpoints/handlers/get.go`.
 pub(crate) async fn get(api: &Api, request: &Request, target: &Target) -> Result<Answer, Status> {

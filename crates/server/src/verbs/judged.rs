@@ -5,7 +5,7 @@ use super::write::copy;
 use crate::request::Target;
 use serde_json::Value;
 use std::sync::Arc;
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::{Edit, View};
 
 impl Write<'_> {
     /// The same write in the form in which objects are kept: it is judged by the rules of that form.

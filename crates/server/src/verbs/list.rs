@@ -12,7 +12,7 @@ use crate::{pages, storage, transform};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::Duration;
-use stowplan_machinery::{Cause, Edit, Status};
+use stowplan_apimachinery::{Cause, Edit, Status};
 use stowplan_store::{Entry, Error, Revision};
 
 /// How long a list waits for a revision that is not there yet. Upstream: `blockTimeout` of the
@@ -155,7 +155,7 @@ async fn not_in_future(
         return Ok(None);
     }
     let wanted = storage::parse_revision(text).map_err(|why| {
-        let shown = stowplan_machinery::go::quote(text);
+        let shown = stowplan_apimachinery::go::quote(text);
         Status::bad_request(format!(
             "invalid resource version: resourceVersion: Invalid value: {shown}: {why}"
         ))

@@ -9,10 +9,10 @@ use crate::request::options::{FieldValidation, WriteOptions};
 use crate::request::{Request, Target};
 use crate::{negotiate, transform};
 use serde_json::Value;
-use stowplan_machinery::field::{Error, Path, Raw};
-use stowplan_machinery::meta::GroupKind;
-use stowplan_machinery::{Edit, Status, View, go};
-use stowplan_merge::{JsonPatch, managed, merge_patch, strategic};
+use stowplan_apimachinery::field::{Error, Path, Raw};
+use stowplan_apimachinery::meta::GroupKind;
+use stowplan_apimachinery::{Edit, Status, View, go};
+use stowplan_patch::{JsonPatch, managed, merge_patch, strategic};
 use stowplan_schema::Decoded;
 use stowplan_schema::yaml::{self, Converted};
 

@@ -9,9 +9,9 @@ use crate::request::{Request, Target};
 use crate::storage::Cluster;
 use crate::{clock, decode, gate, negotiate, transform};
 use serde_json::{Value, json};
+use stowplan_apimachinery::meta::GroupKind;
+use stowplan_apimachinery::{Edit, Status, View};
 use stowplan_kinds::Context;
-use stowplan_machinery::meta::GroupKind;
-use stowplan_machinery::{Edit, Status, View};
 
 /// Whether the objects of a resource are questions.
 pub(crate) fn is_question(target: &Target) -> bool {
@@ -52,16 +52,16 @@ pub(crate) fn answer(api: &Api, request: &Request, target: &Target) -> Result<An
     }
     match target.resource.plural() {
         "selfsubjectaccessreviews" => {
-            stowplan_access::access_review(&mut object, Some(&request.user), &cluster);
+            stowplan_auth::access_review(&mut object, Some(&request.user), &cluster);
         }
         "subjectaccessreviews" | "localsubjectaccessreviews" => {
-            stowplan_access::access_review(&mut object, None, &cluster);
+            stowplan_auth::access_review(&mut object, None, &cluster);
         }
         "selfsubjectrulesreviews" => {
-            object = stowplan_access::rules_review(&object, &request.user, &cluster)?;
+            object = stowplan_auth::rules_review(&object, &request.user, &cluster)?;
         }
         "selfsubjectreviews" => {
-            object = stowplan_access::self_subject_review(&request.user, &now);
+            object = stowplan_auth::self_subject_review(&request.user, &now);
         }
         _ => review_token(api, &mut object),
     }
@@ -75,11 +75,11 @@ fn review_token(api: &Api, review: &mut Value) {
     let wanted = wanted.filter_map(|audience| audience.as_str().map(str::to_owned));
     let mut wanted: Vec<String> = wanted.collect();
     if wanted.is_empty() {
-        wanted.push(stowplan_access::token::ISSUER.to_owned());
+        wanted.push(stowplan_auth::token::ISSUER.to_owned());
     }
     let status = match gate::bearer(api, spec.text("token"), &wanted) {
         Ok(known) => {
-            let me = stowplan_access::self_subject_review(&known.user, "");
+            let me = stowplan_auth::self_subject_review(&known.user, "");
             json!({
                 "authenticated": true,
                 "user": me.path(&["status", "userInfo"]),

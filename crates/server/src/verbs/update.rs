@@ -7,7 +7,7 @@ use crate::request::options::WriteOptions;
 use crate::request::{Request, Target};
 use crate::{decode, negotiate, transform};
 use serde_json::Value;
-use stowplan_machinery::{Status, View};
+use stowplan_apimachinery::{Status, View};
 
 /// Upstream: `endpoints/handlers/update.go`.
 pub(crate) async fn update(

@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
-use stowplan_machinery::{Edit, Status};
+use stowplan_apimachinery::{Edit, Status};
 use stowplan_store::{Entry, Error, Event, Revision};
 use tokio::time::Instant;
 
@@ -55,7 +55,7 @@ pub(crate) async fn watch(
     let wanted = match text {
         "" => Revision(0),
         text => storage::parse_revision(text).map_err(|why| {
-            let shown = stowplan_machinery::go::quote(text);
+            let shown = stowplan_apimachinery::go::quote(text);
             Status::plain_error(format!("resourceVersion: Invalid value: {shown}: {why}"))
         })?,
     };

@@ -13,15 +13,15 @@ use http::Method;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
 use std::sync::Arc;
+use stowplan_apimachinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::limits::DEPTH_MAX;
+use stowplan_apimachinery::lookup::Lookup;
+use stowplan_apimachinery::meta::GroupKind;
+use stowplan_apimachinery::{Edit, Status, View, json, names};
 use stowplan_kinds::common::metadata;
 use stowplan_kinds::service::allocate::{self, Allocation, InUse, Ranges};
 use stowplan_kinds::{Context, Strategy};
-use stowplan_machinery::field::{Error, ErrorList, Path};
-use stowplan_machinery::limits::DEPTH_MAX;
-use stowplan_machinery::lookup::Lookup;
-use stowplan_machinery::meta::GroupKind;
-use stowplan_machinery::{Edit, Status, View, json, names};
-use stowplan_merge::managed;
+use stowplan_patch::managed;
 use stowplan_store::{CommitError, Entry, Expect, Revision, Txn};
 
 /// How often a generated name is tried before the client hears of it.
@@ -629,11 +629,9 @@ impl Write<'_> {
         match plural {
             "roles" | "clusterroles" => {
                 let at = (namespace, self.request.info.name.as_str());
-                stowplan_access::check_role(user, plural, at, object, existing, &cluster)
+                stowplan_auth::check_role(user, plural, at, object, existing, &cluster)
             }
-            _ => {
-                stowplan_access::check_binding(user, plural, namespace, object, existing, &cluster)
-            }
+            _ => stowplan_auth::check_binding(user, plural, namespace, object, existing, &cluster),
         }
     }
 

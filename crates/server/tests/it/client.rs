@@ -5,7 +5,7 @@ use http_body_util::BodyExt;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use stowplan_access::User;
+use stowplan_auth::User;
 use stowplan_server::{Api, Config, env};
 use stowplan_store::{Options, Store};
 

@@ -2,7 +2,7 @@
 
 use crate::client::{Answer, Client};
 use serde_json::{Value, json};
-use stowplan_machinery::limits::DEPTH_MAX;
+use stowplan_apimachinery::limits::DEPTH_MAX;
 
 const STACK_BYTES: usize = 512 * 1024;
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";

@@ -4,7 +4,7 @@ use super::size::size;
 use crate::prune::{additional, items};
 use serde_json::Value;
 use std::rc::Rc;
-use stowplan_machinery::View;
+use stowplan_apimachinery::View;
 
 /// What is known of the type of a value.
 #[derive(Clone, Copy, PartialEq, Debug)]

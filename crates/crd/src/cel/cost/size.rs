@@ -2,7 +2,7 @@
 
 use crate::prune::{additional, items};
 use serde_json::Value;
-use stowplan_machinery::View;
+use stowplan_apimachinery::View;
 
 /// The largest object that a request can hold, in bytes.
 const OBJECT_MAX: u64 = 3 * 1024 * 1024;

@@ -4,7 +4,7 @@ use super::Opaque;
 use super::url::Url;
 use crate::cel::eval::{Outcome, overload};
 use crate::cel::value::Val;
-use stowplan_machinery::names;
+use stowplan_apimachinery::names;
 
 /// A format.
 #[derive(Debug)]

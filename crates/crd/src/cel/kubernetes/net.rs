@@ -5,7 +5,7 @@ use crate::cel::eval::{Outcome, overload};
 use crate::cel::value::Val;
 use std::fmt;
 use std::net::IpAddr;
-use stowplan_machinery::go::quote;
+use stowplan_apimachinery::go::quote;
 
 /// A network: an address and how many bits of it count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -21,7 +21,7 @@ fn is_identifier(text: &str) -> bool {
 }
 
 fn number(name: &str, text: &str) -> Result<u64, String> {
-    let shown = stowplan_machinery::go::quote(text);
+    let shown = stowplan_apimachinery::go::quote(text);
     if !is_number(text) {
         let name = name.to_ascii_lowercase();
         return Err(format!(
@@ -68,7 +68,7 @@ impl Version {
                 ));
             }
             if !is_identifier(part) {
-                let shown = stowplan_machinery::go::quote(part);
+                let shown = stowplan_apimachinery::go::quote(part);
                 return Err(format!("Invalid character(s) found in prerelease {shown}"));
             }
             kept.push(part.to_owned());
@@ -78,7 +78,7 @@ impl Version {
                 return Err("Build meta data is empty".to_owned());
             }
             if !is_identifier(part) {
-                let shown = stowplan_machinery::go::quote(part);
+                let shown = stowplan_apimachinery::go::quote(part);
                 return Err(format!(
                     "Invalid character(s) found in build meta data {shown}"
                 ));

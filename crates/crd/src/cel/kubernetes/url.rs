@@ -3,7 +3,7 @@
 use crate::cel::eval::{Outcome, overload};
 use crate::cel::value::Val;
 use std::collections::HashMap;
-use stowplan_machinery::go::quote;
+use stowplan_apimachinery::go::quote;
 
 /// An absolute URL, or an absolute path.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 //! in the order of the struct, and of any case when they are read.
 
 use serde_json::{Map, Value, json};
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::{Edit, View};
 use stowplan_schema::type_of;
 
 /// A struct that is being written.

@@ -2,8 +2,8 @@
 
 use super::annotation::{self, Fields};
 use serde_json::{Value, json};
-use stowplan_machinery::quantity::Quantity;
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::quantity::Quantity;
+use stowplan_apimachinery::{Edit, View};
 use stowplan_schema::type_of;
 
 /// A field of a source in `autoscaling/v1`, and where it is in `autoscaling/v2`.

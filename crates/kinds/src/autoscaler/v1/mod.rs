@@ -9,7 +9,7 @@ mod metrics;
 use super::{AutoscalerStatus, HorizontalPodAutoscaler, defaults};
 use crate::conversion::{Converted, Forms};
 use serde_json::{Value, json};
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::{Edit, View};
 
 const KIND: &str = "HorizontalPodAutoscaler";
 const METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";

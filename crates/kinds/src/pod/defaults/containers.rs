@@ -3,7 +3,7 @@
 use super::{default_number, default_text, resources};
 use crate::pod::image;
 use serde_json::Value;
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::{Edit, View};
 
 pub(super) fn container(container: &mut Value) {
     let policy = match image::is_latest(container.text("image")) {

@@ -10,7 +10,7 @@ pub(crate) use resources::round_list;
 pub(crate) use volumes::{claim_spec, of_vendors};
 
 use serde_json::{Map, Value, json};
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::{Edit, View};
 
 const CONTAINER_LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 

@@ -3,8 +3,8 @@
 use crate::common::resource_names::{is_huge_page, may_overcommit};
 use crate::pod::resources::{Half, aggregate, is_pod_level};
 use serde_json::{Map, Value};
-use stowplan_machinery::quantity::Quantity;
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::quantity::Quantity;
+use stowplan_apimachinery::{Edit, View};
 
 const MILLI: i32 = -3;
 

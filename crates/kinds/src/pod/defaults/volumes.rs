@@ -4,7 +4,7 @@ use super::containers::field_ref;
 use super::{default_text, resources};
 use crate::pod::image;
 use serde_json::{Map, Value};
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::{Edit, View};
 
 const MODE: i64 = 0o644;
 const TOKEN_SECONDS: i64 = 3600;

@@ -6,8 +6,8 @@ use crate::common::labels::{self, SelectorOptions};
 use crate::common::node_selector;
 use crate::pod::options::Options;
 use serde_json::Value;
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::{View, names};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::{View, names};
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";

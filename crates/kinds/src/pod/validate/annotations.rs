@@ -4,8 +4,8 @@ use crate::common::faults::Faults;
 use crate::common::{paths, taints};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::{View, go};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::{View, go};
 
 const MIRROR: &str = "kubernetes.io/config.mirror";
 const TOLERATIONS: &str = "scheduler.alpha.kubernetes.io/tolerations";

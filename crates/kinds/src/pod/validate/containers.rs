@@ -7,8 +7,8 @@ use crate::pod::options::Options;
 use crate::pod::resources::is_sidecar;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use stowplan_machinery::field::{Error, ErrorList, Path};
-use stowplan_machinery::{View, names};
+use stowplan_apimachinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::{View, names};
 
 /// What of the pod the checks of a container look at.
 pub(super) struct Around<'a> {

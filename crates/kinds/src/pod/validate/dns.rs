@@ -3,8 +3,8 @@
 use crate::common::faults::Faults;
 use crate::common::ip;
 use serde_json::Value;
-use stowplan_machinery::field::{Error, ErrorList, Path};
-use stowplan_machinery::{View, names};
+use stowplan_apimachinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::{View, names};
 
 const SERVERS_MAX: usize = 3;
 const SEARCHES_MAX: usize = 32;

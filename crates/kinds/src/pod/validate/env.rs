@@ -4,9 +4,9 @@ use crate::common::faults::Faults;
 use crate::common::{name_rules, paths};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::quantity::Quantity;
-use stowplan_machinery::{View, names};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::quantity::Quantity;
+use stowplan_apimachinery::{View, names};
 
 /// Where a field of the pod is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

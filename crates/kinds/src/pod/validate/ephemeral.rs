@@ -7,8 +7,8 @@ use crate::common::faults::Faults;
 use crate::common::kube_metadata;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use stowplan_machinery::field::{Error, ErrorList, Path};
-use stowplan_machinery::{View, go};
+use stowplan_apimachinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::{View, go};
 
 /// Faults of a change (`ValidatePodEphemeralContainersUpdate`): containers come, none changes or
 /// goes.

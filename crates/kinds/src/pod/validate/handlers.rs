@@ -3,8 +3,8 @@
 use crate::common::NEGATIVE;
 use crate::common::faults::Faults;
 use serde_json::Value;
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::{View, names};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::{View, names};
 
 /// Hooks and probes of a container that may have them.
 pub(super) fn validate_all(

@@ -31,8 +31,8 @@ use crate::common::faults::Faults;
 use crate::common::{kube_metadata, labels, metadata, name_rules, taints};
 use containers::Around;
 use serde_json::Value;
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::{View, names};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::{View, names};
 
 const SPEC: Path<'static> = Path::new("spec");
 const METADATA: Path<'static> = Path::new("metadata");

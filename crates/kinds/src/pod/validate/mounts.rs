@@ -5,8 +5,8 @@ use crate::common::faults::Faults;
 use crate::common::paths;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use stowplan_machinery::View;
-use stowplan_machinery::field::{ErrorList, Path};
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::field::{ErrorList, Path};
 
 /// What the elements of a list have in a field.
 fn texts<'a>(list: &'a [Value], field: &str) -> BTreeSet<&'a str> {

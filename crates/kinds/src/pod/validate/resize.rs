@@ -8,8 +8,8 @@ use crate::common::faults::Faults;
 use crate::common::kube_metadata;
 use crate::pod::resources::is_sidecar;
 use serde_json::{Map, Value};
-use stowplan_machinery::field::{Error, ErrorList, Path};
-use stowplan_machinery::{Edit, View};
+use stowplan_apimachinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::{Edit, View};
 
 const ONLY_CPU_AND_MEMORY: &str = "only cpu and memory resources are mutable";
 

@@ -7,10 +7,10 @@ use crate::pod::options::Options;
 use crate::pod::resources::{Half, aggregate, is_pod_level};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use stowplan_machinery::field::{Error, ErrorList, Path};
-use stowplan_machinery::quantity::Quantity;
-use stowplan_machinery::resources::ResourceList;
-use stowplan_machinery::{View, names};
+use stowplan_apimachinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::quantity::Quantity;
+use stowplan_apimachinery::resources::ResourceList;
+use stowplan_apimachinery::{View, names};
 
 /// Whose resources they are: that decides which names are known.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use crate::common::internal::Internal;
 use crate::common::name_rules;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::{View, names};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::{View, names};
 
 /// Conditions that a pod waits for before it is ready, and gates before it is scheduled.
 pub(super) fn validate_gates(spec: &Value, path: &Path<'_>, errors: &mut ErrorList) {

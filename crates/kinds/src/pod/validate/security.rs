@@ -7,8 +7,8 @@ use crate::common::paths;
 use crate::pod::options::Options;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use stowplan_machinery::field::{Error, ErrorList, Path};
-use stowplan_machinery::{View, names};
+use stowplan_apimachinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::{View, names};
 
 const PROFILE_BYTES_MAX: usize = 4095;
 const SYSCTL_BYTES_MAX: usize = 253;

@@ -8,9 +8,9 @@ use crate::common::{IMMUTABLE, ip, kube_metadata, name_rules};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-use stowplan_machinery::field::{Error, ErrorKind, ErrorList, Path};
-use stowplan_machinery::limits::ERRORS_TOLD_MAX;
-use stowplan_machinery::{View, names};
+use stowplan_apimachinery::field::{Error, ErrorKind, ErrorList, Path};
+use stowplan_apimachinery::limits::ERRORS_TOLD_MAX;
+use stowplan_apimachinery::{View, names};
 
 const STATUS: Path<'static> = Path::new("status");
 const NOT_NEGATIVE: &str = "must be a non-negative integer";

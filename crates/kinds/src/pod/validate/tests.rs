@@ -2,7 +2,7 @@
 
 use super::*;
 use serde_json::{Map, json};
-use stowplan_machinery::Edit;
+use stowplan_apimachinery::Edit;
 
 fn container() -> Value {
     json!({

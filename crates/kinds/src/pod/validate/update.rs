@@ -9,8 +9,8 @@ use crate::common::{kube_metadata, taints};
 use crate::subresource::keep;
 use serde_json::Value;
 use std::collections::{HashMap, HashSet};
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::{Edit, View, names};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::{Edit, View, names};
 
 /// Faults of a change (`ValidatePodUpdate`).
 pub(in crate::pod) fn validate_update(new: &Value, old: &Value) -> ErrorList {

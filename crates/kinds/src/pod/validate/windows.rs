@@ -2,8 +2,8 @@
 
 use crate::common::faults::Faults;
 use serde_json::Value;
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::{View, names};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::{View, names};
 
 const SPEC_KIB_MAX: usize = 64;
 const DOMAIN_BYTES_MAX: usize = 256;

@@ -8,9 +8,9 @@ mod ports;
 use crate::common::{claim_spec, ip, node_labels};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use stowplan_machinery::field::Path;
-use stowplan_machinery::quantity::Quantity;
-use stowplan_machinery::{View, go};
+use stowplan_apimachinery::field::Path;
+use stowplan_apimachinery::quantity::Quantity;
+use stowplan_apimachinery::{View, go};
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";

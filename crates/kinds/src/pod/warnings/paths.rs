@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 use std::fmt;
-use stowplan_machinery::limits::{ERRORS_TOLD_MAX, WARNINGS_COMPARED_MAX};
-use stowplan_machinery::{View, go};
+use stowplan_apimachinery::limits::{ERRORS_TOLD_MAX, WARNINGS_COMPARED_MAX};
+use stowplan_apimachinery::{View, go};
 
 #[derive(Clone, Copy)]
 struct File<'a> {

@@ -3,9 +3,9 @@
 use super::each_container;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use stowplan_machinery::field::Path;
-use stowplan_machinery::limits::{ERRORS_TOLD_MAX, WARNINGS_COMPARED_MAX};
-use stowplan_machinery::{View, go};
+use stowplan_apimachinery::field::Path;
+use stowplan_apimachinery::limits::{ERRORS_TOLD_MAX, WARNINGS_COMPARED_MAX};
+use stowplan_apimachinery::{View, go};
 
 pub(super) fn warnings(spec: &Value, path: &Path<'_>, out: &mut Vec<String>) {
     if are_apart(spec) {

@@ -8,8 +8,8 @@ use crate::common::ip;
 use crate::service::cluster_ips::{self, texts};
 use crate::service::{SPEC, needs_cluster_ip};
 use serde_json::{Value, json};
-use stowplan_machinery::field::ErrorList;
-use stowplan_machinery::{Edit, Status, View};
+use stowplan_apimachinery::field::ErrorList;
+use stowplan_apimachinery::{Edit, Status, View};
 
 const SINGLE: &str = "SingleStack";
 const PREFER: &str = "PreferDualStack";

@@ -7,7 +7,7 @@ use crate::service::{needs_health_check, node_port};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
-use stowplan_machinery::View;
+use stowplan_apimachinery::View;
 
 /// The addresses and ports that services have.
 #[derive(Clone, Default, Debug)]

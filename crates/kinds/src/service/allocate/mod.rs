@@ -18,9 +18,9 @@ use crate::common::ip;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
-use stowplan_machinery::field::ErrorList;
-use stowplan_machinery::meta::{self, GroupKind};
-use stowplan_machinery::{Edit, Status, View, go};
+use stowplan_apimachinery::field::ErrorList;
+use stowplan_apimachinery::meta::{self, GroupKind};
+use stowplan_apimachinery::{Edit, Status, View, go};
 
 pub use in_use::{InUse, Ranges};
 use ports::Ports;

@@ -5,8 +5,8 @@ use crate::common::faults::Faults;
 use crate::service::{SPEC, node_port};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use stowplan_machinery::field::ErrorList;
-use stowplan_machinery::{Edit, Status, View};
+use stowplan_apimachinery::field::ErrorList;
+use stowplan_apimachinery::{Edit, Status, View};
 
 /// One request's ports: what it has been given counts as taken at once.
 pub(super) struct Ports<'a> {

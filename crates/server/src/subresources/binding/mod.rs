@@ -10,8 +10,8 @@ use crate::request::{Request, Target};
 use crate::verbs::{Write, wipe};
 use crate::{clock, decode, negotiate, request, storage, transform};
 use serde_json::Value;
-use stowplan_machinery::meta::GroupResource;
-use stowplan_machinery::{Status, View, meta};
+use stowplan_apimachinery::meta::GroupResource;
+use stowplan_apimachinery::{Status, View, meta};
 use stowplan_store::{CommitError, Expect, Txn};
 
 /// Answers a POST. Upstream: `BindingREST.Create` and `LegacyBindingREST.Create`.

@@ -3,8 +3,8 @@
 
 use crate::subresources::condition;
 use serde_json::Value;
-use stowplan_machinery::field::{self, Error, ErrorList, Path};
-use stowplan_machinery::{Edit, Status, View, go, meta};
+use stowplan_apimachinery::field::{self, Error, ErrorList, Path};
+use stowplan_apimachinery::{Edit, Status, View, go, meta};
 
 /// What is wrong with a binding for a pod of this name.
 pub(super) fn check(binding: &Value, name: &str) -> Result<(), Status> {

@@ -4,9 +4,9 @@
 use crate::subresources::condition;
 use serde_json::Value;
 use std::sync::Arc;
-use stowplan_machinery::labels::Selector;
-use stowplan_machinery::meta::GroupResource;
-use stowplan_machinery::{Cause, Edit, Status, View, meta};
+use stowplan_apimachinery::labels::Selector;
+use stowplan_apimachinery::meta::GroupResource;
+use stowplan_apimachinery::{Cause, Edit, Status, View, meta};
 
 /// More evictions than this cannot wait to be noticed by whoever keeps the budget.
 const MAX_DISRUPTED_PODS: usize = 2000;

@@ -15,10 +15,10 @@ use crate::{clock, decode, negotiate, storage, transform};
 use budget::Verdict;
 use serde_json::Value;
 use std::sync::Arc;
-use stowplan_machinery::field::{Error, Path};
-use stowplan_machinery::lookup::Lookup;
-use stowplan_machinery::meta::{GroupKind, GroupResource};
-use stowplan_machinery::{Status, View, meta};
+use stowplan_apimachinery::field::{Error, Path};
+use stowplan_apimachinery::lookup::Lookup;
+use stowplan_apimachinery::meta::{GroupKind, GroupResource};
+use stowplan_apimachinery::{Status, View, meta};
 use stowplan_store::{CommitError, Expect, Txn};
 
 /// How often an eviction is tried that others get in the way of.

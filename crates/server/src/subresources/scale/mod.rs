@@ -8,11 +8,11 @@ use crate::crd::Custom;
 use crate::request::{Request, Target};
 use crate::{negotiate, transform};
 use serde_json::Value;
+use stowplan_apimachinery::field::Path;
+use stowplan_apimachinery::meta::GroupResource;
+use stowplan_apimachinery::{Edit, Status, View, names};
 use stowplan_kinds::common::metadata;
-use stowplan_machinery::field::Path;
-use stowplan_machinery::meta::GroupResource;
-use stowplan_machinery::{Edit, Status, View, names};
-use stowplan_merge::managed;
+use stowplan_patch::managed;
 
 /// Where workloads have their replicas, by their version.
 const REPLICAS: managed::scale::ReplicasPaths<'_> = &[

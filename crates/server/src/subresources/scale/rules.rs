@@ -2,10 +2,10 @@
 //! Upstream: `ScaleREST` in `pkg/registry/apps/deployment/storage/storage.go` and its kin.
 
 use serde_json::{Value, json};
-use stowplan_machinery::field::{Error, Path};
-use stowplan_machinery::labels::Selector;
-use stowplan_machinery::meta::{GroupKind, GroupResource};
-use stowplan_machinery::{Edit, Status, View, meta};
+use stowplan_apimachinery::field::{Error, Path};
+use stowplan_apimachinery::labels::Selector;
+use stowplan_apimachinery::meta::{GroupKind, GroupResource};
+use stowplan_apimachinery::{Edit, Status, View, meta};
 
 /// The scale of a workload (`autoscaling/v1`).
 pub(crate) fn of(object: &Value) -> Value {

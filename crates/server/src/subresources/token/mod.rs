@@ -10,8 +10,8 @@ use crate::storage::Cluster;
 use crate::verbs::Write;
 use crate::{clock, decode, negotiate, transform};
 use serde_json::{Value, json};
+use stowplan_apimachinery::{Edit, Status, View};
 use stowplan_base::Duration;
-use stowplan_machinery::{Edit, Status, View};
 
 /// Answers a POST. Upstream: `TokenREST.Create`.
 pub(super) fn create(api: &Api, request: &Request, target: &Target) -> Result<Answer, Status> {

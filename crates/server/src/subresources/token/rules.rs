@@ -4,11 +4,11 @@
 use crate::request::check_name;
 use serde_json::{Value, json};
 use std::sync::Arc;
-use stowplan_access::token::{Bound, ISSUER};
-use stowplan_machinery::field::{Error, ErrorList, Path};
-use stowplan_machinery::lookup::Lookup;
-use stowplan_machinery::meta::{GroupKind, GroupResource};
-use stowplan_machinery::{Edit, Status, View, go, meta};
+use stowplan_apimachinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::lookup::Lookup;
+use stowplan_apimachinery::meta::{GroupKind, GroupResource};
+use stowplan_apimachinery::{Edit, Status, View, go, meta};
+use stowplan_auth::token::{Bound, ISSUER};
 
 const MIN_SECONDS: i64 = 600;
 const MAX_SECONDS: i64 = 1 << 32;

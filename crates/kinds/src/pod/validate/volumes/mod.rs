@@ -8,9 +8,9 @@ use crate::common::{claim_spec, labels, metadata, name_rules, paths, volume_sour
 use crate::pod::options::Options;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use stowplan_machinery::field::{ErrorList, Path};
-use stowplan_machinery::quantity::Quantity;
-use stowplan_machinery::{View, go, names};
+use stowplan_apimachinery::field::{ErrorList, Path};
+use stowplan_apimachinery::quantity::Quantity;
+use stowplan_apimachinery::{View, go, names};
 
 /// Volumes without fault, by name.
 pub(super) type Volumes<'a> = BTreeMap<&'a str, &'a Value>;

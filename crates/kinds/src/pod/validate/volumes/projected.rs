@@ -6,8 +6,8 @@ use crate::common::paths;
 use crate::pod::options::Options;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use stowplan_machinery::View;
-use stowplan_machinery::field::{ErrorList, Path};
+use stowplan_apimachinery::View;
+use stowplan_apimachinery::field::{ErrorList, Path};
 
 const CONFLICT: &str = "conflicting duplicate paths";
 

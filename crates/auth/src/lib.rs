@@ -1,0 +1,22 @@
+//! Who asks, and whether they may: authentication, RBAC, impersonation.
+//!
+//! Pure: what it needs of the cluster it reads through [`Lookup`](stowplan_apimachinery::lookup::Lookup).
+
+mod attributes;
+mod cover;
+mod defaults;
+mod escalation;
+pub mod impersonation;
+mod rbac;
+mod reviews;
+mod rule;
+pub mod token;
+mod user;
+
+pub use attributes::{Attributes, Target};
+pub use defaults::default_objects;
+pub use escalation::{check_binding, check_role};
+pub use rbac::{Decision, authorize};
+pub use reviews::{access_review, rules_review, self_subject_review};
+pub use rule::Rule;
+pub use user::{Owner, User, service_account_name};
