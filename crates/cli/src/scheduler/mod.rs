@@ -7,7 +7,7 @@ pub(crate) mod secure;
 
 use crate::Verdict;
 use crate::address;
-use crate::world::read_config;
+use crate::input::read_config;
 use anyhow::{Context, Result, anyhow};
 use args::{Election, Scheduler};
 use std::path::Path;

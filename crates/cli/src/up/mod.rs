@@ -6,8 +6,8 @@ mod identity;
 
 use crate::Verdict;
 use crate::args::Up;
+use crate::input::read_config;
 use crate::output;
-use crate::world::read_config;
 use anyhow::{Context, Result, bail};
 use axum::body::Body;
 use identity::Identity;

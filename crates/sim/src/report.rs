@@ -1,8 +1,6 @@
 //! What a simulation came to.
 
-use super::packing::PackingUse;
-use super::play::{Events, play};
-use crate::world::World;
+use crate::{PackingUse, Playback, Simulation, play};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use stowplan_base::Sym;
@@ -13,82 +11,102 @@ use stowplan_engine::queue::Place;
 use stowplan_report::requests;
 
 /// What a simulation came to.
-pub(super) struct Outcome {
+pub struct SimulationReport {
     /// Pods that found a place and kept it, in the order of placement.
-    pub(super) placed: Vec<Placed>,
+    pub placed: Vec<PlacedPod>,
     /// Pods that did not, in the order of the input.
-    pub(super) pending: Vec<Pending>,
+    pub pending: Vec<PendingPod>,
     /// Who made room for himself, in order.
-    pub(super) preemptions: Vec<Preemption>,
+    pub preemptions: Vec<PreemptedPods>,
     /// Every node, by name.
-    pub(super) nodes: Vec<NodeUse>,
+    pub nodes: Vec<NodeUse>,
     /// Resources that some node has, cpu, memory and pods first.
-    pub(super) resources: Vec<String>,
+    pub resources: Vec<String>,
     /// How many nodes are in use, if nodes are chosen by a packing policy.
-    pub(super) packing: Option<PackingUse>,
+    pub packing: Option<PackingUse>,
 }
 
 /// A pod's name and rank.
 #[derive(Clone)]
-pub(super) struct PodName {
-    pub(super) namespace: String,
-    pub(super) name: String,
-    pub(super) priority: i32,
+pub struct PodName {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its priority.
+    pub priority: i32,
 }
 
-pub(super) struct Placed {
-    pub(super) pod: PodName,
-    pub(super) node: String,
-    pub(super) attempts: u32,
+/// A pod that found a place.
+pub struct PlacedPod {
+    /// The pod.
+    pub pod: PodName,
+    /// Its node.
+    pub node: String,
+    /// How often it was tried.
+    pub attempts: u32,
     /// What it asks for, by resource.
-    pub(super) requests: Vec<(String, i64)>,
+    pub requests: Vec<(String, i64)>,
 }
 
-pub(super) struct Pending {
-    pub(super) pod: PodName,
+/// A pod that found none.
+pub struct PendingPod {
+    /// The pod.
+    pub pod: PodName,
     /// `Unschedulable`, `SchedulingGated`, `SchedulerError`, as in the condition PodScheduled; or
     /// `OtherScheduler`.
-    pub(super) reason: &'static str,
-    pub(super) message: String,
-    pub(super) attempts: u32,
+    pub reason: &'static str,
+    /// What the user is told.
+    pub message: String,
+    /// How often it was tried.
+    pub attempts: u32,
 }
 
-pub(super) struct Preemption {
-    pub(super) preemptor: PodName,
-    pub(super) node: String,
-    pub(super) victims: Vec<PodName>,
+/// A pod that made room for itself.
+pub struct PreemptedPods {
+    /// The pod.
+    pub preemptor: PodName,
+    /// Where.
+    pub node: String,
+    /// Who had to go.
+    pub victims: Vec<PodName>,
 }
 
-pub(super) struct NodeUse {
-    pub(super) name: String,
-    /// By resource, as in [`Outcome::resources`].
-    pub(super) uses: Vec<Use>,
+/// How much of a node is in use.
+pub struct NodeUse {
+    /// Its name.
+    pub name: String,
+    /// By resource, as in [`SimulationReport::resources`].
+    pub uses: Vec<Use>,
 }
 
 /// How much of a resource is in use.
 #[derive(Clone, Copy)]
-pub(super) struct Use {
-    pub(super) before: i64,
+pub struct Use {
+    /// Before the simulation.
+    pub before: i64,
     /// What is left of that.
-    pub(super) kept: i64,
-    pub(super) now: i64,
-    pub(super) allocatable: i64,
+    pub kept: i64,
+    /// After the simulation.
+    pub now: i64,
+    /// What there is.
+    pub allocatable: i64,
 }
 
-impl Outcome {
+impl SimulationReport {
     /// Plays the simulation. `policy` is the packing policy to count the nodes in use for.
-    pub(super) fn of(world: &mut World, seed: u64, policy: Option<String>) -> Self {
-        let columns = columns(world.scheduler.cluster());
-        let before = in_use(world.scheduler.cluster(), &columns, |_| true);
-        let events = play(world, seed);
-        let cluster = world.scheduler.cluster();
+    pub fn of(simulation: &mut Simulation, seed: u64, policy: Option<String>) -> Self {
+        let columns = columns(simulation.scheduler.cluster());
+        let before = in_use(simulation.scheduler.cluster(), &columns, |_| true);
+        let playback = play(simulation, seed);
+        let cluster = simulation.scheduler.cluster();
         let now = in_use(cluster, &columns, |_| true);
-        let new: BTreeSet<&str> = events.bound.iter().map(|(pod, _)| &*pod.uid).collect();
+        let new: BTreeSet<&str> = playback.bound.iter().map(|(pod, _)| &*pod.uid).collect();
         let kept = in_use(cluster, &columns, |pod| !new.contains(&*pod.uid));
         Self {
-            placed: placed(world, &events),
-            pending: pending(world, &events),
-            preemptions: preemptions(cluster, &events),
+            placed: placed(simulation, &playback),
+            pending: pending(simulation, &playback),
+            preemptions: preemptions(cluster, &playback),
             nodes: node_uses(cluster, &columns, [&before, &kept, &now]),
             resources: columns.into_iter().map(|(name, _)| name).collect(),
             packing: policy
@@ -105,28 +123,28 @@ fn pod_name(pod: &Pod) -> PodName {
     }
 }
 
-fn placed(world: &World, events: &Events) -> Vec<Placed> {
-    let cluster = world.scheduler.cluster();
-    let stayed = events
+fn placed(simulation: &Simulation, playback: &Playback) -> Vec<PlacedPod> {
+    let cluster = simulation.scheduler.cluster();
+    let stayed = playback
         .bound
         .iter()
         .filter(|(pod, _)| cluster.pod(&pod.uid).is_some());
     stayed
-        .map(|(pod, node)| Placed {
+        .map(|(pod, node)| PlacedPod {
             pod: pod_name(pod),
             node: cluster.names.text(*node).to_owned(),
-            attempts: events.attempts.get(&pod.uid).copied().unwrap_or(0),
+            attempts: playback.attempts.get(&pod.uid).copied().unwrap_or(0),
             requests: requests(cluster, pod),
         })
         .collect()
 }
 
 /// Every pod that is still on no node, with the reason.
-fn pending(world: &World, events: &Events) -> Vec<Pending> {
-    let scheduler = &world.scheduler;
+fn pending(simulation: &Simulation, playback: &Playback) -> Vec<PendingPod> {
+    let scheduler = &simulation.scheduler;
     let mut seen = BTreeSet::new();
     let mut pending = Vec::new();
-    for pod in &world.pending {
+    for pod in &simulation.pending {
         let Some(listed) = scheduler.cluster().listed_pod(pod.namespace, pod.name) else {
             continue;
         };
@@ -134,33 +152,33 @@ fn pending(world: &World, events: &Events) -> Vec<Pending> {
             continue;
         }
         let (reason, message) = match scheduler.profiles().of(listed) {
-            Some(framework) => why_pending(world, events, framework, listed),
+            Some(framework) => why_pending(simulation, playback, framework, listed),
             None => other_scheduler(scheduler.cluster(), listed),
         };
-        pending.push(Pending {
+        pending.push(PendingPod {
             pod: pod_name(listed),
             reason,
             message,
-            attempts: events.attempts.get(&listed.uid).copied().unwrap_or(0),
+            attempts: playback.attempts.get(&listed.uid).copied().unwrap_or(0),
         });
     }
     pending
 }
 
 fn why_pending(
-    world: &World,
-    events: &Events,
+    simulation: &Simulation,
+    playback: &Playback,
     framework: &Framework,
     pod: &Arc<Pod>,
 ) -> (&'static str, String) {
-    let scheduler = &world.scheduler;
+    let scheduler = &simulation.scheduler;
     let queued = scheduler.queue().get((pod.namespace, pod.name));
     if let Some((Place::Gated, _)) = queued
         && let Some(gate) = framework.run_pre_enqueue(scheduler.cx(), pod, None)
     {
         return ("SchedulingGated", gate.status.message(scheduler.cluster()));
     }
-    match events.failures.get(&pod.uid) {
+    match playback.failures.get(&pod.uid) {
         Some(failure) if failure.is_rejection() => ("Unschedulable", failure.message().to_owned()),
         Some(failure) => ("SchedulerError", failure.message().to_owned()),
         None => ("Unschedulable", "it was never tried".to_owned()),
@@ -175,10 +193,10 @@ fn other_scheduler(cluster: &Snapshot, pod: &Pod) -> (&'static str, String) {
     )
 }
 
-fn preemptions(cluster: &Snapshot, events: &Events) -> Vec<Preemption> {
-    let preempted = events.preempted.iter();
+fn preemptions(cluster: &Snapshot, playback: &Playback) -> Vec<PreemptedPods> {
+    let preempted = playback.preempted.iter();
     preempted
-        .map(|(pod, node, victims)| Preemption {
+        .map(|(pod, node, victims)| PreemptedPods {
             preemptor: pod_name(pod),
             node: cluster.names.text(*node).to_owned(),
             victims: victims.iter().map(|victim| pod_name(victim)).collect(),

@@ -1,7 +1,7 @@
 //! Pods.
 
 use super::{Maker, label_selector};
-use crate::bench::workloads::{PodTemplate, Rule, Scope, Volume};
+use crate::workloads::{PodTemplate, Rule, Scope, Volume};
 use stowplan_base::{Names, Quantity, Sym, sym};
 use stowplan_engine::Snapshot;
 use stowplan_engine::model::{
@@ -13,16 +13,16 @@ use stowplan_engine::model::{
 
 /// The parts of a pod that say where it may go, for pods that are made from no template.
 #[derive(Default)]
-pub(in crate::bench) struct Placement {
-    pub(in crate::bench) labels: Vec<(Sym, Sym)>,
-    pub(in crate::bench) priority: i32,
-    pub(in crate::bench) requests: PodRequests,
-    pub(in crate::bench) image: Sym,
+pub(crate) struct Placement {
+    pub(crate) labels: Vec<(Sym, Sym)>,
+    pub(crate) priority: i32,
+    pub(crate) requests: PodRequests,
+    pub(crate) image: Sym,
 }
 
 impl Maker {
     /// A pending pod without a name, to be copied. It has one container.
-    pub(in crate::bench) fn prototype(
+    pub(crate) fn prototype(
         &mut self,
         cluster: &mut Snapshot,
         namespace: &str,
@@ -81,7 +81,7 @@ impl Maker {
     }
 
     /// The pod of a template, to be copied.
-    pub(in crate::bench) fn of_template(
+    pub(crate) fn of_template(
         &mut self,
         cluster: &mut Snapshot,
         namespace: &str,
@@ -115,12 +115,7 @@ impl Maker {
     }
 
     /// A copy of a prototype under a name of its own.
-    pub(in crate::bench) fn copy(
-        &mut self,
-        cluster: &mut Snapshot,
-        prototype: &Pod,
-        name: &str,
-    ) -> Pod {
+    pub(crate) fn copy(&mut self, cluster: &mut Snapshot, prototype: &Pod, name: &str) -> Pod {
         Pod {
             key: PodKey {
                 namespace: prototype.key.namespace.clone(),
@@ -228,7 +223,7 @@ fn term(
 }
 
 /// The node selector of a DaemonSet's pod: one node, by name.
-pub(in crate::bench) fn only_node(node: Sym) -> NodeSelector {
+pub(crate) fn only_node(node: Sym) -> NodeSelector {
     let term = NodeSelectorTerm {
         fields: [Requirement::equals(sym::METADATA_NAME, node)].into(),
         ..NodeSelectorTerm::default()
@@ -239,7 +234,7 @@ pub(in crate::bench) fn only_node(node: Sym) -> NodeSelector {
 }
 
 /// What one container asks for, as (cpu in thousandths, memory in MiB).
-pub(in crate::bench) fn requests(cluster: &mut Snapshot, asked: Option<(i64, i64)>) -> PodRequests {
+pub(crate) fn requests(cluster: &mut Snapshot, asked: Option<(i64, i64)>) -> PodRequests {
     let amounts = |cpu_milli, mib: i64| {
         ResourceList::new([
             (sym::CPU, Quantity::from_millis(cpu_milli)),

@@ -11,7 +11,7 @@ use stowplan_engine::model::{
 
 /// What a persistent volume is made of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::bench) enum Disk {
+pub(crate) enum Disk {
     /// `awsElasticBlockStore`.
     InTree,
     /// `csi`, by the EBS driver.
@@ -20,7 +20,7 @@ pub(in crate::bench) enum Disk {
 
 impl Maker {
     /// A claim with a volume of 1Gi that are bound to each other.
-    pub(in crate::bench) fn bound_claim(
+    pub(crate) fn bound_claim(
         &mut self,
         cluster: &mut Snapshot,
         namespace: Sym,
@@ -70,7 +70,7 @@ impl Maker {
     }
 
     /// An unbound claim of 1Gi.
-    pub(in crate::bench) fn claim(
+    pub(crate) fn claim(
         &mut self,
         cluster: &mut Snapshot,
         namespace: Sym,
@@ -97,7 +97,7 @@ impl Maker {
 }
 
 /// Gives a pod a claim as its one volume.
-pub(in crate::bench) fn mount(cluster: &mut Snapshot, pod: &mut Pod, claim: Sym) {
+pub(crate) fn mount(cluster: &mut Snapshot, pod: &mut Pod, claim: Sym) {
     pod.volumes = [PodVolume {
         name: cluster.names.intern("vol"),
         source: VolumeSource::Claim { claim },
@@ -107,7 +107,7 @@ pub(in crate::bench) fn mount(cluster: &mut Snapshot, pod: &mut Pod, claim: Sym)
 }
 
 /// The two objects, in the order in which they are created.
-pub(in crate::bench) fn volume_objects(
+pub(crate) fn volume_objects(
     (volume, claim): (PersistentVolume, PersistentVolumeClaim),
 ) -> Vec<Object> {
     vec![

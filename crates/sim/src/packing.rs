@@ -1,7 +1,6 @@
-//! `--pack`: policies as configurations, and what they come to.
+//! Packing policies as configurations, and what they come to.
 
-use crate::args::Pack;
-use crate::world::{Source, World};
+use crate::{InputErrors, Simulation, SimulationReport, Source};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use stowplan_api::config::{BinPackingArgs, KubeSchedulerConfiguration, ScoringStrategy};
@@ -14,51 +13,72 @@ use stowplan_engine::model::Pod;
 use stowplan_engine::packing::census;
 
 /// How many nodes a policy used, and how few it could have.
-pub(super) struct PackingUse {
-    pub(super) policy: String,
-    pub(super) nodes_used: usize,
-    pub(super) lower_bound: usize,
+pub struct PackingUse {
+    /// The policy's name.
+    pub policy: String,
+    /// How many nodes it used.
+    pub nodes_used: usize,
+    /// How few any could have used.
+    pub lower_bound: usize,
     /// The resource that the bound comes from.
-    pub(super) bound_by: Option<String>,
+    pub bound_by: Option<String>,
     /// Cpu of the nodes in use, in thousandths: what is asked for, and what there is.
-    pub(super) cpu: (i64, i64),
+    pub cpu: (i64, i64),
     /// Memory of the nodes in use, in bytes.
-    pub(super) memory: (i64, i64),
+    pub memory: (i64, i64),
 }
 
-/// What is compared, in this order.
-pub(super) const POLICIES: [Pack; 6] = [
-    Pack::FirstFit,
-    Pack::BestFit,
-    Pack::WorstFit,
-    Pack::FirstFitDecreasing,
-    Pack::MostAllocated,
-    Pack::LeastAllocated,
-];
+/// How nodes are chosen, whatever the profiles say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Policy {
+    /// The first node with room, in the order of the input.
+    FirstFit,
+    /// The node with the least left over.
+    BestFit,
+    /// The node with the most left over.
+    WorstFit,
+    /// First fit, with the largest pods first.
+    FirstFitDecreasing,
+    /// Scores, among which fuller nodes get more.
+    MostAllocated,
+    /// Scores, among which emptier nodes get more: the default.
+    LeastAllocated,
+}
 
-/// The policy's name in configuration files.
-fn name(policy: Pack) -> &'static str {
-    match policy {
-        Pack::FirstFit => BinPackingArgs::FIRST_FIT,
-        Pack::BestFit => BinPackingArgs::BEST_FIT,
-        Pack::WorstFit => BinPackingArgs::WORST_FIT,
-        Pack::FirstFitDecreasing => BinPackingArgs::FIRST_FIT_DECREASING,
-        Pack::MostAllocated => ScoringStrategy::MOST_ALLOCATED,
-        Pack::LeastAllocated => ScoringStrategy::LEAST_ALLOCATED,
-        Pack::All => "all",
+impl Policy {
+    /// All of them, in the order in which they are compared.
+    pub const ALL: [Self; 6] = [
+        Self::FirstFit,
+        Self::BestFit,
+        Self::WorstFit,
+        Self::FirstFitDecreasing,
+        Self::MostAllocated,
+        Self::LeastAllocated,
+    ];
+
+    /// The policy's name in configuration files.
+    fn name(self) -> &'static str {
+        match self {
+            Self::FirstFit => BinPackingArgs::FIRST_FIT,
+            Self::BestFit => BinPackingArgs::BEST_FIT,
+            Self::WorstFit => BinPackingArgs::WORST_FIT,
+            Self::FirstFitDecreasing => BinPackingArgs::FIRST_FIT_DECREASING,
+            Self::MostAllocated => ScoringStrategy::MOST_ALLOCATED,
+            Self::LeastAllocated => ScoringStrategy::LEAST_ALLOCATED,
+        }
     }
 }
 
 /// The configuration that was read, with the policy in all its profiles.
-pub(super) fn config(source: &Source, policy: Option<Pack>) -> Cow<'_, KubeSchedulerConfiguration> {
+fn config(source: &Source, policy: Option<Policy>) -> Cow<'_, KubeSchedulerConfiguration> {
     let mut config = Cow::Borrowed(source.config());
     match policy {
-        None | Some(Pack::All) => {}
-        Some(policy @ (Pack::MostAllocated | Pack::LeastAllocated)) => {
-            config.to_mut().score_by(name(policy));
+        None => {}
+        Some(policy @ (Policy::MostAllocated | Policy::LeastAllocated)) => {
+            config.to_mut().score_by(policy.name());
         }
         Some(policy) => {
-            config.to_mut().pack_by(name(policy));
+            config.to_mut().pack_by(policy.name());
             config.to_mut().measure_by(&largest_node(source));
         }
     }
@@ -91,11 +111,11 @@ fn largest_node(source: &Source) -> BTreeMap<String, Text> {
 
 /// What to call the way nodes are chosen: the policy that was asked for, or those of the profiles
 /// that have one.
-pub(super) fn title(policy: Option<Pack>, world: &World) -> Option<String> {
+fn title(policy: Option<Policy>, simulation: &Simulation) -> Option<String> {
     if let Some(policy) = policy {
-        return Some(name(policy).to_owned());
+        return Some(policy.name().to_owned());
     }
-    let frameworks = world.scheduler.profiles().frameworks().iter();
+    let frameworks = simulation.scheduler.profiles().frameworks().iter();
     let mut names: Vec<&str> = frameworks
         .filter_map(|framework| Some(framework.packing()?.name()))
         .collect();
@@ -103,9 +123,19 @@ pub(super) fn title(policy: Option<Pack>, world: &World) -> Option<String> {
     (!names.is_empty()).then(|| names.join(", "))
 }
 
+impl SimulationReport {
+    /// Plays the simulation of what was read. Under a packing policy, the one that is given or one
+    /// of the profiles' own, the nodes in use are counted.
+    pub fn play(source: &Source, policy: Option<Policy>, seed: u64) -> Result<Self, InputErrors> {
+        let mut simulation = source.simulation(&config(source, policy))?;
+        let title = title(policy, &simulation);
+        Ok(Self::of(&mut simulation, seed, title))
+    }
+}
+
 impl PackingUse {
     /// Counts the nodes in use.
-    pub(super) fn of(cluster: &Snapshot, policy: String, is_new: impl Fn(&Pod) -> bool) -> Self {
+    pub(crate) fn of(cluster: &Snapshot, policy: String, is_new: impl Fn(&Pod) -> bool) -> Self {
         let census = census(cluster, is_new);
         let whole = |amount: i128| i64::try_from(amount).unwrap_or(i64::MAX);
         let both = |(asked, all): (i128, i128)| (whole(asked), whole(all));

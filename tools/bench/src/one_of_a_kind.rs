@@ -1,9 +1,9 @@
 //! Pods of which no two are alike: ordinals, indices, one per node.
 
-use super::objects::{
+use crate::objects::{
     Disk, Maker, Placement, ZONES, label_selector, mount, only_node, requests, volume_objects,
 };
-use super::source::{Arrival, Pods};
+use crate::source::{Arrival, Pods};
 use std::sync::Arc;
 use stowplan_base::{Sym, sym};
 use stowplan_engine::Snapshot;
@@ -18,7 +18,7 @@ const REPLICAS: usize = 100;
 
 /// In turn, an ordinal of a StatefulSet with a claim of its own, a pod of an Indexed Job, and a
 /// DaemonSet's pod for one node.
-pub(super) struct OneOfAKind {
+pub(crate) struct OneOfAKind {
     namespace: String,
     /// One per StatefulSet.
     stateful_sets: Vec<Pod>,
@@ -33,7 +33,7 @@ pub(super) struct OneOfAKind {
 
 impl OneOfAKind {
     /// So many pods for the cluster's nodes, and the objects behind them.
-    pub(super) fn new(
+    pub(crate) fn new(
         maker: &mut Maker,
         cluster: &mut Snapshot,
         namespace: &str,

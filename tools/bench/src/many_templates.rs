@@ -1,10 +1,10 @@
 //! Many templates with a few replicas each: what a cluster of many teams looks like.
 
-use super::objects::{
+use crate::objects::{
     DEDICATED, IMAGES, Maker, NODE_LABELS, Placement, SPOT, ZONES, image, label_selector, requests,
     service,
 };
-use super::source::{Arrival, Pods};
+use crate::source::{Arrival, Pods};
 use std::sync::Arc;
 use stowplan_base::{Names, Rng, Sym, sym};
 use stowplan_engine::Snapshot;
@@ -19,7 +19,7 @@ use stowplan_engine::model::{
 const REPLICAS: usize = 10;
 
 /// The pods of many ReplicaSets.
-pub(super) struct ManyTemplates {
+pub(crate) struct ManyTemplates {
     prototypes: Vec<Pod>,
     /// Which template the next pods are of, the next one last.
     order: Vec<usize>,
@@ -28,7 +28,7 @@ pub(super) struct ManyTemplates {
 impl ManyTemplates {
     /// So many pods of a tenth as many templates, in the order of templates or in a random one,
     /// and the ReplicaSets and Services behind them.
-    pub(super) fn new(
+    pub(crate) fn new(
         maker: &mut Maker,
         cluster: &mut Snapshot,
         namespace: &str,

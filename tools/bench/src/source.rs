@@ -1,27 +1,27 @@
 //! Where pods come from.
 
-use super::objects::{Disk, Maker, mount, namespace, volume_objects};
-use super::workloads::{PodTemplate, Scale, TEAM, Volume, Where};
+use crate::objects::{Disk, Maker, mount, namespace, volume_objects};
+use crate::workloads::{PodTemplate, Scale, TEAM, Volume, Where};
 use std::sync::Arc;
 use stowplan_engine::Snapshot;
 use stowplan_engine::model::{Object, Pod};
 
 /// A new pod, and what is created just before it.
-pub(super) struct Arrival {
+pub(crate) struct Arrival {
     /// Claims and volumes.
-    pub(super) objects: Vec<Object>,
+    pub(crate) objects: Vec<Object>,
     /// The pod.
-    pub(super) pod: Arc<Pod>,
+    pub(crate) pod: Arc<Pod>,
 }
 
 /// An endless row of pods.
-pub(super) trait Pods {
+pub(crate) trait Pods {
     /// The next one.
     fn next(&mut self, maker: &mut Maker, cluster: &mut Snapshot) -> Arrival;
 }
 
 /// The namespaces that a step's pods live in, with the objects of those that are new.
-pub(super) fn namespaces(place: Where, step: usize, scale: Scale) -> Vec<String> {
+pub(crate) fn namespaces(place: Where, step: usize, scale: Scale) -> Vec<String> {
     match place {
         Where::Step => vec![format!("namespace-{step}")],
         Where::In(name) => vec![name.to_owned()],
@@ -33,7 +33,7 @@ pub(super) fn namespaces(place: Where, step: usize, scale: Scale) -> Vec<String>
 }
 
 /// The namespaces as objects.
-pub(super) fn namespace_objects(
+pub(crate) fn namespace_objects(
     cluster: &mut Snapshot,
     place: Where,
     names: &[String],
@@ -46,7 +46,7 @@ pub(super) fn namespace_objects(
 }
 
 /// Pods of one template, dealt out over namespaces.
-pub(super) struct Alike {
+pub(crate) struct Alike {
     template: PodTemplate,
     /// One per namespace.
     prototypes: Vec<Pod>,
@@ -54,7 +54,7 @@ pub(super) struct Alike {
 }
 
 impl Alike {
-    pub(super) fn new(
+    pub(crate) fn new(
         maker: &mut Maker,
         cluster: &mut Snapshot,
         template: PodTemplate,

@@ -10,7 +10,7 @@ use stowplan_engine::model::{
 
 /// A write of the scheduler, and what follows from it at once: a volume that was given to a claim is
 /// bound to it, and a claim that got a node gets a volume that can be reached from its zone.
-pub(crate) fn follow(cluster: &mut Snapshot, written: Object) -> Vec<Object> {
+pub fn follow(cluster: &mut Snapshot, written: Object) -> Vec<Object> {
     match &written {
         Object::PersistentVolume(volume) => {
             let claim = volume.claim_ref.as_ref();

@@ -7,9 +7,9 @@ use stowplan_engine::Snapshot;
 use stowplan_engine::model::{CsiDriverLimit, CsiNode, Effect, NodeImage, Object, Taint};
 
 /// The zones of mixed nodes.
-pub(in crate::bench) const ZONES: [&str; 3] = ["zone-a", "zone-b", "zone-c"];
+pub(crate) const ZONES: [&str; 3] = ["zone-a", "zone-b", "zone-c"];
 /// Labels of mixed nodes besides name and zone, with their values.
-pub(in crate::bench) const NODE_LABELS: [(&str, &[&str]); 4] = [
+pub(crate) const NODE_LABELS: [(&str, &[&str]); 4] = [
     ("kubernetes.io/arch", &["amd64", "amd64", "amd64", "arm64"]),
     ("example.com/disk", &["ssd", "hdd"]),
     (
@@ -19,22 +19,22 @@ pub(in crate::bench) const NODE_LABELS: [(&str, &[&str]); 4] = [
     (INSTANCE_TYPE, &["small", "small", "medium", "large"]),
 ];
 /// The size of a node.
-pub(in crate::bench) const INSTANCE_TYPE: &str = "node.kubernetes.io/instance-type";
+pub(crate) const INSTANCE_TYPE: &str = "node.kubernetes.io/instance-type";
 /// Some nodes are kept for pods that tolerate this.
-pub(in crate::bench) const DEDICATED: (&str, &str) = ("example.com/dedicated", "batch");
+pub(crate) const DEDICATED: (&str, &str) = ("example.com/dedicated", "batch");
 /// Some nodes are rather avoided by pods that do not tolerate this.
-pub(in crate::bench) const SPOT: &str = "example.com/spot";
+pub(crate) const SPOT: &str = "example.com/spot";
 /// How many images there are, [named](image) by number.
-pub(in crate::bench) const IMAGES: usize = 200;
+pub(crate) const IMAGES: usize = 200;
 
 /// The name of an image.
-pub(in crate::bench) fn image(i: usize) -> String {
+pub(crate) fn image(i: usize) -> String {
     format!("registry.example.com/team-{}/app-{i}:v1", i % 17)
 }
 
 impl Maker {
     /// The `i`th node, and its CSINode.
-    pub(in crate::bench) fn mixed_node(&mut self, cluster: &mut Snapshot, i: usize) -> [Object; 2] {
+    pub(crate) fn mixed_node(&mut self, cluster: &mut Snapshot, i: usize) -> [Object; 2] {
         let mut rng = Rng::new(i as u64 ^ 0x6d69_7865_6400);
         let names = &mut cluster.names;
         let name = names.intern(&format!("worker-{i}"));

@@ -5,7 +5,6 @@ use super::client::{Protocol, Sender};
 use super::figure::{Figure, Goal, percentile};
 use super::load::{self, CLIENTS, Client};
 use super::watchers;
-use crate::args::BenchServer;
 use anyhow::{Context, Result, bail};
 use axum::body::Body;
 use bytes::Bytes;
@@ -20,16 +19,15 @@ use stowplan_server::{Api, Config, User, env};
 use stowplan_store::{Options, Store};
 
 /// Where figures go.
-type Tell<'a> = &'a mut dyn FnMut(Figure) -> Result<()>;
+pub type Tell<'a> = &'a mut dyn FnMut(Figure) -> Result<()>;
 
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
-/// Measures everything.
-pub(super) async fn all(args: &BenchServer, tell: Tell<'_>) -> Result<()> {
-    let root = args.data_dir.clone().unwrap_or_else(std::env::temp_dir);
-    let count = |whole: f64| ((whole * args.scale) as usize).max(1);
-    starts(&root, tell).await?;
-    let folder = Folder::new(&root, "load")?;
+/// Measures everything: this share of the requests and watches, on folders made in this one.
+pub async fn all(scale: f64, root: &Path, tell: Tell<'_>) -> Result<()> {
+    let count = |whole: f64| ((whole * scale) as usize).max(1);
+    starts(root, tell).await?;
+    let folder = Folder::new(root, "load")?;
     tell(sync(folder.path())?)?;
     let server = Server::start(folder.path()).await?;
     let mut sender = Sender::connect(&server.place, Protocol::Http2).await?;

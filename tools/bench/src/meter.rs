@@ -29,7 +29,7 @@ impl Allocations {
 
 /// For whom the engine worked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Owner {
+pub(crate) enum Owner {
     /// The measured pod of this number.
     Measured(usize),
     /// A pod that is there only to make life harder.
@@ -43,7 +43,7 @@ const LATEST: usize = 1024;
 
 /// Sums up costs. While measured pods are decided it does not allocate.
 #[derive(Default)]
-pub(super) struct Meter {
+pub(crate) struct Meter {
     is_on: bool,
     /// The names of the measured pods, in the order of creation, which is that of symbols.
     names: Vec<Sym>,
@@ -62,7 +62,7 @@ pub(super) struct Meter {
 
 impl Meter {
     /// Begins to measure so many pods.
-    pub(super) fn start(&mut self, pods: usize) {
+    pub(crate) fn start(&mut self, pods: usize) {
         *self = Self {
             is_on: true,
             names: Vec::with_capacity(pods),
@@ -73,7 +73,7 @@ impl Meter {
     }
 
     /// A pod will be measured.
-    pub(super) fn expect(&mut self, name: Sym) -> Owner {
+    pub(crate) fn expect(&mut self, name: Sym) -> Owner {
         debug_assert!(self.names.last().is_none_or(|last| *last < name));
         self.names.push(name);
         self.nanos.push(0);
@@ -82,7 +82,7 @@ impl Meter {
     }
 
     /// Who the pod of this name is.
-    pub(super) fn owner(&self, name: Sym) -> Owner {
+    pub(crate) fn owner(&self, name: Sym) -> Owner {
         // Most of the time it is one of the latest: the rest of a long list stays untouched.
         let latest = self.names.len().saturating_sub(LATEST);
         let from = match self.names.get(latest) {
@@ -96,7 +96,7 @@ impl Meter {
     }
 
     /// Calls into the engine, and tells how long that took.
-    pub(super) fn time<T>(&self, call: impl FnOnce() -> T) -> (T, Duration) {
+    pub(crate) fn time<T>(&self, call: impl FnOnce() -> T) -> (T, Duration) {
         let counted = self.is_on.then(|| self.allocations.engine.measure_thread());
         let start = Instant::now();
         let result = call();
@@ -106,7 +106,7 @@ impl Meter {
     }
 
     /// Notes how long a call took.
-    pub(super) fn charge(&mut self, owner: Owner, time: Duration) {
+    pub(crate) fn charge(&mut self, owner: Owner, time: Duration) {
         if !self.is_on {
             return;
         }
@@ -122,7 +122,7 @@ impl Meter {
     }
 
     /// Notes that a pod is bound.
-    pub(super) fn bound(&mut self, owner: Owner) {
+    pub(crate) fn bound(&mut self, owner: Owner) {
         if let Owner::Measured(at) = owner
             && !std::mem::replace(&mut self.is_bound[at], true)
         {
@@ -131,32 +131,32 @@ impl Meter {
     }
 
     /// How many measured pods are bound.
-    pub(super) fn scheduled(&self) -> usize {
+    pub(crate) fn scheduled(&self) -> usize {
         self.bound
     }
 
     /// How long the engine worked.
-    pub(super) fn total(&self) -> Duration {
+    pub(crate) fn total(&self) -> Duration {
         self.total
     }
 
     /// How long it worked on pods in the background.
-    pub(super) fn background_time(&self) -> Duration {
+    pub(crate) fn background_time(&self) -> Duration {
         self.background
     }
 
     /// Decisions per second, everything counted; `None` if there were none.
-    pub(super) fn decisions_per_s(&self) -> Option<f64> {
+    pub(crate) fn decisions_per_s(&self) -> Option<f64> {
         rate(self.bound, self.total)
     }
 
     /// Allocations per decision, everything counted; `None` if there were none.
-    pub(super) fn allocations_per_decision(&self) -> Option<f64> {
+    pub(crate) fn allocations_per_decision(&self) -> Option<f64> {
         (self.bound > 0).then(|| self.allocations.total() as f64 / self.bound as f64)
     }
 
     /// These percentiles of the time per decision.
-    pub(super) fn percentiles<const N: usize>(
+    pub(crate) fn percentiles<const N: usize>(
         &self,
         percents: [usize; N],
     ) -> [Option<Duration>; N] {
@@ -173,7 +173,7 @@ impl Meter {
 }
 
 /// So many per second.
-pub(super) fn rate(count: usize, time: Duration) -> Option<f64> {
+pub(crate) fn rate(count: usize, time: Duration) -> Option<f64> {
     (count > 0 && !time.is_zero()).then(|| count as f64 / time.as_secs_f64())
 }
 

@@ -1,21 +1,12 @@
 //! `stowplan bench server`: the API server as its clients meet it.
-//!
-//! The server is this binary, started as `stowplan up` in a process and on a disk of its own; the
-//! clients are in this process, on the same cores.
 
-mod child;
-mod client;
-mod figure;
-mod load;
-mod measures;
-mod watchers;
-
-use super::machine::Machine;
+use super::figures;
 use crate::Verdict;
 use crate::args::BenchServer;
 use crate::output;
 use anyhow::{Context, Result};
-use figure::Figure;
+use stowplan_bench::Machine;
+use stowplan_bench::server::{Figure, all};
 
 /// Runs the command.
 pub(crate) fn run(args: &BenchServer) -> Result<Verdict> {
@@ -31,7 +22,8 @@ pub(crate) fn run(args: &BenchServer) -> Result<Verdict> {
         figures.push(figure);
         Ok(())
     };
-    runtime.block_on(measures::all(args, &mut tell))?;
+    let root = args.data_dir.clone().unwrap_or_else(std::env::temp_dir);
+    runtime.block_on(all(args.scale, &root, &mut tell))?;
     if args.markdown {
         let today = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
         let command = "stowplan bench server --markdown";
@@ -40,9 +32,9 @@ pub(crate) fn run(args: &BenchServer) -> Result<Verdict> {
             env!("CARGO_PKG_VERSION"),
             Machine::this()
         );
-        output::print(&(head + &figure::markdown(&figures)))?;
+        output::print(&(head + &figures::markdown(&figures)))?;
     } else if !args.json {
-        output::print(&figure::table(&figures, output::width()))?;
+        output::print(&figures::table(&figures, output::width()))?;
     }
     Ok(Verdict::AllPlaced)
 }

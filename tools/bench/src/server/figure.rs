@@ -1,8 +1,6 @@
-//! A figure, what it should be, and how figures are shown.
+//! A figure, and what it should be.
 
-use crate::output::{Align, BAD, Cell, GOOD, Table};
 use serde::Serialize;
-use std::fmt::Write;
 use std::time::Duration;
 
 /// What a figure should be.
@@ -12,26 +10,33 @@ pub(super) enum Goal {
     Below(f64),
 }
 
-/// One line of JSON.
+/// A figure: one line of JSON.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Figure {
-    pub(super) figure: &'static str,
-    pub(super) value: f64,
-    pub(super) unit: &'static str,
+pub struct Figure {
+    /// What was measured.
+    pub figure: &'static str,
+    /// How much it is.
+    pub value: f64,
+    /// Of what.
+    pub unit: &'static str,
+    /// How much it should be.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) at_least: Option<f64>,
+    pub at_least: Option<f64>,
+    /// Below what it should be.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) below: Option<f64>,
-    /// How long one operation took.
+    pub below: Option<f64>,
+    /// The median of how long one operation took.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) p50_ms: Option<f64>,
+    pub p50_ms: Option<f64>,
+    /// The 99th percentile of that.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) p99_ms: Option<f64>,
-    /// Time on a core per operation: the server's, and the clients'.
+    pub p99_ms: Option<f64>,
+    /// The server's time on a core per operation.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) server_cpu_us: Option<f64>,
+    pub server_cpu_us: Option<f64>,
+    /// The clients' time on a core per operation.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) client_cpu_us: Option<f64>,
+    pub client_cpu_us: Option<f64>,
 }
 
 impl Figure {
@@ -69,7 +74,8 @@ impl Figure {
         self
     }
 
-    fn met(&self) -> Option<bool> {
+    /// Whether it is what it should be.
+    pub fn met(&self) -> Option<bool> {
         let at_least = self.at_least.map(|goal| self.value >= goal);
         at_least.or(self.below.map(|goal| self.value < goal))
     }
@@ -82,7 +88,8 @@ impl Figure {
         }
     }
 
-    fn cells(&self) -> [String; 7] {
+    /// The value, the goal, the times, the time on a core and the name, as they are shown.
+    pub fn cells(&self) -> [String; 7] {
         let optional = |value: Option<f64>| value.map_or("-".to_owned(), short);
         [
             format!("{} {}", short(self.value), self.unit),
@@ -120,49 +127,6 @@ pub(super) fn rounded(value: f64) -> f64 {
 
 fn short(value: f64) -> String {
     rounded(value).to_string()
-}
-
-const COLUMNS: [&str; 6] = [
-    "VALUE",
-    "GOAL",
-    "P50 MS",
-    "P99 MS",
-    "SERVER CPU µS",
-    "CLIENTS CPU µS",
-];
-
-/// For people.
-pub(super) fn table(figures: &[Figure], width: Option<usize>) -> String {
-    let columns = COLUMNS.iter().map(|title| (*title, Align::Right));
-    let mut table = Table::new(std::iter::once(("FIGURE", Align::Left)).chain(columns));
-    for figure in figures {
-        let [value, goal, p50, p99, server, client, name] = figure.cells();
-        let value = match figure.met() {
-            Some(true) => Cell::styled(GOOD, value),
-            Some(false) => Cell::styled(BAD, value),
-            None => Cell::new(value),
-        };
-        let rest = [goal, p50, p99, server, client].map(Cell::new);
-        table.row([Cell::new(name), value].into_iter().chain(rest));
-    }
-    table.render(width)
-}
-
-/// For the page of figures.
-pub(super) fn markdown(figures: &[Figure]) -> String {
-    let titles = COLUMNS.map(str::to_lowercase).join(" | ");
-    let mut out = format!(
-        "| figure | {titles} |\n|---|{}\n",
-        "---:|".repeat(COLUMNS.len())
-    );
-    for figure in figures {
-        let [value, goal, p50, p99, server, client, name] = figure.cells();
-        let _ = writeln!(
-            out,
-            "| {name} | {value} | {goal} | {p50} | {p99} | {server} | {client} |"
-        );
-    }
-    out
 }
 
 #[cfg(test)]

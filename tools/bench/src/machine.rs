@@ -2,15 +2,16 @@
 
 use std::fmt;
 
-/// What it is.
-pub(super) struct Machine {
+/// The machine that a run is made on, as far as the system tells.
+pub struct Machine {
     cores: usize,
     memory_gib: Option<u64>,
     model: Option<String>,
 }
 
 impl Machine {
-    pub(super) fn this() -> Self {
+    /// This machine.
+    pub fn this() -> Self {
         let read = |path| std::fs::read_to_string(path).unwrap_or_default();
         Self {
             cores: std::thread::available_parallelism().map_or(1, Into::into),
@@ -24,7 +25,10 @@ impl Machine {
 
 impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&crate::output::count(self.cores, "core"))?;
+        match self.cores {
+            1 => f.write_str("1 core")?,
+            cores => write!(f, "{cores} cores")?,
+        }
         if let Some(model) = &self.model {
             write!(f, " ({model})")?;
         }
@@ -36,13 +40,13 @@ impl fmt::Display for Machine {
 }
 
 /// The most memory that this process ever held; `None` where the system does not tell.
-pub(super) fn peak_rss_mib() -> Option<f64> {
+pub(crate) fn peak_rss_mib() -> Option<f64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     number(&status, "VmHWM:").map(|kib| kib as f64 / 1024.0)
 }
 
 /// Forgets the peak, where the system can: what counts is the memory from now on.
-pub(super) fn reset_peak_rss() {
+pub(crate) fn reset_peak_rss() {
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 
@@ -51,7 +55,7 @@ pub(super) fn reset_peak_rss() {
 /// A virtual machine may get memory from its host only when it first touches it: decisions at which the heap
 /// grew were seen to take 5 ms longer, in the first runs after the machine was started only. That is not the
 /// engine's time. (What the system itself takes to clear a page is, and still counts.)
-pub(super) fn touch_memory(bytes: u64) {
+pub fn touch_memory(bytes: u64) {
     const PAGE: usize = 4096;
     let info = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let free = number(&info, "MemAvailable:").map_or(0, |kib| kib << 10);

@@ -1,11 +1,10 @@
 //! The cluster's life until nothing more happens, on a virtual clock.
 //!
 //! Plays everybody whom the scheduler talks to: the API server takes what it writes, evicted pods
-//! leave at once, pods on a node run, volumes are provisioned (see [`super::volumes`]), and the
+//! leave at once, pods on a node run, volumes are provisioned (see [`volumes`]), and the
 //! controllers of evicted pods make new ones.
 
-use super::volumes;
-use crate::world::World;
+use crate::{Simulation, volumes};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stowplan_base::{Duration, Rng, Sym};
@@ -16,15 +15,15 @@ use stowplan_engine::scheduler::{Change, Effect, Failure};
 
 /// What happened.
 #[derive(Default)]
-pub(crate) struct Events {
+pub struct Playback {
     /// Pods that were bound, in order. A pod that was evicted again stays in the list.
-    pub(crate) bound: Vec<(Arc<Pod>, Sym)>,
+    pub bound: Vec<(Arc<Pod>, Sym)>,
     /// Preemptions, in order: who made room for himself, where, and who had to go.
-    pub(crate) preempted: Vec<(Arc<Pod>, Sym, Vec<Arc<Pod>>)>,
+    pub preempted: Vec<(Arc<Pod>, Sym, Vec<Arc<Pod>>)>,
     /// Why the last attempt of a pod failed, by uid.
-    pub(crate) failures: BTreeMap<Arc<str>, Failure>,
+    pub failures: BTreeMap<Arc<str>, Failure>,
     /// How often each pod was tried, by uid.
-    pub(crate) attempts: BTreeMap<Arc<str>, u32>,
+    pub attempts: BTreeMap<Arc<str>, u32>,
 }
 
 /// How long an attempt takes.
@@ -34,16 +33,16 @@ const ATTEMPT: Duration = Duration::from_millis(1);
 const ERROR_ROUNDS: usize = 3;
 
 /// Lets the scheduler work until nothing more happens.
-pub(crate) fn play(world: &mut World, seed: u64) -> Events {
+pub fn play(simulation: &mut Simulation, seed: u64) -> Playback {
     let mut rng = Rng::new(seed);
-    let mut events = Events::default();
+    let mut events = Playback::default();
     let mut idle_rounds = 0;
     loop {
         let bound = events.bound.len();
-        while let Some(pod) = world.scheduler.schedule_one(world.now, &mut rng) {
+        while let Some(pod) = simulation.scheduler.schedule_one(simulation.now, &mut rng) {
             *events.attempts.entry(pod.uid.clone()).or_default() += 1;
-            world.now = world.now + ATTEMPT;
-            settle(world, &mut events);
+            simulation.now = simulation.now + ATTEMPT;
+            settle(simulation, &mut events);
         }
         // Nothing is left to be tried. Pods that were rejected wait for something to happen, which
         // it will not; those whose attempts broke wait for their backoff.
@@ -52,11 +51,11 @@ pub(crate) fn play(world: &mut World, seed: u64) -> Events {
         } else {
             idle_rounds + 1
         };
-        let broken = !world.scheduler.queue().error_backoff().is_empty();
-        match world.scheduler.next_tick() {
+        let broken = !simulation.scheduler.queue().error_backoff().is_empty();
+        match simulation.scheduler.next_tick() {
             Some(next) if broken && idle_rounds < ERROR_ROUNDS => {
-                world.now = next.max(world.now);
-                world.scheduler.tick(world.now);
+                simulation.now = next.max(simulation.now);
+                simulation.scheduler.tick(simulation.now);
             }
             _ => return events,
         }
@@ -64,61 +63,63 @@ pub(crate) fn play(world: &mut World, seed: u64) -> Events {
 }
 
 /// Does what the scheduler asks for.
-fn settle(world: &mut World, events: &mut Events) {
-    for effect in world.scheduler.take_effects() {
+fn settle(simulation: &mut Simulation, events: &mut Playback) {
+    for effect in simulation.scheduler.take_effects() {
         match effect {
             Effect::Bind { pod, node, steps } => {
                 for step in steps {
-                    take(world, &pod, step);
+                    take(simulation, &pod, step);
                 }
-                world.scheduler.bound(&pod.uid);
+                simulation.scheduler.bound(&pod.uid);
                 events.failures.remove(&pod.uid);
                 events.bound.push((pod, node));
             }
             Effect::PostBind { pod, steps } => {
                 for step in steps {
-                    take(world, &pod, step);
+                    take(simulation, &pod, step);
                 }
             }
             Effect::Skipped { .. } => {}
-            Effect::Preempt { pod, preemption } => preempt(world, events, pod, preemption),
+            Effect::Preempt { pod, preemption } => preempt(simulation, events, pod, preemption),
             Effect::Failed {
                 pod,
                 failure,
                 nomination,
             } => {
                 events.failures.insert(pod.uid.clone(), failure);
-                nominate(world, &pod, nomination);
+                nominate(simulation, &pod, nomination);
             }
         }
     }
 }
 
-fn take(world: &mut World, pod: &Arc<Pod>, step: Step) {
+fn take(simulation: &mut Simulation, pod: &Arc<Pod>, step: Step) {
     match step {
         Step::Write(object) => {
-            for object in volumes::follow(world.scheduler.cluster_mut(), object) {
-                upsert(world, object);
+            for object in volumes::follow(simulation.scheduler.cluster_mut(), object) {
+                upsert(simulation, object);
             }
         }
         Step::Bind { node, .. } => {
             let running = Pod {
                 node_name: Some(node),
                 nominated_node_name: None,
-                start_time: Some(world.now.truncate_to_second()),
+                start_time: Some(simulation.now.truncate_to_second()),
                 ..Pod::clone(pod)
             };
-            upsert(world, Object::Pod(Arc::new(running)));
+            upsert(simulation, Object::Pod(Arc::new(running)));
         }
     }
 }
 
-fn upsert(world: &mut World, object: Object) {
-    world.scheduler.apply(Change::Upsert(object), world.now);
+fn upsert(simulation: &mut Simulation, object: Object) {
+    simulation
+        .scheduler
+        .apply(Change::Upsert(object), simulation.now);
 }
 
 /// Writes a pod's `status.nominatedNodeName`.
-fn nominate(world: &mut World, pod: &Arc<Pod>, nomination: Nomination) {
+fn nominate(simulation: &mut Simulation, pod: &Arc<Pod>, nomination: Nomination) {
     if let Nomination::Set(node) = nomination
         && pod.nominated_node_name != node
     {
@@ -126,26 +127,34 @@ fn nominate(world: &mut World, pod: &Arc<Pod>, nomination: Nomination) {
             nominated_node_name: node,
             ..Pod::clone(pod)
         };
-        upsert(world, Object::Pod(Arc::new(nominated)));
+        upsert(simulation, Object::Pod(Arc::new(nominated)));
     }
 }
 
-fn preempt(world: &mut World, events: &mut Events, pod: Arc<Pod>, preemption: Preemption) {
+fn preempt(
+    simulation: &mut Simulation,
+    events: &mut Playback,
+    pod: Arc<Pod>,
+    preemption: Preemption,
+) {
     for other in &preemption.denominate {
-        nominate(world, other, Nomination::Set(None));
+        nominate(simulation, other, Nomination::Set(None));
     }
     if let Some((last, others)) = preemption.evict.split_last() {
-        others.iter().for_each(|victim| evict(world, victim));
-        world
+        others.iter().for_each(|victim| evict(simulation, victim));
+        simulation
             .scheduler
             .preemption_at_last_victim(&pod.uid, last.namespace, last.name);
-        evict(world, last);
+        evict(simulation, last);
     }
-    world
-        .scheduler
-        .preemption_ended(&pod.uid, (pod.namespace, pod.name), false, world.now);
+    simulation.scheduler.preemption_ended(
+        &pod.uid,
+        (pod.namespace, pod.name),
+        false,
+        simulation.now,
+    );
     for victim in &preemption.evict {
-        replace(world, victim);
+        replace(simulation, victim);
     }
     events
         .preempted
@@ -153,14 +162,14 @@ fn preempt(world: &mut World, events: &mut Events, pod: Arc<Pod>, preemption: Pr
 }
 
 /// The pod leaves at once, and budgets that speak of it have one disruption less to allow.
-fn evict(world: &mut World, victim: &Arc<Pod>) {
+fn evict(simulation: &mut Simulation, victim: &Arc<Pod>) {
     let gone = Change::Delete {
         kind: Kind::Pod,
         namespace: victim.namespace,
         name: victim.name,
     };
-    world.scheduler.apply(gone, world.now);
-    let cluster = world.scheduler.cluster();
+    simulation.scheduler.apply(gone, simulation.now);
+    let cluster = simulation.scheduler.cluster();
     let spent: Vec<PodDisruptionBudget> = cluster
         .budgets
         .in_namespace(victim.namespace)
@@ -175,12 +184,12 @@ fn evict(world: &mut World, victim: &Arc<Pod>) {
         })
         .collect();
     for budget in spent {
-        upsert(world, Object::PodDisruptionBudget(Arc::new(budget)));
+        upsert(simulation, Object::PodDisruptionBudget(Arc::new(budget)));
     }
 }
 
 /// The controller of an evicted pod makes a new one, here under the same name.
-fn replace(world: &mut World, victim: &Arc<Pod>) {
+fn replace(simulation: &mut Simulation, victim: &Arc<Pod>) {
     if victim.controller.is_none() {
         return;
     }
@@ -192,6 +201,6 @@ fn replace(world: &mut World, victim: &Arc<Pod>) {
         preempted_by_scheduler: false,
         ..Pod::clone(victim)
     });
-    world.pending.push(again.clone());
-    upsert(world, Object::Pod(again));
+    simulation.pending.push(again.clone());
+    upsert(simulation, Object::Pod(again));
 }

@@ -1,15 +1,15 @@
 //! Runs one workload.
 
-use super::churn::Background;
-use super::drive::Drive;
-use super::machine;
-use super::many_templates::ManyTemplates;
-use super::meter::{Owner, rate};
-use super::objects::{Maker, service};
-use super::one_of_a_kind::OneOfAKind;
-use super::report::Report;
-use super::source::{Alike, Arrival, Pods, namespace_objects, namespaces};
-use super::workloads::{Scale, Source, Step, Where, Workload};
+use crate::churn::Background;
+use crate::drive::Drive;
+use crate::machine;
+use crate::many_templates::ManyTemplates;
+use crate::meter::{Owner, rate};
+use crate::objects::{Maker, service};
+use crate::one_of_a_kind::OneOfAKind;
+use crate::report::Report;
+use crate::source::{Alike, Arrival, Pods, namespace_objects, namespaces};
+use crate::workloads::{Scale, Source, Step, Where, Workload};
 use anyhow::Result;
 use std::time::Duration;
 use stowplan_base::{Duration as Span, Sym};
@@ -27,26 +27,21 @@ const SAMPLE: Duration = Duration::from_secs(2);
 const PATIENCE: Span = Span::from_secs(660);
 
 /// Told how much of a workload is done, from 0 to 1.
-pub(super) type Progress<'a> = &'a mut dyn FnMut(f64);
+pub type Progress<'a> = &'a mut dyn FnMut(f64);
 
 /// How a workload is run.
 #[derive(Clone, Copy)]
-pub(super) struct How {
+pub struct How {
     /// Of several best nodes, this decides.
-    pub(super) seed: u64,
+    pub seed: u64,
     /// Whether a part is run again on the plain path.
-    pub(super) samples_plain: bool,
+    pub samples_plain: bool,
     /// Whether attempts are recorded, as the live scheduler does.
-    pub(super) keeps_records: bool,
+    pub keeps_records: bool,
 }
 
 /// Runs a workload, and, if wanted, a part of it again on the plain path.
-pub(super) fn run(
-    workload: &Workload,
-    scale: Scale,
-    how: How,
-    progress: Progress<'_>,
-) -> Result<Report> {
+pub fn run(workload: &Workload, scale: Scale, how: How, progress: Progress<'_>) -> Result<Report> {
     machine::reset_peak_rss();
     let burst = match workload.preempts() {
         true => PREEMPTING_BURST,
@@ -159,7 +154,7 @@ impl Stage {
     /// Pods of one template in the namespaces of a step, which are created.
     fn alike(
         &mut self,
-        template: super::workloads::PodTemplate,
+        template: crate::workloads::PodTemplate,
         step: usize,
         place: Where,
         scale: Scale,
@@ -348,8 +343,8 @@ impl Pods for Nothing {
 
 #[cfg(test)]
 mod tests {
-    use super::super::workloads;
     use super::*;
+    use crate::workloads;
     use std::collections::BTreeMap;
 
     /// Where every pod is in the end.

@@ -1,15 +1,14 @@
 //! The outcome for machines.
 
-use super::outcome::{Outcome, PodName};
-use super::packing::PackingUse;
-use crate::output;
+use crate::{PackingUse, PodName, SimulationReport, Use};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use stowplan_report::exact;
 
 /// `-o json` and `-o yaml`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Document {
+pub struct Document {
     api_version: &'static str,
     kind: &'static str,
     seed: u64,
@@ -25,7 +24,7 @@ pub(super) struct Document {
 /// The same for `--pack all`.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Comparison {
+pub struct Comparison {
     api_version: &'static str,
     kind: &'static str,
     seed: u64,
@@ -109,7 +108,8 @@ fn pod(name: &PodName) -> Pod {
 }
 
 impl Document {
-    pub(super) fn of(outcome: &Outcome, seed: u64) -> Self {
+    /// The document of one simulation.
+    pub fn of(outcome: &SimulationReport, seed: u64) -> Self {
         let placements = outcome.placed.iter().map(|placed| Placement {
             pod: pod(&placed.pod),
             node: placed.node.clone(),
@@ -141,8 +141,9 @@ impl Document {
 }
 
 impl Comparison {
-    pub(super) fn of(outcomes: &[Outcome], seed: u64) -> Self {
-        let policy = |outcome: &Outcome| {
+    /// The document of a simulation per policy.
+    pub fn of(outcomes: &[SimulationReport], seed: u64) -> Self {
+        let policy = |outcome: &SimulationReport| {
             Some(Policy {
                 packing: packing(outcome.packing.as_ref()?),
                 summary: summary(outcome),
@@ -157,7 +158,7 @@ impl Comparison {
     }
 }
 
-fn summary(outcome: &Outcome) -> Summary {
+fn summary(outcome: &SimulationReport) -> Summary {
     Summary {
         placed: outcome.placed.len(),
         pending: outcome.pending.len(),
@@ -169,7 +170,7 @@ fn summary(outcome: &Outcome) -> Summary {
 fn packing(used: &PackingUse) -> Packing {
     let amounts = |cpu, memory| {
         let pairs = [("cpu", cpu), ("memory", memory)];
-        let exact = pairs.map(|(name, amount)| (name, output::exact(name, amount)));
+        let exact = pairs.map(|(name, amount)| (name, exact(name, amount)));
         exact.into()
     };
     Packing {
@@ -182,16 +183,14 @@ fn packing(used: &PackingUse) -> Packing {
     }
 }
 
-fn nodes(outcome: &Outcome) -> Vec<Node> {
+fn nodes(outcome: &SimulationReport) -> Vec<Node> {
     let nodes = outcome.nodes.iter();
     nodes
         .map(|node| {
             let uses = || outcome.resources.iter().zip(&node.uses);
-            let amounts = |of: fn(&super::outcome::Use) -> i64| {
+            let amounts = |of: fn(&Use) -> i64| {
                 let shown = uses().filter(|(_, used)| used.allocatable > 0 || used.now > 0);
-                let exact = |(name, used): (&String, &super::outcome::Use)| {
-                    (name.clone(), output::exact(name, of(used)))
-                };
+                let exact = |(name, used): (&String, &Use)| (name.clone(), exact(name, of(used)));
                 shown.map(exact).collect::<BTreeMap<_, _>>()
             };
             Node {

@@ -2,39 +2,54 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One line of JSON.
+/// What a run of a workload came to: one line of JSON.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Report {
-    pub(super) workload: String,
-    pub(super) nodes: usize,
+pub struct Report {
+    /// The workload's name.
+    pub workload: String,
+    /// How many nodes there were.
+    pub nodes: usize,
     /// The pods that were measured.
-    pub(super) pods: usize,
-    pub(super) decisions_per_s: Option<f64>,
-    pub(super) p50_us: Option<f64>,
-    pub(super) p99_us: Option<f64>,
-    pub(super) plain_decisions_per_s: Option<f64>,
+    pub pods: usize,
+    /// Measured pods bound per second.
+    pub decisions_per_s: Option<f64>,
+    /// The median time per decision, in µs.
+    pub p50_us: Option<f64>,
+    /// The 99th percentile of it.
+    pub p99_us: Option<f64>,
+    /// The same on the plain path.
+    pub plain_decisions_per_s: Option<f64>,
     /// How many times as many as on the plain path.
-    pub(super) ratio: Option<f64>,
-    pub(super) allocs_per_decision: Option<f64>,
-    pub(super) peak_rss_mib: Option<f64>,
-    pub(super) churn_ops: usize,
-    pub(super) scheduled: usize,
-    pub(super) unschedulable: usize,
-    pub(super) preempted: usize,
+    pub ratio: Option<f64>,
+    /// Allocations per decision.
+    pub allocs_per_decision: Option<f64>,
+    /// The most memory that the process held.
+    pub peak_rss_mib: Option<f64>,
+    /// How many operations of churn there were.
+    pub churn_ops: usize,
+    /// Measured pods that were bound.
+    pub scheduled: usize,
+    /// Measured pods that stayed pending.
+    pub unschedulable: usize,
+    /// Pods that were evicted.
+    pub preempted: usize,
     /// Pods that came while others were measured.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) background_pods: Option<usize>,
+    pub background_pods: Option<usize>,
     /// Attempts to place them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) background_decisions: Option<usize>,
+    pub background_decisions: Option<usize>,
+    /// Those of them that were bound.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) background_scheduled: Option<usize>,
+    pub background_scheduled: Option<usize>,
+    /// Attempts for them per second.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) background_decisions_per_s: Option<f64>,
+    pub background_decisions_per_s: Option<f64>,
 }
 
 impl Report {
-    pub(super) fn set_plain(&mut self, plain: Option<f64>) {
+    /// Sets the rate on the plain path, and the ratio with it.
+    pub fn set_plain(&mut self, plain: Option<f64>) {
         self.plain_decisions_per_s = plain;
         self.ratio = match (self.decisions_per_s, plain) {
             (Some(fast), Some(plain)) => Some(fast / plain),
@@ -43,7 +58,7 @@ impl Report {
     }
 
     /// With as many digits as mean something.
-    pub(super) fn rounded(mut self) -> Self {
+    pub(crate) fn rounded(mut self) -> Self {
         let round = |value: &mut Option<f64>, digits: i32| {
             if let Some(value) = value {
                 let unit = 10_f64.powi(digits);

@@ -1,24 +1,24 @@
 //! What goes on in the cluster while pods are measured.
 
-use super::drive::Drive;
-use super::meter::Owner;
-use super::objects::{Maker, service};
-use super::source::{Alike, Pods};
-use super::workloads::{Churn, HIGH, PODS_PER_CHURN, PODS_PER_DELETION, TOO_LARGE};
+use crate::drive::Drive;
+use crate::meter::Owner;
+use crate::objects::{Maker, service};
+use crate::source::{Alike, Pods};
+use crate::workloads::{Churn, HIGH, PODS_PER_CHURN, PODS_PER_DELETION, TOO_LARGE};
 use std::sync::Arc;
 use stowplan_base::{Quantity, Sym, sym};
 use stowplan_engine::model::{Kind, Object};
 
 /// Churn or deletions, counted by measured pods rather than by the clock. No workload has both.
 #[derive(Default)]
-pub(super) struct Background {
+pub(crate) struct Background {
     churn: Option<Churner>,
     /// Pods to be deleted one by one, the next one last.
     doomed: Vec<(Sym, Sym)>,
     /// How many operations ran.
-    pub(super) operations: usize,
+    pub(crate) operations: usize,
     /// How many pods were created.
-    pub(super) pods: usize,
+    pub(crate) pods: usize,
 }
 
 struct Churner {
@@ -31,7 +31,7 @@ struct Churner {
 
 impl Background {
     /// From now on there is churn.
-    pub(super) fn churn(
+    pub(crate) fn churn(
         &mut self,
         kind: Churn,
         namespace: String,
@@ -53,26 +53,26 @@ impl Background {
     }
 
     /// From now on these pods are deleted, in this order.
-    pub(super) fn delete(&mut self, mut pods: Vec<(Sym, Sym)>) {
+    pub(crate) fn delete(&mut self, mut pods: Vec<(Sym, Sym)>) {
         pods.reverse();
         self.doomed = pods;
     }
 
     /// Counts operations from nothing again.
-    pub(super) fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         self.operations = 0;
         self.pods = 0;
     }
 
     /// Whether pods are created for their own sake.
-    pub(super) fn creates_pods(&self) -> bool {
+    pub(crate) fn creates_pods(&self) -> bool {
         self.churn
             .as_ref()
             .is_some_and(|churner| churner.kind != Churn::Mixed)
     }
 
     /// Does what is due after so many measured pods.
-    pub(super) fn catch_up(&mut self, scheduled: usize, maker: &mut Maker, drive: &mut Drive) {
+    pub(crate) fn catch_up(&mut self, scheduled: usize, maker: &mut Maker, drive: &mut Drive) {
         if let Some(churner) = &mut self.churn {
             while self.operations < scheduled / PODS_PER_CHURN {
                 self.operations += 1;

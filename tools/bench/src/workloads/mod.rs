@@ -4,22 +4,22 @@ mod own;
 mod template;
 mod upstream;
 
-pub(super) use template::{
+pub(crate) use template::{
     HIGH, HOSTNAME, NAMED_NODE, NodeTemplate, PodTemplate, Rule, Scope, TEAM, TOO_LARGE, Volume,
     ZONE,
 };
 
 /// One workload: what happens, in order. The last step is the one that is measured.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Workload {
+pub struct Workload {
     /// Upstream's test case and workload, or a name of our own.
-    pub(super) name: &'static str,
-    pub(super) steps: &'static [Step],
+    pub name: &'static str,
+    pub(crate) steps: &'static [Step],
 }
 
 /// Something that happens. Counts are those at full size.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// Nodes appear.
     Nodes(usize, NodeTemplate),
     /// Nodes of many kinds appear.
@@ -40,7 +40,7 @@ pub(super) enum Step {
 
 /// Where pods are created.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Where {
+pub(crate) enum Where {
     /// In a namespace named after the step, as upstream does it: `namespace-2`.
     Step,
     /// In this one.
@@ -51,7 +51,7 @@ pub(super) enum Where {
 
 /// What happens all the time, one operation per [`PODS_PER_CHURN`] measured pods.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Churn {
+pub(crate) enum Churn {
     /// A pod of higher priority appears that can preempt.
     HighPriority,
     /// A pod appears that no node can hold.
@@ -61,13 +61,13 @@ pub(super) enum Churn {
 }
 
 /// What upstream does every so many milliseconds is done every so many measured pods.
-pub(super) const PODS_PER_CHURN: usize = 50;
+pub(crate) const PODS_PER_CHURN: usize = 50;
 /// What upstream deletes every so many milliseconds is deleted every so many measured pods.
-pub(super) const PODS_PER_DELETION: usize = 5;
+pub(crate) const PODS_PER_DELETION: usize = 5;
 
 /// Where the measured pods come from.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Source {
+pub(crate) enum Source {
     /// All alike.
     Template(PodTemplate),
     /// Ten replicas each of many templates.
@@ -80,13 +80,13 @@ pub(super) enum Source {
 }
 
 /// All workloads, upstream's first.
-pub(super) fn all() -> impl Iterator<Item = &'static Workload> {
+pub(crate) fn all() -> impl Iterator<Item = &'static Workload> {
     upstream::WORKLOADS.iter().chain(own::WORKLOADS)
 }
 
 impl Workload {
     /// How many nodes there are at full size.
-    pub(super) fn nodes(&self) -> usize {
+    pub fn nodes(&self) -> usize {
         let nodes = |step: &Step| match step {
             Step::Nodes(count, _) | Step::MixedNodes(count) => *count,
             _ => 0,
@@ -95,7 +95,7 @@ impl Workload {
     }
 
     /// How many pods are measured at full size.
-    pub(super) fn measured(&self) -> usize {
+    pub fn measured(&self) -> usize {
         let measured = |step: &Step| match step {
             Step::Measure(count, ..) => *count,
             _ => 0,
@@ -104,7 +104,7 @@ impl Workload {
     }
 
     /// Whether the measured pods have to preempt others.
-    pub(super) fn preempts(&self) -> bool {
+    pub(crate) fn preempts(&self) -> bool {
         let preempts = |step: &Step| matches!(step, Step::Measure(_, Source::Template(template), _) if template.priority > 0);
         self.steps.iter().any(preempts)
     }
@@ -112,23 +112,23 @@ impl Workload {
 
 /// The share of a workload that is run.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Scale(pub(super) f64);
+pub struct Scale(pub f64);
 
 impl Scale {
     /// So many nodes: rounded up, so that what fits still does.
-    pub(super) fn nodes(self, count: usize) -> usize {
+    pub fn nodes(self, count: usize) -> usize {
         ((count as f64 * self.0).ceil() as usize).max(1)
     }
 
     /// So many pods: rounded down, but not to nothing.
-    pub(super) fn pods(self, count: usize) -> usize {
+    pub fn pods(self, count: usize) -> usize {
         ((count as f64 * self.0).floor() as usize).max(1)
     }
 }
 
 /// The workloads whose names match one of the patterns; all if there are none. `Err` is a pattern
 /// that matches nothing.
-pub(super) fn select(patterns: &[String]) -> Result<Vec<&'static Workload>, String> {
+pub fn select(patterns: &[String]) -> Result<Vec<&'static Workload>, String> {
     if let Some(nothing) = patterns
         .iter()
         .find(|pattern| !all().any(|workload| matches(pattern, workload.name)))

@@ -1,8 +1,8 @@
 //! Drives the engine: plays the API server to it, on a virtual clock, and charges what it costs.
 
-use super::meter::{Meter, Owner};
-use crate::simulate::volumes;
-use std::sync::Arc;
+use crate::meter::{Meter, Owner};
+use std::sync::{Arc, LazyLock};
+use std::time::Instant;
 use stowplan_base::{Duration, Rng, Sym, Time};
 use stowplan_bridge::config;
 use stowplan_engine::Snapshot;
@@ -13,16 +13,23 @@ use stowplan_engine::model::{Kind, Object, Pod};
 use stowplan_engine::plugins::default_preemption::Preemption;
 use stowplan_engine::queue::{Profiles, QueueConfig};
 use stowplan_engine::scheduler::{Change, Effect, Scheduler};
+use stowplan_sim::{door, volumes};
 
 /// How long an attempt takes, by the virtual clock.
 const ATTEMPT: Duration = Duration::from_millis(1);
 /// How often the engine is told the time.
 const TICK: Duration = Duration::from_secs(1);
 
+/// Nanoseconds since this was first asked.
+fn nanos() -> u64 {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    u64::try_from(START.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// An engine and everything around it.
-pub(super) struct Drive {
-    pub(super) scheduler: Scheduler,
-    pub(super) meter: Meter,
+pub(crate) struct Drive {
+    pub(crate) scheduler: Scheduler,
+    pub(crate) meter: Meter,
     now: Time,
     next_tick: Time,
     rng: Rng,
@@ -31,11 +38,11 @@ pub(super) struct Drive {
     /// What is recorded of the last attempt, if that is wanted.
     records: Option<Records>,
     /// Attempts to schedule pods in the background.
-    pub(super) background_attempts: usize,
+    pub(crate) background_attempts: usize,
     /// How many pods in the background were bound.
-    pub(super) background_bound: usize,
+    pub(crate) background_bound: usize,
     /// How many pods were evicted.
-    pub(super) evicted: usize,
+    pub(crate) evicted: usize,
 }
 
 /// What is recorded of an attempt.
@@ -47,9 +54,9 @@ struct Records {
 
 impl Drive {
     /// The default profile over an empty cluster.
-    pub(super) fn new(seed: u64) -> anyhow::Result<Self> {
+    pub(crate) fn new(seed: u64) -> anyhow::Result<Self> {
         let mut cluster = Snapshot::new();
-        let framework = config::profile_from_json(None, &mut crate::world::door(&mut cluster))?;
+        let framework = config::profile_from_json(None, &mut door(&mut cluster))?;
         let profiles = Profiles::new(vec![framework], &mut cluster.names);
         let now = Time::from_secs(1_000_000);
         Ok(Self {
@@ -67,14 +74,14 @@ impl Drive {
     }
 
     /// From now on attempts are recorded, as the live scheduler does.
-    pub(super) fn keep_records(&mut self) {
+    pub(crate) fn keep_records(&mut self) {
         self.scheduler.note_contenders();
-        self.scheduler.lend_clock(stowplan_live::nanos);
+        self.scheduler.lend_clock(nanos);
         self.records = Some(Records::default());
     }
 
     /// Begins to measure so many pods.
-    pub(super) fn start(&mut self, pods: usize) {
+    pub(crate) fn start(&mut self, pods: usize) {
         self.meter.start(pods);
         self.background_attempts = 0;
         self.background_bound = 0;
@@ -82,7 +89,7 @@ impl Drive {
     }
 
     /// An object appears or changes.
-    pub(super) fn upsert(&mut self, owner: Owner, object: Object) {
+    pub(crate) fn upsert(&mut self, owner: Owner, object: Object) {
         let ((), time) = self
             .meter
             .time(|| self.scheduler.apply(Change::Upsert(object), self.now));
@@ -90,7 +97,7 @@ impl Drive {
     }
 
     /// An object disappears.
-    pub(super) fn delete(&mut self, owner: Owner, kind: Kind, namespace: Sym, name: Sym) {
+    pub(crate) fn delete(&mut self, owner: Owner, kind: Kind, namespace: Sym, name: Sym) {
         let gone = Change::Delete {
             kind,
             namespace,
@@ -101,7 +108,7 @@ impl Drive {
     }
 
     /// Lets the engine try the next pod, and does what it asks for; `false` if it has none for now.
-    pub(super) fn attempt(&mut self) -> bool {
+    pub(crate) fn attempt(&mut self) -> bool {
         if self.now >= self.next_tick {
             self.tick();
         }
@@ -131,7 +138,7 @@ impl Drive {
     }
 
     /// Lets time pass until a pod may be tried again; `false` if none waits.
-    pub(super) fn idle(&mut self) -> bool {
+    pub(crate) fn idle(&mut self) -> bool {
         let Some(next) = self.scheduler.next_tick() else {
             return false;
         };
@@ -141,7 +148,7 @@ impl Drive {
     }
 
     /// The time, by the virtual clock.
-    pub(super) fn now(&self) -> Time {
+    pub(crate) fn now(&self) -> Time {
         self.now
     }
 
