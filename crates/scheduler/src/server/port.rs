@@ -1,10 +1,10 @@
 //! The secure port: what it shows, whom it knows, and how that is kept up to date.
 
-use crate::callers::{Callers, Lookup, LookupError, Trust};
-use crate::proxy_headers::ProxyHeaders;
-use crate::serve::serve;
-use crate::station::StationError;
-use crate::whereabouts::Whereabouts;
+use crate::server::callers::{Callers, Lookup, LookupError, Trust};
+use crate::server::proxy_headers::ProxyHeaders;
+use crate::server::serve::serve;
+use crate::server::station::StationError;
+use crate::server::whereabouts::Whereabouts;
 use kube::Client;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, PoisonError, RwLock};

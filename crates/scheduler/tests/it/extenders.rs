@@ -79,7 +79,7 @@ async fn three_nodes() -> Cluster {
     cluster
 }
 
-async fn with_extender(cluster: &Cluster, url: &str, more: &str) -> stowplan_live::Running {
+async fn with_extender(cluster: &Cluster, url: &str, more: &str) -> stowplan_scheduler::Running {
     let config = format!("extenders: [{{urlPrefix: '{url}', {more}}}]");
     cluster
         .scheduler_with(cluster.scheduler_client(), &config)
@@ -276,7 +276,7 @@ async fn an_extender_binds() {
 #[derive(Default)]
 struct Gate(AtomicBool);
 
-impl stowplan_live::Fence for Gate {
+impl stowplan_scheduler::Fence for Gate {
     fn may_act(&self) -> bool {
         !self.0.load(Ordering::SeqCst)
     }

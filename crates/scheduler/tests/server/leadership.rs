@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::Event;
 use kube::Api;
 use std::sync::Arc;
 use stowplan_base::Duration;
-use stowplan_ops::{End, Leadership, LeaseName, Timings};
+use stowplan_scheduler::server::{End, Leadership, LeaseName, Timings};
 use tokio::sync::{mpsc, oneshot};
 
 fn leadership(host: &str) -> Arc<Leadership> {

@@ -19,7 +19,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use stowplan_api::config::KubeSchedulerConfiguration;
-use stowplan_ops::{Broken, Callers, Lookup, Options, SecurePort, Station};
+use stowplan_scheduler::server::{Broken, Callers, Lookup, Options, SecurePort, Station};
 use stowplan_transport::{Certificates, Pki};
 
 type Server = Arc<stowplan_server::Api>;

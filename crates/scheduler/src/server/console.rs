@@ -1,8 +1,11 @@
 //! What a scheduler tells, put into metrics; what others ask, put to the scheduler.
 
-use crate::census;
-use crate::leadership::Leadership;
-use crate::spans::{Span, SpanName, Tracer};
+use crate::server::census;
+use crate::server::leadership::Leadership;
+use crate::server::spans::{Span, SpanName, Tracer};
+use crate::{
+    Asker, Attempt, AttemptResult, BindFailed, Bound, Fence, Observer, Right, Rights, Steps,
+};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -13,9 +16,6 @@ use stowplan_engine::meter::{Lap, Timed};
 use stowplan_engine::model::{Kind, Pod};
 use stowplan_engine::plugins::default_preemption::Preemption;
 use stowplan_engine::scheduler::{Failure, Scheduler};
-use stowplan_live::{
-    Asker, Attempt, AttemptResult, BindFailed, Bound, Fence, Observer, Right, Rights, Steps,
-};
 use stowplan_telemetry::{
     AttemptResult as Counted, BoxFuture, Census, Check, Health, PodTable, Reader, SchedulerMetrics,
     Source, Told, Wish,
@@ -225,9 +225,9 @@ impl Source for Console {
                 false => asker.decision(namespace, name, &Asked(reader)).await,
             };
             match told {
-                stowplan_live::Told::Found(value) => Told::Found(value),
-                stowplan_live::Told::Unknown => Told::Unknown,
-                stowplan_live::Told::Busy => Told::Busy,
+                crate::Told::Found(value) => Told::Found(value),
+                crate::Told::Unknown => Told::Unknown,
+                crate::Told::Busy => Told::Busy,
             }
         })
     }
@@ -314,7 +314,7 @@ impl Observer for Console {
 
     fn seen(&self, object: &ApiObject) {
         if let ApiObject::Pod(pod) = object {
-            crate::pods::upsert(&self.pods, pod);
+            crate::server::pods::upsert(&self.pods, pod);
         }
     }
 

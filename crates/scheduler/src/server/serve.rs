@@ -1,6 +1,6 @@
 //! The secure port.
 
-use crate::port::Headers;
+use crate::server::port::Headers;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{Request, Response};

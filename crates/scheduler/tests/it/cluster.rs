@@ -13,7 +13,7 @@ use std::time::Duration;
 use stowplan_api::config::KubeSchedulerConfiguration;
 use stowplan_api::k8s::NamespaceResourceScope;
 use stowplan_api::k8s::api::core::v1::{Node, Pod};
-use stowplan_live::{Fence, Open, Running, Settings, Silent, start};
+use stowplan_scheduler::{Fence, Open, Running, Settings, Silent, start};
 use stowplan_server::{Config, User, env};
 use stowplan_store::{Options, Store};
 

@@ -1,8 +1,8 @@
 //! Holding a Lease, or waiting for it.
 
-use crate::announcement::Announcements;
-use crate::lease::LeaseLock;
-use crate::whereabouts::Whereabouts;
+use crate::server::announcement::Announcements;
+use crate::server::lease::LeaseLock;
+use crate::server::whereabouts::Whereabouts;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Api, Client};
 use std::collections::hash_map::RandomState;

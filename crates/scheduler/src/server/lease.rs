@@ -1,6 +1,6 @@
 //! A Lease of the API, read and written.
 
-use crate::whereabouts::{Whereabouts, note};
+use crate::server::whereabouts::{Whereabouts, note};
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;

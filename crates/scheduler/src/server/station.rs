@@ -1,12 +1,13 @@
 //! A live scheduler with all that belongs to it.
 
-use crate::callers::LookupError;
-use crate::console::Console;
-use crate::leadership::{ELECTION, Leadership, LeaseName};
-use crate::port::{Port, SecurePort};
-use crate::reviews::Reviews;
-use crate::spans::{Collector, Tracer};
-use crate::whereabouts::Whereabouts;
+use crate::server::callers::LookupError;
+use crate::server::console::Console;
+use crate::server::leadership::{ELECTION, Leadership, LeaseName};
+use crate::server::port::{Port, SecurePort};
+use crate::server::reviews::Reviews;
+use crate::server::spans::{Collector, Tracer};
+use crate::server::whereabouts::Whereabouts;
+use crate::{Asker, Running, Settings, StartError};
 use kube::Client;
 use std::future::Future;
 use std::net::SocketAddr;
@@ -14,7 +15,6 @@ use std::sync::Arc;
 use stowplan_api::config::KubeSchedulerConfiguration;
 use stowplan_base::Duration;
 use stowplan_election::{End, Timings, TimingsError};
-use stowplan_live::{Asker, Running, Settings, StartError};
 use stowplan_telemetry::Ports;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -128,7 +128,7 @@ impl Station {
                 authentication,
                 options.authorization.unwrap_or_else(|| client.clone()),
             )),
-            configuration: stowplan_live::effective(&config).to_json(),
+            configuration: crate::effective(&config).to_json(),
             open_paths,
         };
         let settings = Settings {
@@ -140,7 +140,7 @@ impl Station {
             throttled: options.throttled,
             unschedulable_max: options.unschedulable_max,
         };
-        let scheduler = stowplan_live::start(client.clone(), settings).await?;
+        let scheduler = crate::start(client.clone(), settings).await?;
         console.connect(scheduler.waker(), scheduler.asker());
         Ok(Self {
             election: leadership.map(|l| elect(client, l, console.clone())),

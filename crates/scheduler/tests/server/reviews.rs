@@ -5,7 +5,7 @@ use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use kube::Api;
 use kube::api::PostParams;
 use serde_json::json;
-use stowplan_ops::Reviews;
+use stowplan_scheduler::server::Reviews;
 use stowplan_telemetry::{Caller, Gate, Identity, Refusal, Wish};
 
 fn with_token(token: &str) -> Caller {

@@ -1,7 +1,7 @@
 //! Whom the secure port knows by certificate: what the cluster says in the ConfigMap
 //! `extension-apiserver-authentication`. Upstream's `DelegatingAuthenticationOptions`.
 
-use crate::proxy_headers::ProxyHeaders;
+use crate::server::proxy_headers::ProxyHeaders;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client};
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Who leads, as an event about the Lease. client-go's `leaderelection` by way of `resourcelock`.
 
-use crate::leadership::LeaseName;
+use crate::server::leadership::LeaseName;
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};

@@ -24,6 +24,7 @@ mod message;
 mod observer;
 mod rights;
 mod running;
+pub mod server;
 mod watch;
 
 pub use clock::{Clock, nanos};
