@@ -33,16 +33,24 @@ pub fn profiles(
     config: &KubeSchedulerConfiguration,
     door: &mut Door<'_>,
 ) -> Result<Vec<Framework>, ConfigErrors> {
-    let registry = Registry::in_tree();
+    profiles_of(config, &Registry::in_tree(), door)
+}
+
+/// As [`profiles`], of the plugins of this registry.
+pub fn profiles_of(
+    config: &KubeSchedulerConfiguration,
+    registry: &Registry,
+    door: &mut Door<'_>,
+) -> Result<Vec<Framework>, ConfigErrors> {
     let mut frameworks: Vec<Framework> = Vec::new();
     let mut errors = Vec::new();
     for (i, profile) in config.profiles.iter().enumerate() {
         let path = Path::new("profiles").index(i);
-        check_names(profile, &registry, &path, &mut errors);
+        check_names(profile, registry, &path, &mut errors);
         let args = plugin_args(config, profile, door, &path, &mut errors);
         let plugins = plugins(&profile.plugins).merged_with_defaults();
         let name = profile.scheduler_name.as_deref().unwrap_or_default();
-        match expand(name, &plugins, &args, &registry) {
+        match expand(name, &plugins, &args, registry) {
             Ok(framework) => frameworks.push(framework),
             Err(error) => errors.push(profile_error(&error, profile, &path)),
         }

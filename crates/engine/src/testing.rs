@@ -4,8 +4,7 @@ pub(crate) mod churn;
 pub(crate) mod storage;
 
 use crate::Snapshot;
-use crate::framework::Cx;
-use crate::framework::Preempting;
+use crate::framework::{Cx, Handle, Preempting};
 use crate::model::{
     Labels, Namespace, Node, NodeAffinity, Object, Pod, PodKey, PodRequests, Requirement,
     ResourceId, ResourceList, Resources, Selector,
@@ -20,6 +19,7 @@ pub(crate) struct World {
     pub(crate) snapshot: Snapshot,
     pub(crate) nominator: Nominator,
     pub(crate) preempting: Preempting,
+    pub(crate) handle: Handle,
 }
 
 impl World {
@@ -29,6 +29,7 @@ impl World {
             cluster: &self.snapshot,
             nominator: &self.nominator,
             preempting: &self.preempting,
+            handle: &self.handle,
         }
     }
 

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use stowplan_base::{Quantity, Rng, Sym, Time, sym};
 use stowplan_engine::Snapshot;
 use stowplan_engine::fast::Classes;
-use stowplan_engine::framework::Cx;
-use stowplan_engine::framework::Preempting;
+use stowplan_engine::framework::{Cx, Handle, Outcome, Preempting};
 use stowplan_engine::model::{
     AffinityTerm, Kind, Labels, Node, NodeAffinity, Object, Pod, PodAffinity, PodKey, PodRequests,
     Requirement, ResourceId, ResourceList, Resources, Selector, SpreadConstraint,
@@ -170,14 +169,16 @@ impl World {
         assert!(tried.is_some_and(|tried| Arc::ptr_eq(&tried, pod)));
         let assumed = allocations();
         self.scheduler.swap_effects(&mut self.effects);
-        let node = match self.effects[..] {
-            [Effect::Bind { node, .. }] => node,
-            _ => panic!("the pod is not bound: {:?}", self.effects),
+        let [Effect::Request(request)] = &self.effects[..] else {
+            panic!("the pod is not bound: {:?}", self.effects);
         };
+        let ticket = request.ticket;
+        let (_, node) = self.effects[0].as_bind().expect("a binding");
         let bound = echo(node);
         let echoed = allocations();
         self.apply(Object::Pod(bound));
-        self.scheduler.bound(&pod.uid);
+        let done = Outcome::Done(None);
+        self.scheduler.answer(&pod.uid, ticket, done, NOW);
         let all = allocations() - echoed + assumed - before;
         [assumed - popped, all]
     }
@@ -295,6 +296,7 @@ fn classes_know_how_large_they_are() {
         }
         let nominator = Nominator::default();
         let preempting = Preempting::default();
+        let handle = Handle::default();
         let framework = default_framework();
         let mut classes = Classes::default();
         let mut pods: Vec<Pod> = (0..101).map(|_| world.pod(template)).collect();
@@ -302,6 +304,7 @@ fn classes_know_how_large_they_are() {
             cluster: world.scheduler.cluster(),
             nominator: &nominator,
             preempting: &preempting,
+            handle: &handle,
         };
         // What is no class's own is there after the first.
         let mut before = (0, 0);

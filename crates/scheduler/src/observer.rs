@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use stowplan_api::load::Object as ApiObject;
 use stowplan_base::{Duration, Time};
+use stowplan_engine::framework::Preemption;
 use stowplan_engine::meter::Lap;
 use stowplan_engine::model::{Kind, Pod};
-use stowplan_engine::framework::Preemption;
-use stowplan_engine::scheduler::{Failure, Scheduler};
+use stowplan_engine::scheduler::{Failure, Request, Scheduler};
 
 /// Told what happens, on the engine thread: each call delays the next decision.
 ///
@@ -28,6 +28,11 @@ pub trait Observer: Send + Sync + 'static {
     /// The binding of a pod failed.
     fn bind_failed(&self, failed: &BindFailed<'_>) {
         let _ = failed;
+    }
+
+    /// A command is about to be carried out.
+    fn request(&self, request: &Request, scheduler: &Scheduler) {
+        let _ = (request, scheduler);
     }
 
     /// An object is new or changed; the engine may not be able to read it.
@@ -141,7 +146,7 @@ pub struct BindFailed<'a> {
 /// What a binding took, as far as it came.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Steps {
-    /// How long it took to bind the volumes, be there none; nothing if it did not come to that.
+    /// How long PreBind took, be there nothing to do; nothing if it did not come to that.
     pub pre_bind: Option<std::time::Duration>,
     /// Whether that failed.
     pub pre_bind_failed: bool,

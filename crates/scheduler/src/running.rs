@@ -9,16 +9,16 @@ use crate::message::{Message, Told};
 use crate::observer::Observer;
 use crate::rights::Rights;
 use crate::watch;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use stowplan_api::config::{ConfigErrors, KubeSchedulerConfiguration, PluginArgs};
+use stowplan_api::config::{ConfigErrors, KubeSchedulerConfiguration};
 use stowplan_base::{Duration as Span, Rng};
 use stowplan_bridge::config;
 use stowplan_bridge::convert::Door;
 use stowplan_engine::Snapshot;
+use stowplan_engine::plugins::registry::Registry;
 use stowplan_engine::queue::{Profiles, QueueConfig};
 use stowplan_engine::scheduler::Scheduler;
 use tokio::runtime::Handle;
@@ -29,6 +29,8 @@ use tokio::task::JoinSet;
 pub struct Settings {
     /// Profiles, backoffs, limits of the client.
     pub config: KubeSchedulerConfiguration,
+    /// The plugins that its profiles can enable; called once, on the engine's thread.
+    pub plugins: fn() -> Registry,
     /// Of several best nodes, this number decides.
     pub seed: u64,
     /// The name of this host, for events.
@@ -147,7 +149,8 @@ impl Seat {
 
     fn engine(self) -> Result<Engine, StartError> {
         let config = &self.settings.config;
-        let (scheduler, clock) = scheduler(config, self.settings.unschedulable_max)?;
+        let plugins = (self.settings.plugins)();
+        let (scheduler, clock) = scheduler(config, &plugins, self.settings.unschedulable_max)?;
         Ok(Engine {
             scheduler,
             rng: Rng::new(self.settings.seed),
@@ -155,7 +158,6 @@ impl Seat {
             clock,
             inbox: self.messages,
             work: self.work,
-            bind_timeouts: bind_timeouts(config),
             fence: self.settings.fence,
             observer: self.settings.observer,
             state: State::default(),
@@ -174,6 +176,7 @@ fn queue_config(config: &KubeSchedulerConfiguration, max: Option<Duration>) -> Q
 
 fn scheduler(
     config: &KubeSchedulerConfiguration,
+    plugins: &Registry,
     unschedulable_max: Option<Duration>,
 ) -> Result<(Scheduler, Clock), StartError> {
     let mut cluster = Snapshot::new();
@@ -181,7 +184,7 @@ fn scheduler(
         names: &mut cluster.names,
         resource_names: &mut cluster.resource_names,
     };
-    let frameworks = config::profiles(config, &mut door).map_err(StartError::Config)?;
+    let frameworks = config::profiles_of(config, plugins, &mut door).map_err(StartError::Config)?;
     let mut profiles = Profiles::new(frameworks, &mut cluster.names);
     if !config.extenders.is_empty() {
         profiles.listen_for_extenders();
@@ -203,24 +206,6 @@ async fn extenders(config: &KubeSchedulerConfiguration) -> Result<Arc<[Extender]
     }
     all.sort_by_key(Extender::is_ignorable);
     Ok(all.into())
-}
-
-/// How long volumes may take to be bound, by `schedulerName`.
-fn bind_timeouts(config: &KubeSchedulerConfiguration) -> BTreeMap<String, Duration> {
-    let profiles = config.profiles.iter();
-    profiles
-        .filter_map(|profile| {
-            let seconds = profile
-                .plugin_config
-                .iter()
-                .find_map(|plugin| match &plugin.args {
-                    PluginArgs::VolumeBinding(args) => Some(args.bind_timeout_seconds),
-                    _ => None,
-                })?;
-            let span = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
-            Some((profile.scheduler_name.clone().unwrap_or_default(), span))
-        })
-        .collect()
 }
 
 /// Asks a running scheduler about its decisions.

@@ -17,7 +17,7 @@ pub mod volumes;
 
 pub use document::{Comparison, Document};
 pub use packing::{PackingUse, Policy};
-pub use play::{Playback, play};
+pub use play::{Playback, play, play_watched};
 pub use report::{NodeUse, PendingPod, PlacedPod, PodName, PreemptedPods, SimulationReport, Use};
 pub use simulation::{Simulation, door};
 pub use source::{InputErrors, Source};

@@ -8,10 +8,9 @@ use crate::{Simulation, volumes};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stowplan_base::{Duration, Rng, Sym};
-use stowplan_engine::framework::{Effect as Step, Nomination};
-use stowplan_engine::model::{Kind, Object, Pod, PodDisruptionBudget};
-use stowplan_engine::framework::Preemption;
-use stowplan_engine::scheduler::{Change, Effect, Failure};
+use stowplan_engine::framework::{Command, Nomination, Outcome, Patch, Target};
+use stowplan_engine::model::{Object, Pod, PodDisruptionBudget};
+use stowplan_engine::scheduler::{Change, Effect, Failure, Request};
 
 /// What happened.
 #[derive(Default)]
@@ -34,88 +33,132 @@ const ERROR_ROUNDS: usize = 3;
 
 /// Lets the scheduler work until nothing more happens.
 pub fn play(simulation: &mut Simulation, seed: u64) -> Playback {
+    play_watched(simulation, seed, &mut |_, _| {})
+}
+
+/// As [`play`]; `watch` sees every request before it is carried out.
+pub fn play_watched(
+    simulation: &mut Simulation,
+    seed: u64,
+    watch: &mut dyn FnMut(&Request, &Simulation),
+) -> Playback {
     let mut rng = Rng::new(seed);
-    let mut events = Playback::default();
+    let mut playback = Playback::default();
     let mut idle_rounds = 0;
     loop {
-        let bound = events.bound.len();
+        let bound = playback.bound.len();
         while let Some(pod) = simulation.scheduler.schedule_one(simulation.now, &mut rng) {
-            *events.attempts.entry(pod.uid.clone()).or_default() += 1;
+            *playback.attempts.entry(pod.uid.clone()).or_default() += 1;
             simulation.now = simulation.now + ATTEMPT;
-            settle(simulation, &mut events);
+            settle(simulation, &mut playback, watch);
         }
         // Nothing is left to be tried. Pods that were rejected wait for something to happen, which
-        // it will not; those whose attempts broke wait for their backoff.
-        idle_rounds = if events.bound.len() > bound {
+        // it will not; those whose attempts broke wait for their backoff, those on their way to a
+        // node until they waited for too long.
+        idle_rounds = if playback.bound.len() > bound {
             0
         } else {
             idle_rounds + 1
         };
-        let broken = !simulation.scheduler.queue().error_backoff().is_empty();
-        match simulation.scheduler.next_tick() {
-            Some(next) if broken && idle_rounds < ERROR_ROUNDS => {
+        let scheduler = &mut simulation.scheduler;
+        let broken = !scheduler.queue().error_backoff().is_empty();
+        let held = scheduler.bindings().next().is_some();
+        match scheduler.next_tick() {
+            Some(next) if (broken || held) && idle_rounds < ERROR_ROUNDS => {
                 simulation.now = next.max(simulation.now);
-                simulation.scheduler.tick(simulation.now);
+                scheduler.tick(simulation.now);
+                settle(simulation, &mut playback, watch);
             }
-            _ => return events,
+            _ => return playback,
         }
     }
 }
 
-/// Does what the scheduler asks for.
-fn settle(simulation: &mut Simulation, events: &mut Playback) {
+/// Does what the scheduler asks for, and at once what follows from it.
+fn settle(
+    simulation: &mut Simulation,
+    playback: &mut Playback,
+    watch: &mut dyn FnMut(&Request, &Simulation),
+) {
     for effect in simulation.scheduler.take_effects() {
         match effect {
-            Effect::Bind { pod, node, steps } => {
-                for step in steps {
-                    take(simulation, &pod, step);
-                }
-                simulation.scheduler.bound(&pod.uid);
-                events.failures.remove(&pod.uid);
-                events.bound.push((pod, node));
+            Effect::Request(request) => {
+                watch(&request, simulation);
+                let outcome = carry_out(simulation, &request.command);
+                let (uid, now) = (&request.pod.uid, simulation.now);
+                let scheduler = &mut simulation.scheduler;
+                scheduler.answer(uid, request.ticket, outcome, now);
+                settle(simulation, playback, watch);
             }
-            Effect::PostBind { pod, steps } => {
-                for step in steps {
-                    take(simulation, &pod, step);
-                }
+            Effect::Bound { queued, node } => {
+                playback.failures.remove(&queued.pod.uid);
+                playback.bound.push((queued.pod, node));
             }
-            Effect::Skipped { .. } => {}
-            Effect::Preempt { pod, preemption } => preempt(simulation, events, pod, preemption),
-            Effect::Failed {
-                pod,
-                failure,
-                nomination,
+            Effect::BindFailed { .. } => {}
+            Effect::Failed { pod, failure } => {
+                playback.failures.insert(pod.uid.clone(), failure);
+            }
+            Effect::Preempted {
+                pod, preemption, ..
             } => {
-                events.failures.insert(pod.uid.clone(), failure);
-                nominate(simulation, &pod, nomination);
+                for victim in &preemption.evict {
+                    replace(simulation, victim);
+                }
+                let preempted = (pod, preemption.node, preemption.evict);
+                playback.preempted.push(preempted);
             }
         }
     }
 }
 
-fn take(simulation: &mut Simulation, pod: &Arc<Pod>, step: Step) {
-    match step {
-        Step::Write(object) => {
-            for object in volumes::follow(simulation.scheduler.cluster_mut(), object) {
-                upsert(simulation, object);
-            }
-        }
-        Step::Bind { node, .. } => {
+/// Carries out a command over the simulated cluster.
+fn carry_out(simulation: &mut Simulation, command: &Command) -> Outcome {
+    match command {
+        Command::Bind { pod, node } => {
             let running = Pod {
-                node_name: Some(node),
+                node_name: Some(*node),
                 nominated_node_name: None,
                 start_time: Some(simulation.now.truncate_to_second()),
                 ..Pod::clone(pod)
             };
             upsert(simulation, Object::Pod(Arc::new(running)));
+            Outcome::Done(None)
         }
+        Command::Patch(patch) => change(simulation, patch),
+        Command::PatchStatus {
+            pod, nomination, ..
+        } => {
+            nominate(simulation, pod, *nomination);
+            Outcome::Done(None)
+        }
+        Command::Delete(target) => delete(simulation, target),
+        Command::Event(_) => Outcome::Done(None),
     }
 }
 
 fn upsert(simulation: &mut Simulation, object: Object) {
-    simulation
-        .scheduler
-        .apply(Change::Upsert(object), simulation.now);
+    let now = simulation.now;
+    simulation.scheduler.apply(Change::Upsert(object), now);
+}
+
+/// Changes an object, and lets its controllers follow.
+fn change(simulation: &mut Simulation, patch: &Patch) -> Outcome {
+    let (kind, namespace, name) = patch.target.key;
+    let cluster = simulation.scheduler.cluster_mut();
+    let Some(object) = cluster.object(kind, namespace, name) else {
+        return not_found(simulation, &patch.target);
+    };
+    let changed = object.changed(&patch.changes, &mut cluster.names);
+    for object in volumes::follow(cluster, changed) {
+        upsert(simulation, object);
+    }
+    simulation.note_changes(patch);
+    Outcome::Done(None)
+}
+
+fn not_found(simulation: &Simulation, target: &Target) -> Outcome {
+    let name = simulation.scheduler.cluster().names.text(target.key.2);
+    Outcome::NotFound(format!("{} {name:?} not found", target.key.0.as_str()))
 }
 
 /// Writes a pod's `status.nominatedNodeName`.
@@ -131,44 +174,33 @@ fn nominate(simulation: &mut Simulation, pod: &Arc<Pod>, nomination: Nomination)
     }
 }
 
-fn preempt(
-    simulation: &mut Simulation,
-    events: &mut Playback,
-    pod: Arc<Pod>,
-    preemption: Preemption,
-) {
-    for other in &preemption.denominate {
-        nominate(simulation, other, Nomination::Set(None));
+/// The object is gone at once; a pod's budgets have one disruption less to allow then.
+fn delete(simulation: &mut Simulation, target: &Target) -> Outcome {
+    let (kind, namespace, name) = target.key;
+    let object = simulation.scheduler.cluster().object(kind, namespace, name);
+    let Some(object) = object else {
+        return not_found(simulation, target);
+    };
+    if let Object::Pod(pod) = &object
+        && pod.uid != target.uid
+    {
+        return not_found(simulation, target);
     }
-    if let Some((last, others)) = preemption.evict.split_last() {
-        others.iter().for_each(|victim| evict(simulation, victim));
-        simulation
-            .scheduler
-            .preemption_at_last_victim(&pod.uid, last.namespace, last.name);
-        evict(simulation, last);
+    let gone = Change::Delete {
+        kind,
+        namespace,
+        name,
+    };
+    let now = simulation.now;
+    simulation.scheduler.apply(gone, now);
+    if let Object::Pod(pod) = &object {
+        spend_budgets(simulation, pod);
     }
-    simulation.scheduler.preemption_ended(
-        &pod.uid,
-        (pod.namespace, pod.name),
-        false,
-        simulation.now,
-    );
-    for victim in &preemption.evict {
-        replace(simulation, victim);
-    }
-    events
-        .preempted
-        .push((pod, preemption.node, preemption.evict));
+    Outcome::Done(None)
 }
 
-/// The pod leaves at once, and budgets that speak of it have one disruption less to allow.
-fn evict(simulation: &mut Simulation, victim: &Arc<Pod>) {
-    let gone = Change::Delete {
-        kind: Kind::Pod,
-        namespace: victim.namespace,
-        name: victim.name,
-    };
-    simulation.scheduler.apply(gone, simulation.now);
+/// Budgets that speak of the pod have one disruption less to allow.
+fn spend_budgets(simulation: &mut Simulation, victim: &Pod) {
     let cluster = simulation.scheduler.cluster();
     let spent: Vec<PodDisruptionBudget> = cluster
         .budgets

@@ -1,6 +1,7 @@
 //! A cluster on a virtual clock.
 
 use crate::{InputErrors, Source};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use stowplan_api::config::KubeSchedulerConfiguration;
 use stowplan_api::k8s::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -10,7 +11,9 @@ use stowplan_base::{Duration, Time};
 use stowplan_bridge::config;
 use stowplan_bridge::convert::{Door, api_object};
 use stowplan_engine::Snapshot;
+use stowplan_engine::framework::{FieldChange, ObjectKey, Patch};
 use stowplan_engine::model::{Object, Pod};
+use stowplan_engine::plugins::registry::Registry;
 use stowplan_engine::queue::Profiles;
 use stowplan_engine::scheduler::{Change, Scheduler};
 
@@ -24,6 +27,8 @@ pub struct Simulation {
     pub pending: Vec<Arc<Pod>>,
     /// The time; at first, when everything has arrived.
     pub now: Time,
+    /// What the scheduler changed in objects, in order.
+    changes: BTreeMap<ObjectKey, Vec<FieldChange>>,
 }
 
 /// How far apart pods arrive: enough to tell them apart.
@@ -33,9 +38,10 @@ impl Simulation {
     pub(crate) fn new(
         source: &Source,
         config: &KubeSchedulerConfiguration,
+        registry: &Registry,
     ) -> Result<Self, InputErrors> {
         let mut cluster = Snapshot::new();
-        let frameworks = config::profiles(config, &mut door(&mut cluster))
+        let frameworks = config::profiles_of(config, registry, &mut door(&mut cluster))
             .map_err(|errors| source.wrong_config(&errors))?;
         let profiles = Profiles::new(frameworks, &mut cluster.names);
         let now = latest_time(source.objects());
@@ -44,9 +50,47 @@ impl Simulation {
             scheduler: Scheduler::new(cluster, profiles, config::queue_config(config), now),
             pending: Vec::new(),
             now,
+            changes: BTreeMap::new(),
         };
         simulation.fill()?;
         Ok(simulation)
+    }
+
+    pub(crate) fn note_changes(&mut self, patch: &Patch) {
+        let changes = self.changes.entry(patch.target.key).or_default();
+        changes.extend(patch.changes.iter().cloned());
+    }
+
+    /// The annotations of an object as the API would have them now: those that were read, and what
+    /// the scheduler changed in them since.
+    pub fn annotations(&self, kind: &str, namespace: &str, name: &str) -> BTreeMap<String, String> {
+        let is_meant = |loaded: &&Loaded| {
+            let object = &loaded.object;
+            (object.kind().as_str(), object.namespace(), object.name()) == (kind, namespace, name)
+        };
+        let read = self.prepared.objects.iter().find(is_meant);
+        let read = read.and_then(|loaded| loaded.object.metadata().annotations.clone());
+        let mut annotations = read.unwrap_or_default();
+        let names = &self.scheduler.cluster().names;
+        let changes = self
+            .changes
+            .iter()
+            .filter(|((of, in_namespace, called), _)| {
+                let key = (of.as_str(), names.text(*in_namespace), names.text(*called));
+                key == (kind, namespace, name)
+            });
+        for change in changes.flat_map(|(_, changes)| changes) {
+            match change {
+                FieldChange::Annotation(key, Some(value)) => {
+                    annotations.insert(key.to_string(), value.to_string());
+                }
+                FieldChange::Annotation(key, None) => {
+                    annotations.remove(&**key);
+                }
+                FieldChange::Label(..) | FieldChange::ClaimRef(_) => {}
+            }
+        }
+        annotations
     }
 
     /// Hands all objects to the scheduler: pods last, and of those the pending ones by age.

@@ -8,6 +8,7 @@ use stowplan_api::config::{ConfigErrors, KubeSchedulerConfiguration};
 use stowplan_api::load::{Input, LoadError, Loaded, Object as ApiObject};
 use stowplan_api::prepare::{Prepared, prepare};
 use stowplan_bridge::config;
+use stowplan_engine::plugins::registry::Registry;
 
 /// What was read: any number of simulations can be made of it.
 pub struct Source {
@@ -80,7 +81,16 @@ impl Source {
         &self,
         config: &KubeSchedulerConfiguration,
     ) -> Result<Simulation, InputErrors> {
-        Simulation::new(self, config)
+        self.simulation_of(config, &Registry::in_tree())
+    }
+
+    /// As [`simulation`](Self::simulation), with the plugins of this registry.
+    pub fn simulation_of(
+        &self,
+        config: &KubeSchedulerConfiguration,
+        registry: &Registry,
+    ) -> Result<Simulation, InputErrors> {
+        Simulation::new(self, config, registry)
     }
 
     /// The objects.

@@ -7,12 +7,11 @@ use stowplan_base::{Duration, Rng, Sym, Time};
 use stowplan_bridge::config;
 use stowplan_engine::Snapshot;
 use stowplan_engine::fast::Contenders;
-use stowplan_engine::framework::{BindSteps, Effect as Step, Nomination};
+use stowplan_engine::framework::{Command, Nomination, Outcome};
 use stowplan_engine::meter::Lap;
 use stowplan_engine::model::{Kind, Object, Pod};
-use stowplan_engine::framework::Preemption;
 use stowplan_engine::queue::{Profiles, QueueConfig};
-use stowplan_engine::scheduler::{Change, Effect, Scheduler};
+use stowplan_engine::scheduler::{Change, Effect, Request, Scheduler};
 use stowplan_sim::{door, volumes};
 
 /// How long an attempt takes, by the virtual clock.
@@ -33,8 +32,10 @@ pub(crate) struct Drive {
     now: Time,
     next_tick: Time,
     rng: Rng,
-    /// What the engine asks for; its room is used over and over.
+    /// What the engine asks for; the room is used over and over.
     effects: Vec<Effect>,
+    /// More such room, for what follows from what was done.
+    spare: Vec<Vec<Effect>>,
     /// What is recorded of the last attempt, if that is wanted.
     records: Option<Records>,
     /// Attempts to schedule pods in the background.
@@ -66,6 +67,7 @@ impl Drive {
             next_tick: now + TICK,
             rng: Rng::new(seed),
             effects: Vec::new(),
+            spare: Vec::new(),
             records: None,
             background_attempts: 0,
             background_bound: 0,
@@ -131,7 +133,7 @@ impl Drive {
         self.background_attempts += usize::from(owner == Owner::Background);
         let mut effects = std::mem::take(&mut self.effects);
         for effect in effects.drain(..) {
-            self.carry_out(owner, effect);
+            self.settle(owner, effect);
         }
         self.effects = effects;
         true
@@ -158,90 +160,79 @@ impl Drive {
         self.next_tick = self.now + TICK;
     }
 
-    fn carry_out(&mut self, owner: Owner, effect: Effect) {
+    fn settle(&mut self, owner: Owner, effect: Effect) {
         match effect {
-            Effect::Bind { pod, steps, .. } => self.bind(owner, &pod, steps),
-            Effect::PostBind { steps, .. } => {
-                for object in self.written(steps) {
-                    self.upsert(owner, object);
-                }
+            Effect::Request(request) => self.carry_out(owner, request),
+            Effect::Bound { .. } => {
+                self.meter.bound(owner);
+                self.background_bound += usize::from(owner == Owner::Background);
             }
-            Effect::Skipped { .. } => {}
-            Effect::Preempt { pod, preemption } => self.preempt(owner, &pod, preemption),
-            Effect::Failed {
-                pod, nomination, ..
-            } => self.nominate(owner, &pod, nomination),
+            Effect::Preempted { preemption, .. } => self.evicted += preemption.evict.len(),
+            Effect::BindFailed { .. } | Effect::Failed { .. } => {}
         }
     }
 
-    /// Writes what the engine asks for; the API's answer is the changed objects.
-    fn bind(&mut self, owner: Owner, pod: &Arc<Pod>, steps: BindSteps) {
-        let echo = self.written(steps);
+    /// Plays the API server: what was asked for is so, and its watch says so.
+    fn carry_out(&mut self, owner: Owner, request: Request) {
+        let echo = self.echo(&request.command);
+        let mut effects = self.spare.pop().unwrap_or_default();
         let ((), time) = self.meter.time(|| {
-            for object in echo {
-                self.scheduler.apply(Change::Upsert(object), self.now);
+            for change in echo {
+                self.scheduler.apply(change, self.now);
             }
-            self.scheduler.bound(&pod.uid);
+            let (uid, ticket) = (&request.pod.uid, request.ticket);
+            let done = Outcome::Done(None);
+            self.scheduler.answer(uid, ticket, done, self.now);
+            self.scheduler.swap_effects(&mut effects);
         });
         self.meter.charge(owner, time);
-        self.meter.bound(owner);
-        self.background_bound += usize::from(owner == Owner::Background);
+        for effect in effects.drain(..) {
+            self.settle(owner, effect);
+        }
+        self.spare.push(effects);
     }
 
-    /// The objects as the API has them after these steps.
-    fn written(&mut self, steps: impl IntoIterator<Item = Step>) -> Vec<Object> {
-        let mut objects = Vec::new();
-        for step in steps {
-            match step {
-                Step::Write(object) => {
-                    objects.extend(volumes::follow(self.scheduler.cluster_mut(), object));
-                }
-                Step::Bind { pod, node } => objects.push(Object::Pod(Arc::new(Pod {
-                    node_name: Some(node),
+    /// What the API's watches tell of a command that was carried out.
+    fn echo(&mut self, command: &Command) -> Vec<Change> {
+        match command {
+            Command::Bind { pod, node } => {
+                let bound = Pod {
+                    node_name: Some(*node),
                     nominated_node_name: None,
-                    ..Pod::clone(&pod)
-                }))),
-            }
-        }
-        objects
-    }
-
-    /// Writes a pod's `status.nominatedNodeName`.
-    fn nominate(&mut self, owner: Owner, pod: &Arc<Pod>, nomination: Nomination) {
-        if let Nomination::Set(node) = nomination
-            && pod.nominated_node_name != node
-        {
-            let nominated = Pod {
-                nominated_node_name: node,
-                ..Pod::clone(pod)
-            };
-            self.upsert(owner, Object::Pod(Arc::new(nominated)));
-        }
-    }
-
-    /// Victims leave at once.
-    fn preempt(&mut self, owner: Owner, pod: &Arc<Pod>, preemption: Preemption) {
-        for other in &preemption.denominate {
-            self.nominate(owner, other, Nomination::Set(None));
-        }
-        self.evicted += preemption.evict.len();
-        let ((), time) = self.meter.time(|| {
-            let (scheduler, now) = (&mut self.scheduler, self.now);
-            let evict = |scheduler: &mut Scheduler, victim: &Arc<Pod>| {
-                let gone = Change::Delete {
-                    kind: Kind::Pod,
-                    namespace: victim.namespace,
-                    name: victim.name,
+                    ..Pod::clone(pod)
                 };
-                scheduler.apply(gone, now);
-            };
-            if let Some((last, others)) = preemption.evict.split_last() {
-                others.iter().for_each(|victim| evict(scheduler, victim));
-                scheduler.preemption_at_last_victim(&pod.uid, last.namespace, last.name);
-                evict(scheduler, last);
+                vec![Change::Upsert(Object::Pod(Arc::new(bound)))]
             }
-            scheduler.preemption_ended(&pod.uid, (pod.namespace, pod.name), false, now);
-        });
-        self.meter.charge(owner, time);
+            Command::Patch(patch) => {
+                let (kind, namespace, name) = patch.target.key;
+                let cluster = self.scheduler.cluster_mut();
+                let Some(object) = cluster.object(kind, namespace, name) else {
+                    return Vec::new();
+                };
+                let changed = object.changed(&patch.changes, &mut cluster.names);
+                let objects = volumes::follow(cluster, changed).into_iter();
+                objects.map(Change::Upsert).collect()
+            }
+            Command::PatchStatus {
+                pod,
+                nomination: Nomination::Set(node),
+                ..
+            } if pod.nominated_node_name != *node => {
+                let nominated = Pod {
+                    nominated_node_name: *node,
+                    ..Pod::clone(pod)
+                };
+                vec![Change::Upsert(Object::Pod(Arc::new(nominated)))]
+            }
+            Command::PatchStatus { .. } | Command::Event(_) => Vec::new(),
+            Command::Delete(target) => {
+                let (kind, namespace, name) = target.key;
+                vec![Change::Delete {
+                    kind,
+                    namespace,
+                    name,
+                }]
+            }
+        }
     }
 }

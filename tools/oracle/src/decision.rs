@@ -15,8 +15,7 @@ use stowplan_bridge::convert::{Door, object};
 use stowplan_engine::Snapshot;
 use stowplan_engine::explain::explain;
 use stowplan_engine::fast::Path;
-use stowplan_engine::framework::Preempting;
-use stowplan_engine::framework::{Cx, Framework};
+use stowplan_engine::framework::{Cx, Framework, Handle, Preempting};
 use stowplan_engine::model::{Kind, Object, Pod};
 use stowplan_engine::queue::Nominator;
 
@@ -148,6 +147,7 @@ impl World {
             cluster: &self.cluster,
             nominator: &self.nominator,
             preempting: &Preempting::default(),
+            handle: &Handle::default(),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! What plugins may look at.
 
-use super::{CycleState, Framework, KeptDryRuns, Preempting, Verdicts};
+use super::{CycleState, Framework, Handle, KeptDryRuns, Preempting, Verdicts};
 use crate::Snapshot;
 use crate::queue::Nominator;
 
@@ -13,6 +13,8 @@ pub struct Cx<'a> {
     pub nominator: &'a Nominator,
     /// Preemptions that are being carried out.
     pub preempting: &'a Preempting,
+    /// Pods that wait at Permit, to be let go.
+    pub handle: &'a Handle,
 }
 
 /// What PostFilter may look at.

@@ -5,11 +5,13 @@
 //! (`k8s.io/kube-scheduler/framework`, v0.36.4).
 
 mod builder;
+mod command;
 mod context;
 mod cycle;
 mod diagnosis;
 mod erased;
 mod event;
+mod handle;
 mod nodes_to_check;
 mod noted;
 mod plugin;
@@ -22,15 +24,21 @@ mod scope;
 mod status;
 
 pub use builder::{AnyPlugin, PluginBuilder};
+pub use command::{
+    Command, Event, Expect, FieldChange, ObjectKey, Outcome, Patch, PodCondition, Seen, Step,
+    Target, Text, Wait, WaitCondition,
+};
 pub use context::{Cx, PostFilterCx};
 pub use cycle::{CycleState, Slot};
 pub use diagnosis::{Diagnosis, NodeStatuses, Verdicts};
 pub(crate) use diagnosis::{Histogram, message};
 pub use event::{Action, ClusterEvent, EventResource, Registration};
+pub(crate) use handle::Said;
+pub use handle::{Handle, WaitingPod};
 pub use nodes_to_check::NodesToCheck;
 pub(crate) use noted::{DomainRules, Noted, Place, bit_of};
 pub use plugin::{
-    Bind, Effect, EnqueueExtensions, Filter, FilterState, Hint, Nomination, NormalizeScore, Permit,
+    Bind, EnqueueExtensions, Filter, FilterState, Hint, Nomination, NormalizeScore, Permit,
     PermitResult, Plugin, PostBind, PostFilter, PostFilterResult, PreBind, PreEnqueue, PreFilter,
     PreFilterExtensions, PreFilterResult, PreScore, PreScoreResult, QueueSort, Range, Reserve,
     Score, ScoreState,
@@ -42,12 +50,12 @@ pub use preemption::{
 pub(crate) use preemption::{Detail, DryRuns, has_no_victims, report_without_victims};
 pub use profile::{EnabledPlugin, PluginSet, Plugins, ProfileError, expand};
 pub use reads::{NodePart, Reads};
-pub use runtime::{
-    BindSteps, Framework, PluginScores, PreFilterOutcome, ScoreTable, Trial, TrialSpace, Trials,
-};
 pub(crate) use runtime::{
     Evaluated, InPlay, MAX_NODE_SCORE, OUT_OF_RANGE, PRE_FILTER_ONLY, Plan, Rule, UNKNOWN,
     has_nominated,
+};
+pub use runtime::{
+    Framework, PluginScores, PreFilterOutcome, ScoreTable, Trial, TrialSpace, Trials,
 };
 pub use scope::{Changed, Invalidation, Scope};
 pub use status::{Code, Fit, PluginStatus, Reason, Reasons, Status};

@@ -5,6 +5,7 @@
 //! already defaulted and valid, and know nothing of JSON or the API.
 
 mod budget;
+mod changes;
 pub(crate) mod csi_migration;
 mod devices;
 mod labels;

@@ -6,12 +6,12 @@ mod twin;
 use super::*;
 use crate::Snapshot;
 use crate::fast::Path;
-use crate::framework::{Effect as Step, Framework, PluginSet, Plugins, Point, expand};
+use crate::framework::{Framework, PluginSet, Plugins, Point, expand};
 use crate::model::{Kind, Object, OwnerRef};
 use crate::plugins::bin_packing::BinPackingArgs;
 use crate::plugins::registry::{PluginArgs, Registry};
 use crate::queue::{Profiles, QueueConfig};
-use crate::scheduler::{Change, Effect, Scheduler};
+use crate::scheduler::{Change, Scheduler};
 use crate::testing::World;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -172,20 +172,16 @@ fn schedule(
     let mut bound = Vec::new();
     while scheduler.schedule_one(now, &mut rng).is_some() {
         for effect in scheduler.take_effects() {
-            let Effect::Bind { pod, steps, .. } = effect else {
+            let Some((pod, node)) = effect.as_bind() else {
                 continue;
             };
-            for step in steps {
-                if let Step::Bind { node, .. } = step {
-                    let running = Pod {
-                        node_name: Some(node),
-                        ..Pod::clone(&pod)
-                    };
-                    scheduler.apply(Change::Upsert(Object::Pod(Arc::new(running))), now);
-                }
-            }
+            let running = Pod {
+                node_name: Some(node),
+                ..Pod::clone(pod)
+            };
+            scheduler.apply(Change::Upsert(Object::Pod(Arc::new(running))), now);
             scheduler.bound(&pod.uid);
-            bound.push(pod);
+            bound.push(pod.clone());
         }
     }
     (scheduler, bound)

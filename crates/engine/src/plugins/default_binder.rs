@@ -1,6 +1,6 @@
 //! DefaultBinder. Upstream's `pkg/scheduler/framework/plugins/defaultbinder`.
 
-use crate::framework::{AnyPlugin, Bind, Cx, Effect, PluginBuilder};
+use crate::framework::{AnyPlugin, Bind, Command, Cx, PluginBuilder};
 use crate::model::Pod;
 use std::sync::Arc;
 use stowplan_base::Sym;
@@ -17,8 +17,8 @@ impl DefaultBinder {
 }
 
 impl Bind for DefaultBinder {
-    fn bind(&self, _cx: Cx<'_>, pod: &Arc<Pod>, node: Sym) -> Option<Effect> {
-        Some(Effect::Bind {
+    fn bind(&self, _cx: Cx<'_>, pod: &Arc<Pod>, node: Sym) -> Option<Command> {
+        Some(Command::Bind {
             pod: pod.clone(),
             node,
         })
@@ -36,6 +36,6 @@ mod tests {
         let pod = Arc::new(world.pod("ns/p", &[]));
         let node = world.sym("n");
         let bound = DefaultBinder.bind(world.cx(), &pod, node);
-        assert!(matches!(bound, Some(Effect::Bind { node: to, .. }) if to == node));
+        assert!(matches!(bound, Some(Command::Bind { node: to, .. }) if to == node));
     }
 }

@@ -7,10 +7,10 @@ use super::change::{pod_change, unexpected};
 use super::normalize;
 use crate::NodeInfo;
 use crate::framework::{
-    Action, AnyPlugin, ClusterEvent, Code, Cx, Effect, EnqueueExtensions, EventResource, Filter,
+    Action, AnyPlugin, ClusterEvent, Code, Cx, EnqueueExtensions, EventResource, Filter,
     FilterState, Fit, Hint, Nomination, NormalizeScore, Plugin, PluginBuilder, PostFilter,
     PostFilterCx, PostFilterResult, PreBind, PreEnqueue, PreFilter, PreFilterResult, Range, Reads,
-    Registration, Reserve, Scope, Score, ScoreState, Slot, Status,
+    Registration, Reserve, Scope, Score, ScoreState, Slot, Status, Step,
 };
 use crate::model::{Object, Pod, PodClaimSource, ResourceClaim, is_extended_name};
 use std::sync::Arc;
@@ -292,7 +292,7 @@ impl PreBind for DynamicResources {
         _state: Slot<&Needs>,
         _pod: &Pod,
         _node: Sym,
-    ) -> Result<Vec<Effect>, Status> {
+    ) -> Result<Vec<Step>, Status> {
         Ok(Vec::new())
     }
 }

@@ -43,8 +43,7 @@ pub use queued_pod::{PodId, QueuedPod};
 pub use trace::{AskedHint, Cause, Incoming, Part, Trace};
 
 use crate::Snapshot;
-use crate::framework::Cx;
-use crate::framework::Preempting;
+use crate::framework::{Cx, Handle, Preempting};
 use crate::meter::Meter;
 use crate::model::Pod;
 use heap::Heap;
@@ -89,6 +88,8 @@ pub struct Env<'a> {
     pub nominator: &'a mut Nominator,
     /// Preemptions that are being carried out.
     pub preempting: &'a Preempting,
+    /// Pods that wait at Permit.
+    pub handle: &'a Handle,
     /// Takes the time.
     pub(crate) meter: &'a Meter,
 }
@@ -99,6 +100,7 @@ impl Env<'_> {
             cluster: self.cluster,
             nominator: self.nominator,
             preempting: self.preempting,
+            handle: self.handle,
         }
     }
 

@@ -273,6 +273,7 @@ fn a_hundred_thousand_pods_pass_through() {
         cluster: &world.snapshot,
         nominator: &mut nominator,
         preempting: &world.preempting,
+        handle: &world.handle,
         meter: &Meter::default(),
     };
     for pod in &pods {

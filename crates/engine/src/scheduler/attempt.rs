@@ -6,10 +6,15 @@
 //!           fail             bind_failed          bind_failed
 //!            +-------------------+--------------------+--> back to the queue
 //! ```
+//!
+//! What happens past Permit is in [`binding_cycle`](super::binding_cycle).
 
-use super::{Binding, Effect, Scheduler};
+use super::binding_cycle::Progress;
+use super::{Binding, Effect, Request, Scheduler};
 use crate::Snapshot;
-use crate::framework::{ClusterEvent, Diagnosis, Nomination};
+use crate::framework::{
+    ClusterEvent, Command, Diagnosis, Event, Nomination, PodCondition, Target, Text,
+};
 use crate::model::{Object, Pod};
 use crate::queue::{PluginIds, Profiles, QueuedPod};
 use std::sync::Arc;
@@ -56,6 +61,14 @@ impl Failure {
             Self::Rejected { message, .. } => message,
             Self::Error(message) => message,
             Self::NoNodes => "no nodes available to schedule pods",
+        }
+    }
+
+    /// The same, to be kept.
+    fn shared_message(&self) -> Arc<str> {
+        match self {
+            Self::Rejected { message, .. } => message.clone(),
+            other => other.message().into(),
         }
     }
 
@@ -119,15 +132,42 @@ impl Scheduler {
                 let (queue, mut env) = self.queue_env(now);
                 queue.add_unschedulable(&mut env, queued);
                 self.nominator.nominate(&listed, nomination, &self.cluster);
-                self.effects.push(Effect::Failed {
-                    pod: listed,
-                    failure,
-                    nomination,
-                });
+                self.tell_failed(listed, failure, nomination);
             }
             _ => self.nominator.remove(&uid),
         }
         self.queue.done(&uid);
+    }
+
+    /// Tells whoever looks at the pod why it is not scheduled: an event, the condition
+    /// `PodScheduled` and the nomination in its status.
+    fn tell_failed(&mut self, pod: Arc<Pod>, failure: Failure, nomination: Nomination) {
+        let message = Text::Made(failure.shared_message());
+        let event = Event {
+            regarding: Target::pod(&pod),
+            kind: "Warning",
+            reason: "FailedScheduling",
+            action: "Scheduling",
+            note: message.clone(),
+        };
+        let condition = PodCondition {
+            kind: "PodScheduled",
+            status: "False",
+            reason: match failure.is_rejection() {
+                true => "Unschedulable",
+                false => "SchedulerError",
+            },
+            message,
+        };
+        let status = Command::PatchStatus {
+            pod: pod.clone(),
+            condition: Some(condition),
+            nomination,
+        };
+        let event = Request::own(&pod, Command::Event(event));
+        let status = Request::own(&pod, status);
+        self.effects.push(Effect::Failed { pod, failure });
+        self.effects.extend([event, status]);
     }
 
     /// Puts a popped pod on a node for the time being, until the API says so too.
@@ -163,6 +203,7 @@ impl Scheduler {
             queued,
             node,
             reserved: Vec::new(),
+            progress: Progress::default(),
         };
         self.bindings.insert(uid, binding);
         Ok(())
@@ -195,7 +236,7 @@ impl Scheduler {
     /// An assumed pod cannot stay where it is: what was kept for it is free again, and it goes
     /// back to the queue. Nobody else saw it there, so nobody is told.
     pub(super) fn give_up(&mut self, uid: &str, failure: Failure, now: Time) {
-        if let Some(binding) = self.bindings.remove(uid) {
+        if let Some(binding) = self.end_binding(uid) {
             self.forget(&binding);
             self.requeue_failed(binding.queued, failure, Nomination::Set(None), now);
         }
@@ -211,27 +252,37 @@ impl Scheduler {
     /// The pod is bound. What PostBind asks for is among the [effects](Self::take_effects).
     pub fn bound(&mut self, uid: &str) {
         self.queue.done(uid);
-        let Some(Binding { queued, node, .. }) = self.bindings.remove(uid) else {
+        let Some(binding) = self.end_binding(uid) else {
             return;
         };
-        let pod = queued.pod;
-        if let Some(framework) = self.profiles.of(&pod) {
-            let start = self.meter.start();
-            let steps = framework.run_post_bind(self.cx(), &pod, node);
-            let profile = pod.scheduler_name;
-            self.meter.point(start, "PostBind", "Success", profile);
-            if !steps.is_empty() {
-                self.effects.push(Effect::PostBind { pod, steps });
-            }
+        let Binding { queued, node, .. } = binding;
+        let pod = queued.pod.clone();
+        self.effects.push(Effect::Bound { queued, node });
+        self.tell_scheduled(&pod, node);
+        self.post_bind(&pod, node);
+    }
+
+    fn end_binding(&mut self, uid: &str) -> Option<Binding> {
+        let binding = self.bindings.remove(uid)?;
+        if !self.waits.is_empty() {
+            self.waits.end(uid);
         }
+        if !self.unsettled.is_empty() {
+            self.unsettled.remove(uid);
+        }
+        Some(binding)
     }
 
     /// The binding of an assumed pod failed: what was kept for it is free again, and it goes back
     /// to the queue. Upstream's `handleBindingCycleError`.
     pub fn bind_failed(&mut self, uid: &str, failure: Failure, now: Time) {
-        let Some(binding) = self.bindings.remove(uid) else {
+        let Some(binding) = self.end_binding(uid) else {
             return;
         };
+        self.effects.push(Effect::BindFailed {
+            pod: binding.queued.pod.clone(),
+            failure: failure.clone(),
+        });
         let is_free = self.forget(&binding);
         let freed = Some(Object::Pod(on_node(&binding.queued.pod, binding.node)));
         let event = ClusterEvent::ASSIGNED_POD_DELETE;
@@ -251,9 +302,14 @@ impl Scheduler {
         }
     }
 
-    /// Takes an assumed pod off its node; returns `false` if the API has it on a node by now.
+    /// Takes an assumed pod off its node, which Unreserve is told; returns `false` if the API has it
+    /// on a node by now.
     fn forget(&mut self, binding: &Binding) -> bool {
         let start = self.meter.start();
+        let pod = &binding.queued.pod;
+        if let Some(framework) = self.profiles.of(pod) {
+            framework.run_unreserve(self.cx(), pod, binding.node);
+        }
         for (assumed, before) in binding.reserved.iter().rev() {
             self.unreserve(assumed, before.as_ref());
         }

@@ -1,25 +1,18 @@
 //! One scheduling cycle, from the queue to a node or back. Upstream's `scheduleOnePod`.
 
-use super::{Effect, Failure, Scheduler};
+use super::{Failure, Request, Scheduler};
 use crate::extended::{Extenders, NoExtenders, schedule_extended};
 use crate::fast::{Classes, Decision, Path, Refusal};
-use crate::framework::PreemptionReport;
-use crate::framework::{CycleState, Diagnosis, Framework, Nomination, PluginStatus};
+use crate::framework::{
+    Command, CycleState, Diagnosis, Event, Framework, Nomination, PluginStatus, PreemptionReport,
+    Said, Target, Text, WaitingPod,
+};
 use crate::meter::Start;
 use crate::model::Pod;
 use crate::queue::{PluginIds, QueuedPod};
 use crate::schedule::{Attempt, schedule_pod};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use stowplan_base::{Duration, Rng, Sym, Time};
-
-/// A pod that waits at Permit.
-pub(super) struct Waiting {
-    node: Sym,
-    cycle: CycleState,
-    /// Until when it may wait, and how long that was, by the plugin that holds it.
-    holders: BTreeMap<&'static str, (Time, Duration)>,
-}
 
 /// The extension points that are one step where a pod is decided from what is kept: Sign stands for
 /// finding the pods that are like it.
@@ -72,13 +65,23 @@ impl Scheduler {
             }
             _ => self.skip(&pod),
         }
+        self.heed_plugins(now);
         Some(pod)
     }
 
     /// Upstream's `skipPodSchedule`: the pod is being deleted, or on its way already.
     fn skip(&mut self, pod: &Arc<Pod>) {
         if pod.terminating {
-            self.effects.push(Effect::Skipped { pod: pod.clone() });
+            let event = Event {
+                regarding: Target::pod(pod),
+                kind: "Warning",
+                reason: "FailedScheduling",
+                action: "Scheduling",
+                note: Text::SkipDeleting {
+                    pod: (pod.namespace, pod.name),
+                },
+            };
+            self.effects.push(Request::own(pod, Command::Event(event)));
         }
         self.queue.done(&pod.uid);
     }
@@ -266,9 +269,9 @@ impl Scheduler {
         let pod = &queued.pod;
         let preemption = preemption.and_then(|report| report.preemption(self.cx(), pod));
         if let Some(preemption) = preemption {
-            self.preempting.start(&pod.uid);
             let pod = pod.clone();
-            self.effects.push(Effect::Preempt { pod, preemption });
+            self.preempt(&pod, preemption);
+            self.go_on_evicting(&pod.uid, now);
         }
         self.requeue_failed(queued, failure, nomination, now);
     }
@@ -288,18 +291,21 @@ impl Scheduler {
                 return self.give_up(&pod.uid, failure, now);
             }
         };
+        // Who lets others go is not kept waiting by them.
+        self.heed_plugins(now);
         if waits.is_empty() {
             return self.bind(pod, node, cycle, now);
         }
         let holders = waits
             .into_iter()
             .map(|(plugin, span)| (plugin, (now + span, span)));
-        let waiting = Waiting {
+        self.announce(&pod, node);
+        self.handle.insert(WaitingPod {
+            pod,
             node,
             cycle: cycle.clone(),
             holders: holders.collect(),
-        };
-        self.waiting.insert(pod.uid.clone(), waiting);
+        });
     }
 
     /// Who holds the assumed pod at Permit and for how long, or who objects.
@@ -326,17 +332,38 @@ impl Scheduler {
         waits
     }
 
+    /// Does what plugins said about pods that wait at Permit.
+    pub(super) fn heed_plugins(&mut self, now: Time) {
+        while self.handle.has_said() {
+            for said in self.handle.take_said() {
+                match said {
+                    Said::Allow { uid, plugin } => self.allow(&uid, plugin, now),
+                    Said::Reject {
+                        uid,
+                        plugin,
+                        message,
+                    } => self.reject(&uid, plugin, &message, now),
+                }
+            }
+        }
+    }
+
     /// A plugin lets a pod go on that it held at Permit.
-    pub fn allow(&mut self, uid: &str, plugin: &str, now: Time) {
-        if let Some((uid, mut waiting)) = self.waiting.remove_entry(uid) {
-            waiting.holders.remove(plugin);
-            self.bind_unless_held(uid, waiting, now);
+    fn allow(&mut self, uid: &str, plugin: &str, now: Time) {
+        let Some(waiting) = self.handle.get_mut(uid) else {
+            return;
+        };
+        waiting.holders.remove(plugin);
+        if waiting.holders.is_empty()
+            && let Some(waiting) = self.handle.remove(uid)
+        {
+            self.bind(waiting.pod, waiting.node, &waiting.cycle, now);
         }
     }
 
     /// A plugin gives a pod back that it held at Permit.
-    pub fn reject(&mut self, uid: &str, plugin: &'static str, message: &str, now: Time) {
-        if self.waiting.remove(uid).is_some() {
+    pub(super) fn reject(&mut self, uid: &str, plugin: &'static str, message: &str, now: Time) {
+        if self.handle.remove(uid).is_some() {
             let failure = Failure::Rejected {
                 unschedulable: self.profiles.ids([&plugin]),
                 pending: PluginIds::NONE,
@@ -348,66 +375,35 @@ impl Scheduler {
 
     /// Gives back the pods that waited at Permit for too long.
     pub(super) fn reject_overdue(&mut self, now: Time) {
-        let overdue = |waiting: &Waiting| {
+        let first = |waiting: &WaitingPod| {
             let holders = waiting.holders.iter();
-            holders
-                .min_by_key(|(_, (until, _))| *until)
-                .map(|(plugin, wait)| (*plugin, *wait))
+            let (plugin, wait) = holders.min_by_key(|(_, (until, _))| *until)?;
+            Some((waiting.pod.uid.clone(), *plugin, *wait))
         };
         let overdue: Vec<_> = self
-            .waiting
-            .iter()
-            .filter_map(|(uid, waiting)| Some((uid.clone(), overdue(waiting)?)))
-            .filter(|(_, (_, (until, _)))| *until <= now)
+            .handle
+            .waiting_pods()
+            .filter_map(first)
+            .filter(|(_, _, (until, _))| *until <= now)
             .collect();
-        for (uid, (plugin, (until, span))) in overdue {
+        for (uid, plugin, (until, span)) in overdue {
             let message =
                 format!("rejected due to timeout after waiting {span} at plugin {plugin}");
             self.reject(&uid, plugin, &message, until);
         }
+        self.heed_plugins(now);
     }
 
     /// When the first pod has waited at Permit for too long.
     pub(super) fn next_overdue(&self) -> Option<Time> {
-        let waiting = self.waiting.values();
+        let waiting = self.handle.waiting_pods();
         waiting
             .flat_map(|waiting| waiting.holders.values())
             .map(|(until, _)| *until)
             .min()
     }
 
-    fn bind_unless_held(&mut self, uid: Arc<str>, waiting: Waiting, now: Time) {
-        if !waiting.holders.is_empty() {
-            self.waiting.insert(uid, waiting);
-        } else if let Some(binding) = self.bindings.get(&uid) {
-            let pod = binding.queued.pod.clone();
-            self.bind(pod, waiting.node, &waiting.cycle, now);
-        }
-    }
-
-    fn bind(&mut self, pod: Arc<Pod>, node: Sym, cycle: &CycleState, now: Time) {
-        // From here on the pod cannot be rejected any more, it can only fail.
-        self.queue.done(&pod.uid);
-        let start = self.meter.start();
-        let framework = self.framework_of(&pod);
-        let bound = framework.run_bind(self.cx(), cycle, &pod, node);
-        let status = match &bound {
-            Ok(steps) if steps.pre_bind.is_empty() => "Skip",
-            bound => status_of(bound.as_ref().err()),
-        };
-        // Who would have something to do at PreBind, and what.
-        let profile = pod.scheduler_name;
-        self.meter.point(start, "PreBindPreFlight", status, profile);
-        match bound {
-            Ok(steps) => self.effects.push(Effect::Bind { pod, node, steps }),
-            Err(error) => {
-                let failure = Failure::Error(error.status.message(&self.cluster));
-                self.bind_failed(&pod.uid, failure, now);
-            }
-        }
-    }
-
-    fn framework_of(&self, pod: &Pod) -> &Framework {
+    pub(super) fn framework_of(&self, pod: &Pod) -> &Framework {
         self.profiles
             .of(pod)
             .expect("only pods of known profiles are queued")

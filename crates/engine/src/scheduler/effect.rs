@@ -1,54 +1,107 @@
-//! What the outside has to do.
+//! What the outside has to do, and what it may want to know.
 
 use super::Failure;
-use crate::framework::Preemption;
-use crate::framework::{BindSteps, Effect as PluginEffect, Nomination};
+use crate::framework::{Command, Point, Preemption};
 use crate::model::Pod;
+use crate::queue::QueuedPod;
 use std::sync::Arc;
 use stowplan_base::Sym;
 
-/// Something that the outside is asked to do, and how it answers.
+/// Something to be done, or something that happened.
 #[derive(Clone, Debug)]
 pub enum Effect {
-    /// Bind a pod: take these steps in this order. Answered by
-    /// [`bound`](super::Scheduler::bound) or [`bind_failed`](super::Scheduler::bind_failed).
-    Bind {
-        /// The pod, as it was popped.
-        pod: Arc<Pod>,
-        /// The node.
+    /// Carry this out.
+    Request(Request),
+    /// A pod is bound.
+    Bound {
+        /// The pod, as it was tried.
+        queued: QueuedPod,
+        /// Its node.
         node: Sym,
-        /// What PreBind and Bind ask for.
-        steps: BindSteps,
     },
-    /// After a binding: take these steps. Nobody waits for an answer.
-    PostBind {
-        /// The pod, as it was popped.
+    /// A pod that was on its way to a node will not get there.
+    BindFailed {
+        /// The pod, as it was tried.
         pod: Arc<Pod>,
-        /// What PostBind asks for.
-        steps: Vec<PluginEffect>,
+        /// Why.
+        failure: Failure,
     },
-    /// Make room for a pod: take other pods' nominations away, evict all victims but the last
-    /// ([`preemption_at_last_victim`](super::Scheduler::preemption_at_last_victim)), then the last.
-    /// Answered by [`preemption_ended`](super::Scheduler::preemption_ended).
-    Preempt {
-        /// The pod that will find room.
-        pod: Arc<Pod>,
-        /// Where, and who has to go.
-        preemption: Preemption,
-    },
-    /// Tell that a pod was not tried: it is being deleted. Nobody waits for an answer.
-    Skipped {
-        /// The pod, as it was popped.
-        pod: Arc<Pod>,
-    },
-    /// Tell whoever looks at the pod why it is not scheduled: the condition `PodScheduled`, an
-    /// event, and the nomination in its status.
+    /// A pod goes back to the queue. What people are told of it follows as requests.
     Failed {
         /// The pod, as the API has it.
         pod: Arc<Pod>,
         /// Why.
         failure: Failure,
-        /// What becomes of `status.nominatedNodeName`.
-        nomination: Nomination,
     },
+    /// A preemption is over: its victims are gone or on their way, unless it failed.
+    Preempted {
+        /// The pod that will find room.
+        pod: Arc<Pod>,
+        /// Where, and who had to go.
+        preemption: Preemption,
+        /// Whether somebody stayed.
+        failed: bool,
+    },
+}
+
+/// A command, and who asks for it.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The pod for which it is done. What is done for one pod must be done in order.
+    pub pod: Arc<Pod>,
+    /// The plugin that asks; empty if the scheduler itself does.
+    pub plugin: &'static str,
+    /// At which of its points.
+    pub point: Option<Point>,
+    /// What to do.
+    pub command: Command,
+    /// What its answer is about.
+    pub ticket: Ticket,
+}
+
+/// What the answer to a request is about: [`Scheduler::answer`](super::Scheduler::answer) wants it
+/// back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ticket {
+    /// Nobody waits for the answer.
+    Nobody,
+    /// A step of the pod's binding cycle: at this point, for this plugin.
+    Step(Point, &'static str),
+    /// Another pod's nomination is taken back for this pod's sake.
+    Nomination,
+    /// A victim of this pod, of this number, is told why it has to go.
+    Told(u32),
+    /// A victim of this pod, of this number, is deleted.
+    Deleted(u32),
+}
+
+impl Effect {
+    /// The pod and the node, if this asks for a binding.
+    pub fn as_bind(&self) -> Option<(&Arc<Pod>, Sym)> {
+        match self {
+            Self::Request(Request {
+                command: Command::Bind { pod, node },
+                ..
+            }) => Some((pod, *node)),
+            _ => None,
+        }
+    }
+}
+
+impl Request {
+    /// What the scheduler itself wants, without waiting for it.
+    pub(super) fn own(pod: &Arc<Pod>, command: Command) -> Effect {
+        Self::asked(pod, command, Ticket::Nobody)
+    }
+
+    /// What the scheduler itself wants.
+    pub(super) fn asked(pod: &Arc<Pod>, command: Command, ticket: Ticket) -> Effect {
+        Effect::Request(Self {
+            pod: pod.clone(),
+            plugin: "",
+            point: None,
+            command,
+            ticket,
+        })
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::attempt::on_node;
 use super::{Scheduler, node_events, pod_events};
-use crate::framework::{Action, ClusterEvent, EventResource};
+use crate::framework::{Action, ClusterEvent, EventResource, ObjectKey};
 use crate::model::{Kind, Node, Object, Pod};
 use crate::queue::Happening;
 use std::sync::Arc;
@@ -31,6 +31,51 @@ pub enum Change {
 impl Scheduler {
     /// Takes a change of an object: the cluster follows, and pods wake up whom it might help.
     pub fn apply(&mut self, change: Change, now: Time) {
+        self.apply_version(change, 0, now);
+    }
+
+    /// As [`apply`](Self::apply), of an object whose version is known: who waits for it at PreBind
+    /// is not misled by what was said before it was written.
+    pub fn apply_version(&mut self, change: Change, version: u64, now: Time) {
+        if self.waits.is_empty() && self.unsettled.is_empty() {
+            self.take_in(change, now);
+        } else {
+            let (key, object) = match &change {
+                Change::Upsert(object) => {
+                    let (namespace, name) = object.key();
+                    ((object.kind(), namespace, name), Some(object.clone()))
+                }
+                Change::Delete {
+                    kind,
+                    namespace,
+                    name,
+                } => ((*kind, *namespace, *name), None),
+            };
+            let uid = self.unsettled_pod(key);
+            self.take_in(change, now);
+            self.tell_waiting(key, object.map(|object| (version, object)), now);
+            if let Some(uid) = uid {
+                self.settle(&uid, now);
+            }
+        }
+        self.heed_plugins(now);
+    }
+
+    /// The uid of the pod of this name, if nobody knows whether it is bound.
+    fn unsettled_pod(&self, (kind, namespace, name): ObjectKey) -> Option<Arc<str>> {
+        let is_meant = |uid: &&Arc<str>| {
+            let binding = self.bindings.get(*uid);
+            let id = binding.map(|binding| (binding.queued.pod.namespace, binding.queued.pod.name));
+            id == Some((namespace, name))
+        };
+        let mut unsettled = self.unsettled.keys();
+        match kind {
+            Kind::Pod => unsettled.find(is_meant).cloned(),
+            _ => None,
+        }
+    }
+
+    fn take_in(&mut self, change: Change, now: Time) {
         self.meter.change_begins();
         match change {
             Change::Upsert(Object::Pod(pod)) => self.upsert_pod(pod, now),
@@ -193,7 +238,7 @@ impl Scheduler {
             return;
         };
         let pod = on_node(pod, node);
-        let is_waiting = self.waiting.contains_key(uid);
+        let is_waiting = self.waits_at_permit(uid);
         if !is_waiting {
             self.cluster.remove_pod(uid);
         }

@@ -1,41 +1,45 @@
 //! The scheduler: cluster, queue and profiles as one state machine.
 //!
 //! Changes of objects go in ([`Scheduler::apply`]), time goes in ([`Scheduler::tick`]), attempts
-//! come out ([`Scheduler::schedule_one`]) and are answered ([`Scheduler::bound`],
-//! [`Scheduler::bind_failed`]). Nothing here waits, reads a clock or talks to anybody; what the
-//! outside has to do is told as [`Effect`]s ([`Scheduler::take_effects`]).
+//! come out ([`Scheduler::schedule_one`]). Nothing here blocks, reads a clock or talks to anybody; what
+//! the outside has to do is told as [`Effect`]s ([`Scheduler::take_effects`]), one command at a time,
+//! and answered ([`Scheduler::answer`]).
 //!
 //! Upstream's `pkg/scheduler/{scheduler,eventhandlers,schedule_one}.go` and `backend/cache`.
 
 mod attempt;
+mod binding_cycle;
 mod changes;
 mod cycle;
 mod effect;
+mod evictions;
 mod handlers;
 mod sweep;
 #[cfg(test)]
 mod tests;
 mod timers;
+mod waits;
 
 pub use attempt::Failure;
 pub use changes::{node_events, pod_events};
-pub use effect::Effect;
+pub use effect::{Effect, Request, Ticket};
 pub use handlers::Change;
 
 use crate::Snapshot;
 use crate::explain::{Explanation, explain};
 use crate::fast::{Classes, Contenders, MOST_BYTES, Path};
-use crate::framework::Preempting;
-use crate::framework::{Cx, Evaluated, Nomination};
+use crate::framework::{Cx, Evaluated, Handle, Nomination, Preempting};
 use crate::meter::{Lap, Meter};
 use crate::model::{Object, Pod};
 use crate::queue::{Env, Nominator, PluginIds, Profiles, QueueConfig, QueuedPod, SchedulingQueue};
-use cycle::Waiting;
+use binding_cycle::Progress;
+use evictions::Evictions;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stowplan_base::{Sym, Table, Time};
 use sweep::Sweeps;
 use timers::Timers;
+use waits::Waits;
 
 /// The whole scheduler. Owned and driven by one thread.
 pub struct Scheduler {
@@ -48,8 +52,14 @@ pub struct Scheduler {
     attempts: Table<Arc<str>, QueuedPod>,
     /// Pods on their way to a node, by uid.
     bindings: Table<Arc<str>, Binding>,
-    /// Pods on their way to a node that some plugin holds at Permit, by uid.
-    waiting: BTreeMap<Arc<str>, Waiting>,
+    /// Pods on their way to a node that some plugin holds at Permit.
+    handle: Handle,
+    /// Pods on their way to a node that wait for something at PreBind.
+    waits: Waits,
+    /// Pods of which nobody knows whether they are bound, by uid, with the reason.
+    unsettled: BTreeMap<Arc<str>, String>,
+    /// Preemptions that are being carried out, by the preemptor's uid.
+    evictions: Table<Arc<str>, Evictions>,
     timers: Timers,
     sweeps: Sweeps,
     effects: Vec<Effect>,
@@ -72,6 +82,7 @@ pub struct Binding {
     pub node: Sym,
     /// Objects that Reserve changed, as they are assumed to be, with what they were.
     reserved: Vec<(Object, Option<Object>)>,
+    progress: Progress,
 }
 
 impl Scheduler {
@@ -95,7 +106,10 @@ impl Scheduler {
             preempting: Preempting::default(),
             attempts: Table::new(),
             bindings: Table::new(),
-            waiting: BTreeMap::new(),
+            handle: Handle::default(),
+            waits: Waits::default(),
+            unsettled: BTreeMap::new(),
+            evictions: Table::new(),
             timers: Timers::new(now),
             effects: Vec::new(),
         }
@@ -248,12 +262,18 @@ impl Scheduler {
         self.bindings.get(uid)
     }
 
+    /// Whether some plugin holds the pod of this uid at Permit.
+    pub fn waits_at_permit(&self, uid: &str) -> bool {
+        self.handle.waiting_pod(uid).is_some()
+    }
+
     /// What plugins see.
     pub fn cx(&self) -> Cx<'_> {
         Cx {
             cluster: &self.cluster,
             nominator: &self.nominator,
             preempting: &self.preempting,
+            handle: &self.handle,
         }
     }
 
@@ -265,6 +285,7 @@ impl Scheduler {
             cluster: &self.cluster,
             nominator: &mut self.nominator,
             preempting: &self.preempting,
+            handle: &self.handle,
             meter: &self.meter,
         };
         (&mut self.queue, env)

@@ -1,6 +1,7 @@
 //! Forgetting names: pods and what belongs to them come and go for as long as the scheduler runs.
 
 use super::{Binding, Scheduler};
+use crate::framework::Preemption;
 use crate::queue::InFlightEntry;
 use std::hash::Hash;
 use stowplan_base::{Marks, Sym};
@@ -39,7 +40,7 @@ impl Scheduler {
     /// [now and then](Self::has_many_names). Nothing is forgotten while a plugin holds a pod at Permit,
     /// or effects are yet to be taken.
     pub fn sweep_names(&mut self, others: impl FnOnce(&mut Marks)) {
-        if !self.waiting.is_empty() || !self.effects.is_empty() {
+        if self.handle.waiting_pods().next().is_some() || !self.effects.is_empty() {
             return;
         }
         let mut marks = self.cluster.names.marks(self.sweeps.permanent);
@@ -78,8 +79,20 @@ impl Scheduler {
                 queued,
                 node,
                 reserved,
+                progress,
             } = binding;
             (&queued.pod, node, reserved).hash(marks);
+            progress.mark_names(marks);
+        }
+        self.waits.mark_names(marks);
+        for (_, evictions) in self.evictions.iter() {
+            let Preemption {
+                node,
+                evict,
+                denominate,
+                ..
+            } = &evictions.preemption;
+            (&evictions.pod, node, evict, denominate).hash(marks);
         }
     }
 }

@@ -34,6 +34,7 @@ impl Scheduler {
     /// Lets the time be `now`: fires the timers that are due, each at its own time.
     pub fn tick(&mut self, now: Time) {
         self.reject_overdue(now);
+        self.fail_overdue(now);
         loop {
             self.skip_idle_backoff_flushes(now);
             let Timers {
@@ -65,10 +66,15 @@ impl Scheduler {
             .map(|expiry| next_whole_second(expiry).max(self.timers.backoff_flush));
         let has_pool = self.queue.pool().next().is_some();
         let leftover = has_pool.then_some(self.timers.leftover_flush);
-        [release, leftover, self.next_overdue()]
-            .into_iter()
-            .flatten()
-            .min()
+        [
+            release,
+            leftover,
+            self.next_overdue(),
+            self.waits.next_overdue(),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     /// A clock may jump by hours: flushes that would find nothing are passed over.

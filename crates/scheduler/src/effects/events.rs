@@ -3,7 +3,7 @@
 //! An event that happens again becomes a series: the second time the event is patched, from then on
 //! the series is only counted, and the count is written from time to time.
 
-use super::PodRef;
+use super::ObjectRef;
 use super::requests::{Failed, Requests};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use stowplan_api::k8s::jiff::{SignedDuration, Timestamp};
+use stowplan_bridge::effects::api_version;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -35,21 +36,12 @@ const NOTE_MAX: usize = 1024;
 
 /// What an event tells.
 #[derive(Clone, Debug)]
-pub(crate) enum Note {
-    Scheduled(String),
-    FailedScheduling(String),
-    Preempted(String),
-}
-
-impl Note {
-    /// Type, reason, action and text.
-    fn parts(&self) -> (&'static str, &'static str, &'static str, &str) {
-        match self {
-            Self::Scheduled(text) => ("Normal", "Scheduled", "Binding", text),
-            Self::FailedScheduling(text) => ("Warning", "FailedScheduling", "Scheduling", text),
-            Self::Preempted(text) => ("Normal", "Preempted", "Preempting", text),
-        }
-    }
+pub(crate) struct Note {
+    /// `Normal` or `Warning`.
+    pub(crate) kind: &'static str,
+    pub(crate) reason: &'static str,
+    pub(crate) action: &'static str,
+    pub(crate) text: String,
 }
 
 /// What makes two events the same.
@@ -79,14 +71,19 @@ struct Event {
     time: Timestamp,
     scheduler: Arc<str>,
     host: Arc<str>,
-    regarding: PodRef,
+    regarding: ObjectRef,
     note: Note,
 }
 
 impl Event {
     /// As the API takes it.
     fn body(&self, series: Option<Series>) -> Value {
-        let (kind, reason, action, text) = self.note.parts();
+        let Note {
+            kind,
+            reason,
+            action,
+            text,
+        } = &self.note;
         let mut body = json!({
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
@@ -142,7 +139,7 @@ impl Recorder {
     ///
     /// No event has a `related` object: upstream names the preemptor of a victim in vain, for it has no
     /// reference for the type in which it wraps it (`podExecutorPreemptor`).
-    pub(crate) fn record(&self, scheduler: &Arc<str>, regarding: &PodRef, note: &Note) {
+    pub(crate) fn record(&self, scheduler: &Arc<str>, regarding: &ObjectRef, note: &Note) {
         if let Some(write) = self.note(scheduler, regarding, note, Timestamp::now()) {
             self.push(write);
         }
@@ -158,12 +155,12 @@ impl Recorder {
     fn note(
         &self,
         scheduler: &Arc<str>,
-        regarding: &PodRef,
+        regarding: &ObjectRef,
         note: &Note,
         now: Timestamp,
     ) -> Option<Write> {
         let key = Key {
-            reason: note.parts().1,
+            reason: note.reason,
             scheduler: scheduler.clone(),
             regarding: (regarding.uid.clone(), regarding.resource_version.clone()),
         };
@@ -312,19 +309,19 @@ impl Write {
     }
 }
 
-fn reference(pod: &PodRef) -> Value {
+fn reference(object: &ObjectRef) -> Value {
     json!({
-        "kind": "Pod",
-        "apiVersion": "v1",
-        "namespace": &*pod.namespace,
-        "name": &*pod.name,
-        "uid": &*pod.uid,
-        "resourceVersion": &*pod.resource_version,
+        "kind": object.kind.as_str(),
+        "apiVersion": api_version(object.kind),
+        "namespace": &*object.namespace,
+        "name": &*object.name,
+        "uid": &*object.uid,
+        "resourceVersion": &*object.resource_version,
     })
 }
 
 /// Upstream's `GenerateEventName`: where the pod's name would make it too long, a uid takes its place.
-fn event_name(pod: &PodRef, now: Timestamp) -> String {
+fn event_name(pod: &ObjectRef, now: Timestamp) -> String {
     let nanos = now.as_nanosecond();
     let name = format!("{}.{nanos:x}", pod.name);
     match name.len() <= NAME_MAX {
@@ -354,8 +351,9 @@ fn truncated(note: &str) -> String {
 mod tests {
     use super::*;
 
-    fn pod(version: &str) -> PodRef {
-        PodRef {
+    fn pod(version: &str) -> ObjectRef {
+        ObjectRef {
+            kind: stowplan_engine::model::Kind::Pod,
             namespace: "n".into(),
             name: "p".into(),
             uid: "u".into(),
@@ -370,7 +368,12 @@ mod tests {
     #[test]
     fn what_happens_again_becomes_a_series_that_is_counted() {
         let (recorder, mut writes) = Recorder::new("host".to_owned());
-        let note = Note::FailedScheduling("no room".to_owned());
+        let note = Note {
+            kind: "Warning",
+            reason: "FailedScheduling",
+            action: "Scheduling",
+            text: "no room".to_owned(),
+        };
         let scheduler: Arc<str> = "s".into();
         let record = |version: &str, now| recorder.note(&scheduler, &pod(version), &note, now);
         let body = |write: &Write| write.event.body(write.series);
@@ -400,7 +403,7 @@ mod tests {
     fn pods_with_long_names_have_events_too() {
         let now = Timestamp::from_nanosecond(0x17c5_0000_0000_0000).unwrap();
         assert_eq!(event_name(&pod("1"), now), "p.17c5000000000000");
-        let named = |length: usize| PodRef {
+        let named = |length: usize| ObjectRef {
             name: "p".repeat(length).into(),
             ..pod("1")
         };

@@ -1,99 +1,114 @@
-//! Work for the API: what the engine decided, carried out.
+//! Work for the API: single commands of the engine, carried out.
 //!
-//! Work on one pod is done in order, for a status that is written late must not undo a binding; work
-//! on different pods is done at the same time. A status that waits gives way to the next one.
+//! Which command comes after which is the engine's business (`stowplan_engine::scheduler`); here each
+//! is one request or two. Work on one pod is done in order, for a status that is written late must
+//! not undo a binding; work on different pods is done at the same time. A status that waits gives way
+//! to the next one.
 
 mod bind;
+mod delete;
 mod events;
-mod preempt;
+mod patch;
 mod requests;
 mod status;
 mod throttle;
-mod volumes;
 
+pub(crate) use bind::Bind;
 pub(crate) use events::{Note, Recorder};
+pub(crate) use patch::Patch;
 pub(crate) use requests::Requests;
+pub(crate) use status::{Condition, Status};
 
 use crate::extenders::Extender;
 use crate::message::Message;
 use futures::FutureExt;
-use serde_json::{Map, Value};
+use requests::Failed;
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use stowplan_api::load::Object as ApiObject;
+use stowplan_bridge::effects;
+use stowplan_engine::model::Kind;
+use stowplan_engine::scheduler::Ticket;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-/// What tells a pod from all others, in all versions.
+/// What tells an object from all others.
 #[derive(Clone, Debug)]
-pub(crate) struct PodRef {
+pub(crate) struct ObjectRef {
+    pub(crate) kind: Kind,
     pub(crate) namespace: Arc<str>,
     pub(crate) name: Arc<str>,
+    /// Empty if any object of that name is meant.
     pub(crate) uid: Arc<str>,
     pub(crate) resource_version: Arc<str>,
 }
 
-/// Something to be done.
-pub(crate) enum Work {
+impl ObjectRef {
+    fn path(&self) -> String {
+        effects::path(self.kind, &self.namespace, &self.name)
+    }
+
+    /// As the API says it.
+    fn not_found(&self) -> NotDone {
+        let plural = effects::plural(self.kind);
+        NotDone::NotFound(format!("{plural} {:?} not found", &*self.name))
+    }
+}
+
+/// Something to be done for a pod.
+pub(crate) struct Work {
+    /// The pod's uid.
+    pub(crate) pod: Arc<str>,
+    /// Its scheduler.
+    pub(crate) scheduler: Arc<str>,
+    /// What the answer is about.
+    pub(crate) ticket: Ticket,
+    pub(crate) task: Task,
+}
+
+/// What to do.
+pub(crate) enum Task {
     Bind(Bind),
+    Patch(Patch),
     Status(Status),
-    Preempt(Preempt),
+    Delete(ObjectRef),
+    Event(ObjectRef, Note),
 }
 
-/// A pod goes to a node.
-pub(crate) struct Bind {
-    pub(crate) pod: PodRef,
-    pub(crate) scheduler: Arc<str>,
-    pub(crate) node: Arc<str>,
-    /// Whether the node is written to the status first.
-    pub(crate) nominate: bool,
-    /// The extenders that bind the pod, the first that can.
-    pub(crate) binders: Vec<usize>,
-    /// What has to be written, and to come true, before the binding.
-    pub(crate) volumes: Vec<VolumeWrite>,
-    pub(crate) volumes_timeout: Duration,
+/// What came of it.
+pub(crate) struct Answer {
+    pub(crate) outcome: Result<Option<ApiObject>, NotDone>,
+    /// How long it took.
+    pub(crate) took: Duration,
+    /// The HTTP status of the API's answer to a binding; 0 if there was none. Nothing if it was not
+    /// asked.
+    pub(crate) code: Option<u16>,
 }
 
-/// A change of a volume or claim.
-pub(crate) enum VolumeWrite {
-    /// The volume is given to the claim.
-    Volume {
-        name: Arc<str>,
-        claim: ClaimKey,
-        bound_by_controller: bool,
-    },
-    /// A volume for the claim is to be made for the pod's node.
-    Claim(ClaimKey),
+/// Why something was not done. See `Outcome` of the engine.
+#[derive(Debug)]
+pub(crate) enum NotDone {
+    NotFound(String),
+    Failed(String),
+    Unknown(String),
+    Refused(String),
+    /// An extender said no to a binding.
+    ByExtender(String),
 }
 
-/// What tells a claim from all others.
-#[derive(Clone)]
-pub(crate) struct ClaimKey {
-    pub(crate) namespace: Arc<str>,
-    pub(crate) name: Arc<str>,
-    pub(crate) uid: Arc<str>,
-}
-
-/// A pod's status says why it is not scheduled.
-pub(crate) struct Status {
-    pub(crate) pod: PodRef,
-    pub(crate) scheduler: Arc<str>,
-    /// What changes in the status; nothing if it is empty.
-    pub(crate) status: Map<String, Value>,
-    /// An event that tells of it.
-    pub(crate) note: Option<Note>,
-}
-
-/// Pods make room for another.
-pub(crate) struct Preempt {
-    pub(crate) pod: PodRef,
-    pub(crate) scheduler: Arc<str>,
-    pub(crate) node: Arc<str>,
-    pub(crate) victims: Vec<PodRef>,
-    pub(crate) denominate: Vec<PodRef>,
+impl From<Failed> for NotDone {
+    fn from(failed: Failed) -> Self {
+        match &failed {
+            Failed::Fenced => Self::Refused(failed.message()),
+            failed if failed.is_open() => Self::Unknown(failed.message()),
+            failed if failed.code() == Some(404) => Self::NotFound(failed.message()),
+            failed => Self::Failed(failed.message()),
+        }
+    }
 }
 
 /// What all work is done with.
@@ -123,6 +138,9 @@ pub(crate) async fn carry_out(tools: Arc<Tools>, mut work: mpsc::UnboundedReceiv
     while open || !tasks.is_empty() {
         tokio::select! {
             next = work.recv(), if open => match next {
+                Some(Work { scheduler, task: Task::Event(regarding, note), .. }) => {
+                    tools.recorder.record(&scheduler, &regarding, &note);
+                }
                 Some(next) => {
                     if let Some(next) = lanes.enter(next) {
                         tasks.spawn(next.carry_out(tools.clone()));
@@ -144,25 +162,66 @@ pub(crate) async fn carry_out(tools: Arc<Tools>, mut work: mpsc::UnboundedReceiv
 impl Work {
     /// Does it; returns whose lane is free then.
     async fn carry_out(self, tools: Arc<Tools>) -> Option<Arc<str>> {
-        let uid = self.lane().cloned();
-        let done = async {
-            match self {
-                Self::Bind(bind) => bind.carry_out(&tools).await,
-                Self::Status(status) => status.carry_out(&tools).await,
-                Self::Preempt(preempt) => preempt.carry_out(&tools).await,
-            }
+        let lane = self.lane().cloned();
+        let start = Instant::now();
+        let mut code = None;
+        let outcome = match unbroken(self.task.carry_out(&tools, &mut code)).await {
+            Ok(outcome) => outcome,
+            Err(Broke) => match &self.task {
+                // It may have been bound before that. Others wait for this lane, whatever happens.
+                Task::Bind(bind) => unbroken(bind.find_out(&tools, "the binding broke", true))
+                    .await
+                    .unwrap_or_else(|Broke| Err(NotDone::Unknown("the binding broke".to_owned()))),
+                _ => Err(NotDone::Failed("the request broke".to_owned())),
+            },
         };
-        // Others wait for this lane, whatever becomes of the work.
-        let _ = unbroken(done).await;
-        uid
+        if let Err(error) = &outcome {
+            tracing::debug!(pod = %self.pod, ?error, "not done");
+        }
+        if self.ticket != Ticket::Nobody {
+            tools.tell(Message::Answered {
+                uid: self.pod,
+                ticket: self.ticket,
+                answer: Answer {
+                    outcome,
+                    took: start.elapsed(),
+                    code,
+                },
+            });
+        }
+        lane
     }
 
     /// The pod whose other work has to wait; evictions for a pod are in nobody's way.
     fn lane(&self) -> Option<&Arc<str>> {
+        match self.ticket {
+            Ticket::Nobody | Ticket::Step(..) => Some(&self.pod),
+            Ticket::Nomination | Ticket::Told(_) | Ticket::Deleted(_) => None,
+        }
+    }
+}
+
+impl Task {
+    /// Whether there is nothing to be done.
+    pub(crate) fn is_nothing(&self) -> bool {
         match self {
-            Self::Bind(bind) => Some(&bind.pod.uid),
-            Self::Status(status) => Some(&status.pod.uid),
-            Self::Preempt(_) => None,
+            Self::Status(status) => status.status.is_empty() && status.condition.is_none(),
+            _ => false,
+        }
+    }
+
+    async fn carry_out(
+        &self,
+        tools: &Tools,
+        code: &mut Option<u16>,
+    ) -> Result<Option<ApiObject>, NotDone> {
+        match self {
+            Self::Bind(bind) => bind.carry_out(tools, code).await,
+            Self::Patch(patch) => patch.carry_out(tools).await,
+            Self::Status(status) => status.carry_out(tools).await,
+            Self::Delete(object) => delete::carry_out(tools, object).await,
+            // Events are told as they come.
+            Self::Event(..) => Ok(None),
         }
     }
 }
@@ -189,8 +248,14 @@ impl Lanes {
             self.0.insert(uid, VecDeque::new());
             return Some(work);
         };
-        match (lane.back_mut(), work) {
-            (Some(Work::Status(before)), Work::Status(after)) => before.give_way(after),
+        match (lane.back_mut().map(|back| &mut back.task), work) {
+            (
+                Some(Task::Status(before)),
+                Work {
+                    task: Task::Status(after),
+                    ..
+                },
+            ) => before.give_way(after),
             (_, work) => lane.push_back(work),
         }
         None
@@ -206,35 +271,32 @@ impl Lanes {
     }
 }
 
-impl Status {
-    /// What was not written yet is written together with what comes after.
-    fn give_way(&mut self, after: Self) {
-        self.pod = after.pod;
-        self.status.extend(after.status);
-        self.note = after.note;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn status(uid: &str, fields: Value) -> Work {
         let Value::Object(fields) = fields else {
             panic!("an object")
         };
-        Work::Status(Status {
-            pod: PodRef {
-                namespace: "n".into(),
-                name: "p".into(),
-                uid: uid.into(),
-                resource_version: "1".into(),
-            },
+        let pod = ObjectRef {
+            kind: Kind::Pod,
+            namespace: "n".into(),
+            name: "p".into(),
+            uid: uid.into(),
+            resource_version: "1".into(),
+        };
+        Work {
+            pod: uid.into(),
             scheduler: "s".into(),
-            status: fields,
-            note: None,
-        })
+            ticket: Ticket::Nobody,
+            task: Task::Status(Status {
+                pod,
+                status: fields,
+                condition: None,
+            }),
+        }
     }
 
     #[tokio::test]
@@ -251,7 +313,7 @@ mod tests {
         assert!(lanes.enter(status("b", json!({}))).is_some());
         assert!(lanes.enter(status("a", json!({"x": 2, "y": 2}))).is_none());
         assert!(lanes.enter(status("a", json!({"x": 3}))).is_none());
-        let Some(Work::Status(next)) = lanes.leave("a") else {
+        let Some(Task::Status(next)) = lanes.leave("a").map(|work| work.task) else {
             panic!("the status that waited")
         };
         assert_eq!(Value::from(next.status), json!({"x": 3, "y": 2}));

@@ -1,13 +1,11 @@
 //! The engine thread: it alone owns the [`Scheduler`], and it never waits for the API.
 
-mod awaited;
 mod decision;
 mod decisions;
 mod intake;
 mod notes;
 mod outgoing;
 mod records;
-mod volumes;
 
 use crate::clock::Clock;
 use crate::effects::Work;
@@ -15,11 +13,10 @@ use crate::extenders::Asked;
 use crate::fence::Fence;
 use crate::message::Message;
 use crate::observer::{Observer, Steps};
-use awaited::Awaited;
 pub(crate) use decision::Decision;
 use notes::Notes;
 use records::Records;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::Duration;
@@ -36,7 +33,7 @@ const MESSAGES_PER_ROUND: usize = 1024;
 const ATTEMPTS_PER_ROUND: usize = 32;
 
 /// How many bindings may be on their way; more pods are not tried before some of them are done. Those
-/// that wait for volumes are not meant: a provisioner that is broken must not stop everybody.
+/// that wait at PreBind are not meant: a provisioner that is broken must not stop everybody.
 const BINDINGS_MAX: usize = 4096;
 
 /// How long to wait at most. Nothing depends on it; a clock that was set is noticed by then.
@@ -52,8 +49,6 @@ pub(crate) struct Engine {
     pub(crate) work: mpsc::UnboundedSender<Work>,
     pub(crate) fence: Arc<dyn Fence>,
     pub(crate) observer: Arc<dyn Observer>,
-    /// How long volumes may take to be bound, by `schedulerName`.
-    pub(crate) bind_timeouts: BTreeMap<String, Duration>,
     pub(crate) state: State,
 }
 
@@ -63,12 +58,10 @@ pub(crate) struct State {
     /// The kinds of which all objects are known.
     synced: BTreeSet<Kind>,
     notes: Notes,
-    /// When the attempt began of each pod that is being bound, and when it was decided, by uid.
-    bindings: HashMap<Arc<str>, (Time, Time)>,
-    /// Those of them that wait for their volumes.
-    awaited: Awaited,
-    /// Pods that somebody else bound, before a watch told of it: by uid, what the binder was told.
-    elsewhere: HashMap<Arc<str>, (String, Steps)>,
+    /// The pods that are being bound, by uid.
+    bindings: HashMap<Arc<str>, Progress>,
+    /// Since when pods are being evicted for another, by its uid.
+    preemptions: HashMap<Arc<str>, Time>,
     effects: Vec<Effect>,
     laps: Vec<Lap>,
     /// What was decided lately.
@@ -77,11 +70,21 @@ pub(crate) struct State {
     rests_until: Time,
 }
 
-impl State {
-    /// Whether as many bindings are on their way as may be.
-    fn is_full(&self) -> bool {
-        self.bindings.len().saturating_sub(self.awaited.len()) >= BINDINGS_MAX
-    }
+/// A pod that is being bound.
+#[derive(Clone, Copy, Debug)]
+struct Progress {
+    /// When its attempt began.
+    start: Time,
+    /// When it was decided.
+    decided: Time,
+    /// What the binding took so far.
+    steps: Steps,
+}
+
+/// Whether as many bindings are on their way as may be; those that wait for something at PreBind
+/// stand in nobody's way.
+fn is_full(bindings: usize, waiting: usize) -> bool {
+    bindings.saturating_sub(waiting) >= BINDINGS_MAX
 }
 
 /// Whether to go on.
@@ -104,16 +107,10 @@ impl Engine {
             self.tell_laps();
             self.observer.settled(&self.scheduler, self.clock.now());
             if self.scheduler.has_many_names() {
-                let State {
-                    records,
-                    notes,
-                    awaited,
-                    ..
-                } = &self.state;
+                let State { records, notes, .. } = &self.state;
                 self.scheduler.sweep_names(|marks| {
                     records.mark_names(marks);
                     notes.mark_names(marks);
-                    awaited.mark_names(marks);
                 });
             }
         }
@@ -129,9 +126,14 @@ impl Engine {
         self.state.synced.len() == crate::watch::KINDS && self.fence.may_act()
     }
 
+    fn is_full(&self) -> bool {
+        let waiting = self.scheduler.waiting_at_pre_bind();
+        is_full(self.state.bindings.len(), waiting)
+    }
+
     /// Whether there is something to try right now.
     fn has_work(&self) -> bool {
-        self.scheduler.queue().can_pop() && !self.state.is_full() && self.may_decide()
+        self.scheduler.queue().can_pop() && !self.is_full() && self.may_decide()
     }
 
     /// Takes in what arrived; waits for it if there is nothing else to do.
@@ -168,7 +170,7 @@ impl Engine {
     /// Tries some pods.
     fn decide(&mut self) {
         for _ in 0..ATTEMPTS_PER_ROUND {
-            if self.state.is_full() {
+            if self.is_full() {
                 break;
             }
             let start = self.clock.now();
@@ -187,36 +189,12 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stowplan_base::Sym;
 
     #[test]
-    fn pods_that_wait_for_volumes_stand_in_nobodys_way() {
-        let mut state = State::default();
-        let begin = |state: &mut State, name: String| {
-            let uid: Arc<str> = name.into();
-            let now = Time::default();
-            state.bindings.insert(uid.clone(), (now, now));
-            uid
-        };
-        for i in 0..BINDINGS_MAX {
-            let uid = begin(&mut state, format!("waits-{i}"));
-            let key = (Sym::EMPTY, Sym::EMPTY);
-            state.awaited.begin(&uid, key, Sym::EMPTY, &[]);
-        }
-        assert!(state.is_full(), "nothing is written yet");
-        for i in 0..BINDINGS_MAX {
-            let (answer, _) = tokio::sync::oneshot::channel();
-            state.awaited.wait(&format!("waits-{i}"), answer);
-        }
-        assert!(!state.is_full());
-        for i in 0..BINDINGS_MAX {
-            assert!(!state.is_full());
-            begin(&mut state, format!("plain-{i}"));
-        }
-        assert!(state.is_full());
-        for i in 0..BINDINGS_MAX {
-            state.awaited.end(&format!("waits-{i}"));
-        }
-        assert_eq!(state.awaited.len(), 0);
+    fn pods_that_wait_at_pre_bind_stand_in_nobodys_way() {
+        assert!(is_full(BINDINGS_MAX, 0));
+        assert!(!is_full(BINDINGS_MAX, 1));
+        assert!(!is_full(2 * BINDINGS_MAX - 1, BINDINGS_MAX));
+        assert!(is_full(2 * BINDINGS_MAX, BINDINGS_MAX));
     }
 }

@@ -54,9 +54,9 @@ impl Notes {
         self.0.remove(&key);
     }
 
-    /// The condition that says why a pod is not scheduled, if that is not what it says already.
-    /// Upstream's `UpdatePodCondition`.
-    pub(super) fn unscheduled(
+    /// The condition `PodScheduled` of a pending pod, if that is not what it says already. Upstream's
+    /// `UpdatePodCondition`.
+    pub(super) fn changed(
         &self,
         pod: &Pod,
         reason: &str,

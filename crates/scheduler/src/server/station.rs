@@ -15,6 +15,7 @@ use std::sync::Arc;
 use stowplan_api::config::KubeSchedulerConfiguration;
 use stowplan_base::Duration;
 use stowplan_election::{End, Timings, TimingsError};
+use stowplan_engine::plugins::registry::Registry;
 use stowplan_telemetry::Ports;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -133,6 +134,7 @@ impl Station {
         };
         let settings = Settings {
             config,
+            plugins: Registry::in_tree,
             seed: options.seed,
             host: options.host,
             fence: console.clone(),

@@ -13,6 +13,7 @@ use std::time::Duration;
 use stowplan_api::config::KubeSchedulerConfiguration;
 use stowplan_api::k8s::NamespaceResourceScope;
 use stowplan_api::k8s::api::core::v1::{Node, Pod};
+use stowplan_engine::plugins::registry::Registry;
 use stowplan_scheduler::{Fence, Open, Running, Settings, Silent, start};
 use stowplan_server::{Config, User, env};
 use stowplan_store::{Options, Store};
@@ -78,6 +79,7 @@ impl Cluster {
         let config = KubeSchedulerConfiguration::from_text(&format!("{head}{config}"));
         let settings = Settings {
             config: config.expect("a configuration"),
+            plugins: Registry::in_tree,
             seed: 0,
             host: "host".to_owned(),
             fence,

@@ -6,9 +6,9 @@ use crate::NodeInfo;
 use crate::framework::cycle::State;
 use crate::framework::noted::Noted;
 use crate::framework::{
-    Changed, Cx, Effect, Filter, FilterState, Fit, Invalidation, NodesToCheck, PostFilter,
-    PostFilterCx, PostFilterResult, PreBind, PreFilter, PreFilterExtensions, PreFilterResult,
-    Reads, Reserve, Scope, Slot, Status,
+    Changed, Cx, Filter, FilterState, Fit, Invalidation, NodesToCheck, PostFilter, PostFilterCx,
+    PostFilterResult, PreBind, PreFilter, PreFilterExtensions, PreFilterResult, Reads, Reserve,
+    Scope, Slot, Status, Step,
 };
 use crate::model::{Object, Pod};
 use stowplan_base::Sym;
@@ -101,6 +101,7 @@ pub(in crate::framework) trait AnyReserve {
         pod: &Pod,
         node: Sym,
     ) -> Result<Vec<Object>, Status>;
+    fn unreserve(&self, cx: Cx<'_>, pod: &Pod, node: Sym);
 }
 
 impl<P: Reserve> AnyReserve for P {
@@ -113,6 +114,10 @@ impl<P: Reserve> AnyReserve for P {
     ) -> Result<Vec<Object>, Status> {
         Reserve::reserve(self, cx, typed_slot(own), pod, node)
     }
+
+    fn unreserve(&self, cx: Cx<'_>, pod: &Pod, node: Sym) {
+        Reserve::unreserve(self, cx, pod, node);
+    }
 }
 
 pub(in crate::framework) trait AnyPreBind {
@@ -122,7 +127,7 @@ pub(in crate::framework) trait AnyPreBind {
         own: &Slot<Erased>,
         pod: &Pod,
         node: Sym,
-    ) -> Result<Vec<Effect>, Status>;
+    ) -> Result<Vec<Step>, Status>;
 }
 
 impl<P: PreBind> AnyPreBind for P {
@@ -132,7 +137,7 @@ impl<P: PreBind> AnyPreBind for P {
         own: &Slot<Erased>,
         pod: &Pod,
         node: Sym,
-    ) -> Result<Vec<Effect>, Status> {
+    ) -> Result<Vec<Step>, Status> {
         PreBind::pre_bind(self, cx, typed_slot(own), pod, node)
     }
 }

@@ -1,7 +1,7 @@
 //! Reserve, Permit, PreBind, Bind and PostBind.
 
 use super::Plugin;
-use crate::framework::{Cx, Slot, Status};
+use crate::framework::{Command, Cx, Slot, Status, Step};
 use crate::model::{Object, Pod};
 use std::sync::Arc;
 use stowplan_base::{Duration, Sym};
@@ -17,11 +17,16 @@ pub trait Reserve: Plugin {
         pod: &Pod,
         node: Sym,
     ) -> Result<Vec<Object>, Status>;
+
+    /// The pod will not go to the node after all: takes back what [`reserve`](Self::reserve) did to
+    /// the plugin's own state. What it returned is taken back by the scheduler. Also told of pods
+    /// whose Reserve did not run.
+    fn unreserve(&self, _cx: Cx<'_>, _pod: &Pod, _node: Sym) {}
 }
 
 /// Holds back or refuses a binding.
 pub trait Permit: 'static {
-    /// May the binding go on?
+    /// May the binding go on? Pods that wait are let go through [`Cx::handle`].
     fn permit(&self, cx: Cx<'_>, pod: &Pod, node: Sym) -> PermitResult;
 }
 
@@ -38,38 +43,24 @@ pub enum PermitResult {
 
 /// Prepares a binding.
 pub trait PreBind: Plugin {
-    /// What must be done before the pod is bound.
+    /// What must be done, and come true, before the pod is bound.
     fn pre_bind(
         &self,
         cx: Cx<'_>,
         state: Slot<&Self::FilterState>,
         pod: &Pod,
         node: Sym,
-    ) -> Result<Vec<Effect>, Status>;
+    ) -> Result<Vec<Step>, Status>;
 }
 
 /// Binds pods.
 pub trait Bind: 'static {
     /// How the pod is bound; `None` leaves it to the next plugin.
-    fn bind(&self, cx: Cx<'_>, pod: &Arc<Pod>, node: Sym) -> Option<Effect>;
+    fn bind(&self, cx: Cx<'_>, pod: &Arc<Pod>, node: Sym) -> Option<Command>;
 }
 
 /// Told of bindings.
 pub trait PostBind: 'static {
     /// The pod is bound.
-    fn post_bind(&self, cx: Cx<'_>, pod: &Pod, node: Sym) -> Vec<Effect>;
-}
-
-/// Something that the outside is asked to do.
-#[derive(Clone, Debug)]
-pub enum Effect {
-    /// Write the object as it is here.
-    Write(Object),
-    /// Bind the pod to the node.
-    Bind {
-        /// The pod.
-        pod: Arc<Pod>,
-        /// The node's name.
-        node: Sym,
-    },
+    fn post_bind(&self, cx: Cx<'_>, pod: &Pod, node: Sym) -> Vec<Command>;
 }

@@ -27,7 +27,7 @@ mod queueing;
 mod scoring;
 mod state;
 
-pub use binding::{Bind, Effect, Permit, PermitResult, PostBind, PreBind, Reserve};
+pub use binding::{Bind, Permit, PermitResult, PostBind, PreBind, Reserve};
 pub use filtering::{
     Filter, Nomination, PostFilter, PostFilterResult, PreFilter, PreFilterExtensions,
     PreFilterResult,

@@ -3,7 +3,7 @@
 use super::Framework;
 use crate::framework::builder::code;
 use crate::framework::{
-    AnyPlugin, Cx, CycleState, Effect, PermitResult, PluginStatus, Point, Slot, Status,
+    AnyPlugin, Command, Cx, CycleState, PermitResult, PluginStatus, Point, Slot, Status, Step,
 };
 use crate::model::{Object, Pod};
 use std::sync::Arc;
@@ -11,24 +11,6 @@ use stowplan_base::{Duration, Sym};
 
 /// The longest that Permit may hold a pod.
 const PERMIT_WAIT_MAX: Duration = Duration::from_secs(15 * 60);
-
-/// What the outside must do to bind a pod: what PreBind asks for, then the binding itself.
-#[derive(Clone, Debug)]
-pub struct BindSteps {
-    /// What PreBind asks for; mostly nothing.
-    pub pre_bind: Vec<Effect>,
-    /// The binding.
-    pub bind: Effect,
-}
-
-impl IntoIterator for BindSteps {
-    type Item = Effect;
-    type IntoIter = std::iter::Chain<std::vec::IntoIter<Effect>, std::iter::Once<Effect>>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.pre_bind.into_iter().chain(std::iter::once(self.bind))
-    }
-}
 
 impl Framework {
     /// Runs Reserve: the objects that change with the placement, or who objects.
@@ -86,46 +68,62 @@ impl Framework {
         Ok(waits)
     }
 
-    /// Runs PreBind and Bind.
-    pub fn run_bind(
+    /// Runs Unreserve, in the reverse order of Reserve, also of those whose Reserve did not run.
+    pub fn run_unreserve(&self, cx: Cx<'_>, pod: &Pod, node: Sym) {
+        for (_, plugin) in self.at(Point::Reserve).rev() {
+            code(&plugin.reserve).unreserve(cx, pod, node);
+        }
+    }
+
+    /// Runs PreBind: what each plugin asks for, in order.
+    pub fn run_pre_bind(
         &self,
         cx: Cx<'_>,
         cycle: &CycleState,
-        pod: &Arc<Pod>,
+        pod: &Pod,
         node: Sym,
-    ) -> Result<BindSteps, PluginStatus> {
-        let mut pre_bind = Vec::new();
+    ) -> Result<Vec<(&'static str, Step)>, PluginStatus> {
+        let mut steps = Vec::new();
         for (i, plugin) in self.at(Point::PreBind) {
             if has_nothing_to_do(plugin, &cycle.filter[i], pod) {
                 continue;
             }
+            let name = plugin.name();
             match code(&plugin.pre_bind).pre_bind(cx, &cycle.filter[i], pod, node) {
-                Ok(more) => pre_bind.extend(more),
+                Ok(more) => steps.extend(more.into_iter().map(|step| (name, step))),
                 Err(status) => {
-                    return Err(PluginStatus::at(
-                        "PreBind",
-                        plugin.name(),
-                        status,
-                        cx.cluster,
-                    ));
+                    return Err(PluginStatus::at("PreBind", name, status, cx.cluster));
                 }
             }
         }
-        let bound = self
-            .at(Point::Bind)
-            .find_map(|(_, plugin)| code(&plugin.bind).bind(cx, pod, node));
-        let bind = bound.ok_or_else(|| PluginStatus {
-            plugin: "",
-            status: Status::error("no bind plugin took the pod"),
-        })?;
-        Ok(BindSteps { pre_bind, bind })
+        Ok(steps)
     }
 
-    /// Runs PostBind.
-    pub fn run_post_bind(&self, cx: Cx<'_>, pod: &Pod, node: Sym) -> Vec<Effect> {
-        self.at(Point::PostBind)
-            .flat_map(|(_, plugin)| code(&plugin.post_bind).post_bind(cx, pod, node))
-            .collect()
+    /// Runs Bind: who binds the pod, and how.
+    pub fn run_bind(
+        &self,
+        cx: Cx<'_>,
+        pod: &Arc<Pod>,
+        node: Sym,
+    ) -> Result<(&'static str, Command), PluginStatus> {
+        let bound = self
+            .at(Point::Bind)
+            .find_map(|(_, plugin)| Some((plugin.name(), code(&plugin.bind).bind(cx, pod, node)?)));
+        bound.ok_or_else(|| PluginStatus {
+            plugin: "",
+            status: Status::error("no bind plugin took the pod"),
+        })
+    }
+
+    /// Runs PostBind: what each plugin asks for, in order.
+    pub fn run_post_bind(&self, cx: Cx<'_>, pod: &Pod, node: Sym) -> Vec<(&'static str, Command)> {
+        let mut commands = Vec::new();
+        for (_, plugin) in self.at(Point::PostBind) {
+            let name = plugin.name();
+            let more = code(&plugin.post_bind).post_bind(cx, pod, node).into_iter();
+            commands.extend(more.map(|command| (name, command)));
+        }
+        commands
     }
 }
 

@@ -10,7 +10,6 @@ mod pre_filter;
 mod scores;
 mod trials;
 
-pub use binding::BindSteps;
 pub(crate) use evaluated::Evaluated;
 pub(crate) use kept::{InPlay, OUT_OF_RANGE, PRE_FILTER_ONLY, Plan, Rule, UNKNOWN};
 pub use pre_filter::PreFilterOutcome;

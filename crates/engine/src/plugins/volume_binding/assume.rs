@@ -5,10 +5,10 @@ use super::find::{PodVolumes, find_pod_volumes};
 use super::matching::refers_to;
 use super::pod_claims::PodClaims;
 use crate::Snapshot;
-use crate::framework::Status;
+use crate::framework::{Expect, FieldChange, Patch, Status, Target};
 use crate::model::{ClaimRef, Labels, Object, PersistentVolume, PersistentVolumeClaim};
 use std::sync::Arc;
-use stowplan_base::{Sym, sym};
+use stowplan_base::{Names, Sym, sym};
 
 /// A volume or claim as it will be.
 pub(super) struct Change {
@@ -16,6 +16,55 @@ pub(super) struct Change {
     pub(super) object: Object,
     /// Whether it differs from what it is now.
     pub(super) dirty: bool,
+}
+
+impl Change {
+    /// The change for the API: what it has is read, changed and written, for others may have
+    /// changed it meanwhile.
+    pub(super) fn patch(&self, names: &Names) -> Patch {
+        let (namespace, name) = self.object.key();
+        let target = |uid: Arc<str>| Target {
+            key: (self.object.kind(), namespace, name),
+            uid,
+            resource_version: "".into(),
+        };
+        let annotation = |labels: &Labels, key: Sym| {
+            let value = labels.get(key).map(|value| names.shared(value))?;
+            Some(FieldChange::Annotation(names.shared(key), Some(value)))
+        };
+        match &self.object {
+            Object::PersistentVolume(volume) => {
+                let claim = volume.claim_ref.clone();
+                let expect = claim.as_ref().map(|claim| Expect {
+                    field: "/spec/claimRef/uid",
+                    value: claim.uid.clone(),
+                    otherwise: format!(
+                        "pv {:?} was bound to another claim",
+                        names.text(volume.name)
+                    )
+                    .into(),
+                });
+                let by_controller = annotation(&volume.annotations, sym::BOUND_BY_CONTROLLER);
+                let changes = claim.map(FieldChange::ClaimRef).into_iter();
+                Patch {
+                    target: target("".into()),
+                    changes: changes.chain(by_controller).collect(),
+                    expect,
+                }
+            }
+            Object::PersistentVolumeClaim(claim) => Patch {
+                target: target(claim.uid.clone()),
+                changes: Vec::from_iter(annotation(&claim.annotations, sym::SELECTED_NODE)),
+                expect: None,
+            },
+            // Nothing else changes with volumes.
+            _ => Patch {
+                target: target("".into()),
+                changes: Vec::new(),
+                expect: None,
+            },
+        }
+    }
 }
 
 /// The volumes and claims that change when the pod goes to `node`.

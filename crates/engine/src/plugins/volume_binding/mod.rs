@@ -4,6 +4,7 @@
 
 mod asks;
 mod assume;
+mod bound;
 mod find;
 mod matching;
 mod pod_claims;
@@ -13,14 +14,13 @@ pub use pod_claims::PodClaims;
 use super::claims::uses_claim;
 use crate::NodeInfo;
 use crate::framework::{
-    Action, AnyPlugin, ClusterEvent, Cx, Effect, EnqueueExtensions, EventResource, Filter,
-    FilterState, Fit, Hint, NodesToCheck, Plugin, PluginBuilder, PreBind, PreFilter,
-    PreFilterResult, PreScore, PreScoreResult, Registration, Reserve, Scope, Score, ScoreState,
-    Slot, Status,
+    Action, AnyPlugin, ClusterEvent, Cx, EnqueueExtensions, EventResource, Filter, FilterState,
+    Fit, Hint, NodesToCheck, Plugin, PluginBuilder, PreBind, PreFilter, PreFilterResult, PreScore,
+    PreScoreResult, Registration, Reserve, Scope, Score, ScoreState, Slot, Status, Step,
 };
 use crate::model::{CsiDriver, CsiStorageCapacity, Object, Pod, VolumeSource};
 use std::sync::Arc;
-use stowplan_base::Sym;
+use stowplan_base::{Duration, Sym};
 
 /// `VolumeBindingArgs`.
 #[derive(Clone, Debug)]
@@ -50,11 +50,6 @@ impl VolumeBinding {
     /// The plugin with its arguments.
     pub fn new(args: VolumeBindingArgs) -> Self {
         Self { args }
-    }
-
-    /// The arguments. The outside reads from them how long it may wait for a binding.
-    pub fn args(&self) -> &VolumeBindingArgs {
-        &self.args
     }
 }
 
@@ -155,14 +150,18 @@ impl PreBind for VolumeBinding {
         &self,
         cx: Cx<'_>,
         state: Slot<&Self::FilterState>,
-        _pod: &Pod,
+        pod: &Pod,
         node: Sym,
-    ) -> Result<Vec<Effect>, Status> {
+    ) -> Result<Vec<Step>, Status> {
         let changes = assume::changes(cx.cluster, prepared(state)?, node)?;
-        Ok(changes
-            .into_iter()
-            .map(|change| Effect::Write(change.object))
-            .collect())
+        if changes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let timeout = Duration::from_secs(self.args.bind_timeout_seconds);
+        let wait = bound::wait(pod, node, &changes, timeout);
+        let names = &cx.cluster.names;
+        let patches = changes.iter().map(|change| change.patch(names).into());
+        Ok(patches.chain([wait.into()]).collect())
     }
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::framework::Code;
+use crate::framework::{Code, Command};
 use crate::model::{
     AccessMode, ClaimRef, CsiMigration, Labels, MigratedVolume, NodeSelectorTerm, Op,
     PersistentVolume, PersistentVolumeClaim, Requirement, VolumeMode,

@@ -2,7 +2,8 @@
 
 use super::Rig;
 use crate::framework::{
-    Cx, EnabledPlugin, Framework, Permit, PermitResult, PluginBuilder, Plugins, expand,
+    Command, Cx, EnabledPlugin, Framework, Nomination, Permit, PermitResult, PluginBuilder,
+    Plugins, expand,
 };
 use crate::model::{Object, PersistentVolume, Pod};
 use crate::plugins::registry::{PluginArgs, Registry};
@@ -41,7 +42,16 @@ fn held() -> Rig {
     rig.at(1_000).node("n", |_, _| {});
     rig.pending("p");
     rig.scheduler.schedule_one(rig.now, &mut Rng::new(1));
-    assert!(rig.scheduler.take_effects().is_empty());
+    let effects = rig.scheduler.take_effects();
+    let [Effect::Request(told)] = &effects[..] else {
+        panic!("{effects:?}");
+    };
+    let node = rig.sym("n");
+    let nomination = Nomination::Set(Some(node));
+    assert!(
+        matches!(told.command, Command::PatchStatus { nomination: set, .. } if set == nomination),
+        "others are told where it will be"
+    );
     assert_eq!(rig.place("p"), "assumed");
     assert_eq!(rig.in_flight(), ["pod p"], "it can still be rejected");
     rig
@@ -50,9 +60,14 @@ fn held() -> Rig {
 #[test]
 fn a_held_pod_is_bound_when_it_is_allowed() {
     let mut rig = held();
-    rig.scheduler.allow("default/p", "Holder", rig.now);
+    let uid = "default/p".into();
+    rig.scheduler.cx().handle.allow(&uid, "Another");
+    rig.scheduler.tick(rig.now);
+    assert!(rig.scheduler.take_effects().is_empty(), "Holder holds it");
+    rig.scheduler.cx().handle.allow(&uid, "Holder");
+    rig.scheduler.tick(rig.now);
     let effects = rig.scheduler.take_effects();
-    assert!(matches!(&effects[..], [Effect::Bind { .. }]), "{effects:?}");
+    assert!(effects[0].as_bind().is_some(), "{effects:?}");
     assert!(rig.in_flight().is_empty());
     rig.at(60_000);
     assert_eq!(rig.place("p"), "assumed", "nobody waits any more");
@@ -72,7 +87,10 @@ fn a_held_pod_is_given_back_when_it_waited_for_too_long() {
     assert_eq!(rig.plugins("p"), ["Holder"]);
     let effects = rig.scheduler.take_effects();
     assert!(
-        matches!(&effects[..], [Effect::Failed { .. }]),
+        matches!(
+            &effects[..],
+            [Effect::BindFailed { .. }, Effect::Failed { .. }, ..]
+        ),
         "{effects:?}"
     );
 }
@@ -80,8 +98,12 @@ fn a_held_pod_is_given_back_when_it_waited_for_too_long() {
 #[test]
 fn a_plugin_that_names_no_events_listens_to_all() {
     let mut rig = held();
+    let uid = "default/p".into();
     rig.scheduler
-        .reject("default/p", "Holder", "not today", rig.now);
+        .cx()
+        .handle
+        .reject(&uid, "Holder", "not today");
+    rig.scheduler.tick(rig.now);
     assert_eq!(rig.place("p"), "unschedulable");
     rig.node("n", |world, node| {
         node.annotations = world.labels(&[("a", "b")]);

@@ -3,7 +3,7 @@
 use super::Rig;
 use crate::explain::explain;
 use crate::fast::{CONTENDERS_MAX, Contenders};
-use crate::framework::{Cx, Effect as PluginEffect, Nomination};
+use crate::framework::{Command, Cx, Nomination, Outcome, Point};
 use crate::model::Object;
 use crate::scheduler::attempt::on_node;
 use crate::scheduler::{Effect, Failure};
@@ -31,12 +31,15 @@ fn a_pod_that_fits_is_assumed_and_bound() {
     rig.node("n", |_, _| {});
     rig.cpu("p", "1", 0);
     let effects = rig.schedule();
-    let [Effect::Bind { pod, node, steps }] = &effects[..] else {
+    let [Effect::Request(request)] = &effects[..] else {
         panic!("{effects:?}");
     };
-    assert_eq!(rig.scheduler.cluster.node_of_pod(&pod.uid), Some(*node));
-    assert!(steps.pre_bind.is_empty());
-    assert!(matches!(steps.bind, PluginEffect::Bind { .. }));
+    assert_eq!(
+        (request.plugin, request.point),
+        ("DefaultBinder", Some(Point::Bind))
+    );
+    let (pod, node) = effects[0].as_bind().expect("a binding");
+    assert_eq!(rig.scheduler.cluster.node_of_pod(&pod.uid), Some(node));
     assert!(rig.in_flight().is_empty(), "past Permit");
     assert_eq!(rig.place("p"), "assumed");
 
@@ -44,13 +47,24 @@ fn a_pod_that_fits_is_assumed_and_bound() {
     rig.cpu("q", "4", 0);
     let effects = rig.schedule();
     assert!(
-        matches!(&effects[..], [Effect::Failed { .. }]),
+        matches!(&effects[..], [Effect::Failed { .. }, ..]),
         "{effects:?}"
     );
 
-    let bound = on_node(pod, *node);
+    let bound = on_node(pod, node);
     rig.upsert(Object::Pod(bound.clone()));
-    rig.scheduler.bound(&bound.uid);
+    let (ticket, done) = (request.ticket, Outcome::Done(None));
+    rig.scheduler.answer(&bound.uid, ticket, done, rig.now);
+    let effects = rig.scheduler.take_effects();
+    let [Effect::Bound { node: on, .. }, Effect::Request(told)] = &effects[..] else {
+        panic!("{effects:?}");
+    };
+    assert_eq!(*on, node);
+    let Command::Event(event) = &told.command else {
+        panic!("{told:?}");
+    };
+    let note = event.note.render(&rig.scheduler.cluster.names);
+    assert_eq!(note, "Successfully assigned default/p to n");
     assert_eq!(rig.place("p"), "nowhere");
     assert!(rig.scheduler.cluster.pod(&bound.uid).is_some());
 }
@@ -61,7 +75,7 @@ fn a_pod_that_fits_nowhere_goes_back_with_its_message() {
     rig.node("n", |_, _| {});
     rig.cpu("p", "8", 0);
     let effects = rig.schedule();
-    let [Effect::Failed { pod, failure, .. }] = &effects[..] else {
+    let [Effect::Failed { pod, failure }, ..] = &effects[..] else {
         panic!("{effects:?}");
     };
     assert_eq!(&*pod.key.name, "p");
@@ -80,7 +94,7 @@ fn without_nodes_a_pod_backs_off_as_after_an_error() {
     let mut rig = Rig::new();
     rig.pending("p");
     let effects = rig.schedule();
-    let [Effect::Failed { failure, .. }] = &effects[..] else {
+    let [Effect::Failed { failure, .. }, ..] = &effects[..] else {
         panic!("{effects:?}");
     };
     assert_eq!(*failure, Failure::NoNodes);
@@ -98,28 +112,51 @@ fn preemption_evicts_nominates_and_wakes_the_preemptor() {
     rig.at(1_000).cpu("p", "2", 10);
     let effects = rig.schedule();
     let [
-        Effect::Preempt { preemption, .. },
-        Effect::Failed { nomination, .. },
+        Effect::Request(told),
+        Effect::Failed { .. },
+        _,
+        Effect::Request(status),
     ] = &effects[..]
     else {
         panic!("{effects:?}");
     };
     let node = rig.sym("n");
+    let Command::PatchStatus { nomination, .. } = &status.command else {
+        panic!("{status:?}");
+    };
     assert_eq!(*nomination, Nomination::Set(Some(node)));
+    let preemption = rig
+        .scheduler
+        .preemption("default/p")
+        .expect("it is going on");
     assert_eq!(&*preemption.evict[0].key.name, "victim");
     assert_eq!(rig.nominated("n"), ["p"]);
     assert_eq!(rig.place("p"), "unschedulable");
 
     let uid: Arc<str> = "default/p".into();
-    let (namespace, name) = rig.id("victim");
     rig.scheduler
-        .preemption_at_last_victim(&uid, namespace, name);
+        .answer(&uid, told.ticket, Outcome::Done(None), rig.now);
+    let effects = rig.scheduler.take_effects();
+    let [Effect::Request(deletion)] = &effects[..] else {
+        panic!("{effects:?}");
+    };
+    assert!(
+        matches!(&deletion.command, Command::Delete(target) if *target.uid == *"default/victim")
+    );
     rig.delete_pod("victim");
     assert_eq!(rig.place("p"), "backoff", "the deletion wakes it");
-    let key = rig.id("p");
-    rig.scheduler.preemption_ended(&uid, key, false, rig.now);
+    rig.scheduler
+        .answer(&uid, deletion.ticket, Outcome::Done(None), rig.now);
+    let effects = rig.scheduler.take_effects();
+    assert!(
+        matches!(
+            &effects[..],
+            [Effect::Request(_), Effect::Preempted { failed: false, .. }]
+        ),
+        "{effects:?}"
+    );
     let effects = rig.schedule();
-    assert!(matches!(&effects[..], [Effect::Bind { .. }]), "{effects:?}");
+    assert!(effects[0].as_bind().is_some(), "{effects:?}");
     assert!(rig.nominated("n").is_empty());
 }
 
@@ -129,7 +166,14 @@ fn a_terminating_pod_is_not_tried() {
     rig.node("n", |_, _| {});
     rig.create("p", |_, pod| pod.terminating = true);
     let effects = rig.schedule();
-    assert!(matches!(&effects[..], [Effect::Skipped { pod }] if &*pod.key.name == "p"));
+    let [Effect::Request(told)] = &effects[..] else {
+        panic!("{effects:?}");
+    };
+    let Command::Event(event) = &told.command else {
+        panic!("{told:?}");
+    };
+    let note = event.note.render(&rig.scheduler.cluster.names);
+    assert_eq!(note, "skip schedule deleting pod: default/p");
     assert!(rig.in_flight().is_empty());
     assert_eq!(rig.place("p"), "nowhere");
 }
@@ -144,12 +188,15 @@ fn a_failed_binding_is_told_and_retried() {
     rig.scheduler.bind_failed("default/p", error, rig.now);
     let effects = rig.scheduler.take_effects();
     assert!(
-        matches!(&effects[..], [Effect::Failed { .. }]),
+        matches!(
+            &effects[..],
+            [Effect::BindFailed { .. }, Effect::Failed { .. }, ..]
+        ),
         "{effects:?}"
     );
     assert_eq!(rig.place("p"), "error_backoff");
     rig.at(3_000);
-    assert!(matches!(&rig.schedule()[..], [Effect::Bind { .. }]));
+    assert!(rig.schedule()[0].as_bind().is_some());
 }
 
 #[test]
@@ -161,10 +208,9 @@ fn ties_follow_the_seed() {
         }
         rig.cpu("p", "1", 0);
         rig.scheduler.schedule_one(rig.now, &mut Rng::new(seed));
-        match rig.scheduler.take_effects().pop() {
-            Some(Effect::Bind { node, .. }) => node,
-            other => panic!("{other:?}"),
-        }
+        let effects = rig.scheduler.take_effects();
+        let (_, node) = effects[0].as_bind().expect("a binding");
+        node
     };
     assert_eq!(choice(7), choice(7));
     assert!((0..20).any(|seed| choice(seed) != choice(7)));
@@ -196,7 +242,7 @@ fn the_contenders_are_the_best_of_the_tournament() {
         rig.cpu(name, "1", 0);
         let pod = rig.listed(name);
         let effects = rig.schedule();
-        assert!(matches!(&effects[..], [Effect::Bind { .. }]), "{effects:?}");
+        assert!(effects[0].as_bind().is_some(), "{effects:?}");
         rig.scheduler.swap_contenders(&mut told);
         let then = rig.scheduler.cluster.rewound(told.position).unwrap();
         let cx = Cx {

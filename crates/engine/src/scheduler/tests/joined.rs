@@ -2,8 +2,8 @@
 
 use super::Rig;
 use crate::framework::{
-    Cx, Effect as Step, Permit, PermitResult, Plugin, PluginBuilder, PostBind, Reserve, Slot,
-    Status,
+    Command, Cx, FieldChange, Patch, Permit, PermitResult, Plugin, PluginBuilder, Point, PostBind,
+    Reserve, Slot, Status, Target,
 };
 use crate::framework::{EnabledPlugin, Plugins, expand};
 use crate::model::{Object, Pod};
@@ -55,9 +55,14 @@ impl Permit for Gatekeeper {
 }
 
 impl PostBind for Gatekeeper {
-    fn post_bind(&self, cx: Cx<'_>, pod: &Pod, _node: Sym) -> Vec<Step> {
+    fn post_bind(&self, cx: Cx<'_>, pod: &Pod, _node: Sym) -> Vec<Command> {
         let pod = cx.cluster.pod(&pod.uid).expect("the pod is on its node");
-        vec![Step::Write(Object::Pod(pod.clone()))]
+        let annotation = FieldChange::Annotation("seen-by".into(), Some("Gatekeeper".into()));
+        vec![Command::Patch(Box::new(Patch {
+            target: Target::pod(pod),
+            changes: vec![annotation],
+            expect: None,
+        }))]
     }
 }
 
@@ -92,7 +97,7 @@ fn tried(mood: Mood) -> (Rig, Vec<Effect>) {
 #[test]
 fn a_pod_that_reserve_refuses_leaves_its_node_again() {
     let (mut rig, effects) = tried(Mood::Refuse);
-    let [Effect::Failed { failure, .. }] = &effects[..] else {
+    let [Effect::Failed { failure, .. }, ..] = &effects[..] else {
         panic!("{effects:?}");
     };
     assert_eq!(
@@ -107,12 +112,17 @@ fn a_pod_that_reserve_refuses_leaves_its_node_again() {
 #[test]
 fn a_pod_held_at_permit_for_too_long_goes_back() {
     let (mut rig, effects) = tried(Mood::Hold);
-    assert!(effects.is_empty(), "{effects:?}");
+    assert!(effects[0].as_bind().is_none(), "{effects:?}");
     assert_eq!(rig.place("p"), "assumed");
     let late: Time = rig.now + Duration::from_secs(10);
     rig.scheduler.tick(late);
     let effects = rig.scheduler.take_effects();
-    let [Effect::Failed { failure, .. }] = &effects[..] else {
+    let [
+        Effect::BindFailed { failure, .. },
+        Effect::Failed { .. },
+        ..,
+    ] = &effects[..]
+    else {
         panic!("{effects:?}");
     };
     assert_eq!(
@@ -124,14 +134,20 @@ fn a_pod_held_at_permit_for_too_long_goes_back() {
 #[test]
 fn post_bind_runs_once_the_pod_is_bound() {
     let (mut rig, effects) = tried(Mood::LetGo);
-    let [Effect::Bind { pod, .. }] = &effects[..] else {
-        panic!("{effects:?}");
-    };
+    let (pod, _) = effects[0].as_bind().expect("a binding");
     rig.upsert(Object::Pod(pod.clone()));
     rig.scheduler.bound(&pod.uid);
     let effects = rig.scheduler.take_effects();
-    assert!(
-        matches!(&effects[..], [Effect::PostBind { .. }]),
-        "{effects:?}"
+    let [
+        Effect::Bound { .. },
+        Effect::Request(_),
+        Effect::Request(asked),
+    ] = &effects[..]
+    else {
+        panic!("{effects:?}");
+    };
+    assert_eq!(
+        (asked.plugin, asked.point),
+        ("Gatekeeper", Some(Point::PostBind))
     );
 }

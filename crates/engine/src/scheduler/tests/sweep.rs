@@ -1,7 +1,7 @@
 //! Names of things that are gone are forgotten, and nothing else changes.
 
 use super::*;
-use crate::framework::Effect as Step;
+use crate::framework::{Command, Outcome};
 use crate::model::{AffinityTerm, PodAffinity, PodSelectorOwner, Requirement, Selector};
 use crate::scheduler::Effect;
 use stowplan_base::{Marks, Rng};
@@ -82,29 +82,42 @@ impl Rig {
     fn decisions(&mut self, rng: &mut Rng) -> Vec<String> {
         let mut told = Vec::new();
         while self.scheduler.schedule_one(self.now, rng).is_some() {
-            for effect in self.scheduler.take_effects() {
-                told.push(self.carry_out(effect));
-            }
+            self.carry_out_all(&mut told);
         }
         told
     }
 
+    fn carry_out_all(&mut self, told: &mut Vec<String>) {
+        for effect in self.scheduler.take_effects() {
+            let done = self.carry_out(effect);
+            told.push(done);
+            self.carry_out_all(told);
+        }
+    }
+
     fn carry_out(&mut self, effect: Effect) -> String {
+        if let Some((pod, node)) = effect.as_bind() {
+            let mut bound = Pod::clone(pod);
+            bound.node_name = Some(node);
+            self.upsert_pod(bound);
+        }
         match effect {
-            Effect::Bind { pod, node, steps } => {
-                for step in steps {
-                    if let Step::Bind { pod, node } = step {
-                        let mut bound = Pod::clone(&pod);
-                        bound.node_name = Some(node);
-                        self.upsert_pod(bound);
-                    }
+            Effect::Request(request) => {
+                let done = Outcome::Done(None);
+                let (uid, ticket) = (&request.pod.uid, request.ticket);
+                self.scheduler.answer(uid, ticket, done, self.now);
+                let names = &self.scheduler.cluster.names;
+                match request.command {
+                    Command::Bind { pod, node } => format!("{} to {}", pod.key, names.text(node)),
+                    Command::Event(event) => event.note.render(names),
+                    Command::Delete(target) => format!("{} deleted", names.text(target.key.2)),
+                    Command::Patch(_) | Command::PatchStatus { .. } => "written".to_owned(),
                 }
-                self.scheduler.bound(&pod.uid);
-                let node = self.scheduler.cluster.names.text(node);
-                format!("{} to {node}", pod.key)
             }
             Effect::Failed { pod, failure, .. } => format!("{} nowhere: {failure:?}", pod.key),
-            other => format!("{other:?}"),
+            Effect::Bound { queued, .. } => format!("{} bound", queued.pod.key),
+            Effect::BindFailed { pod, .. } => format!("{} not bound", pod.key),
+            Effect::Preempted { pod, failed, .. } => format!("{} preempted: {failed}", pod.key),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use stowplan_base::{Names, Sym};
 use stowplan_engine::Snapshot;
 use stowplan_engine::framework::Cx;
-use stowplan_engine::framework::Preempting;
+use stowplan_engine::framework::{Handle, Preempting};
 use stowplan_engine::model::{Kind, Labels, Node, Object, Pod};
 use stowplan_engine::queue::Nominator;
 
@@ -39,6 +39,7 @@ pub(super) struct World {
     pub(super) snapshot: Snapshot,
     pub(super) nominator: Nominator,
     preempting: Preempting,
+    handle: Handle,
 }
 
 impl World {
@@ -54,6 +55,7 @@ impl World {
             cluster: &self.snapshot,
             nominator: &self.nominator,
             preempting: &self.preempting,
+            handle: &self.handle,
         }
     }
 

@@ -6,9 +6,21 @@ fn changes(world: &World, pod: &Pod) -> (Vec<Object>, Vec<Object>) {
     let node = world.snapshot.nodes()[0].node.name;
     let assumed = plugin().reserve(world.cx(), Slot::Ready(&claims), pod, node);
     let effects = plugin().pre_bind(world.cx(), Slot::Ready(&claims), pod, node);
-    let written = effects.expect("nothing can fail").into_iter();
-    let written = written.map(|effect| match effect {
-        Effect::Write(object) => object,
+    let mut names = world.snapshot.names.clone();
+    let mut steps = effects.expect("nothing can fail");
+    if let Some(last) = steps.pop() {
+        assert!(
+            matches!(last, Step::Wait(_)),
+            "the volumes have to be bound"
+        );
+    }
+    let written = steps.into_iter().map(|step| match step {
+        Step::Command(Command::Patch(patch)) => {
+            let (kind, namespace, name) = patch.target.key;
+            let object = world.snapshot.object(kind, namespace, name);
+            let object = object.expect("the object is there");
+            object.changed(&patch.changes, &mut names)
+        }
         other => panic!("unexpected {other:?}"),
     });
     (assumed.expect("nothing can fail"), written.collect())
