@@ -8,6 +8,7 @@ use crate::{Simulation, volumes};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stowplan_base::{Duration, Rng, Sym};
+use stowplan_bridge::effects::plural;
 use stowplan_engine::framework::{Command, Nomination, Outcome, Patch, Target};
 use stowplan_engine::model::{Object, Pod, PodDisruptionBudget};
 use stowplan_engine::scheduler::{Change, Effect, Failure, Request};
@@ -158,7 +159,7 @@ fn change(simulation: &mut Simulation, patch: &Patch) -> Outcome {
 
 fn not_found(simulation: &Simulation, target: &Target) -> Outcome {
     let name = simulation.scheduler.cluster().names.text(target.key.2);
-    Outcome::NotFound(format!("{} {name:?} not found", target.key.0.as_str()))
+    Outcome::NotFound(format!("{} {name:?} not found", plural(target.key.0)))
 }
 
 /// Writes a pod's `status.nominatedNodeName`.

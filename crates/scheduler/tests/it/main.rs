@@ -6,6 +6,7 @@
 mod answers;
 mod cluster;
 mod constraints;
+mod effects;
 mod extenders;
 mod faults;
 mod placement;
