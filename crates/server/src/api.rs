@@ -194,7 +194,9 @@ impl Api {
             Ok(answer) => (answer, None),
             Err(status) => {
                 let answer = answer::failure(&status, negotiate::for_errors(&request));
-                (answer, Some(status))
+                // It may quote what was sent many times over.
+                let held = self.flow_control.hold(answer, &flow, false);
+                (held.unwrap_or_else(answer::too_many_requests), Some(status))
             }
         };
         answer::add_warnings(&mut answer, &request.warnings());

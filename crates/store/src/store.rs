@@ -21,6 +21,9 @@ use tokio::sync::{oneshot, watch};
 pub struct Options {
     /// How much history it keeps.
     pub retention: Retention,
+    /// Bytes that the current entries may take up, roughly. Beyond that a write may make them smaller
+    /// only. They are all in memory, so that there is an end to it: etcd's `--quota-backend-bytes`.
+    pub bytes_max: usize,
     /// Bytes that decoded forms may take up, roughly ([`Entry::decoded`]).
     pub decoded_bytes: usize,
     /// Whether commits are carried out by the thread that asks for them, one after the other, so
@@ -36,6 +39,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             retention: Retention::default(),
+            bytes_max: 2 << 30,
             decoded_bytes: 64 << 20,
             inline: false,
             failure_pause: Duration::from_secs(1),
@@ -86,6 +90,8 @@ pub struct Stats {
     pub compacted: Revision,
     /// Current keys.
     pub entries: usize,
+    /// Bytes that the current entries take up, roughly.
+    pub bytes: usize,
     /// Writes that are kept.
     pub history: usize,
     /// Bytes that old versions take up, roughly.
@@ -256,6 +262,7 @@ impl Store {
             revision: state.revision,
             compacted: state.compacted,
             entries: state.current.len(),
+            bytes: state.current_bytes,
             history: state.history.len(),
             history_bytes: state.history_bytes,
             decoded_bytes: state.cache.bytes(),

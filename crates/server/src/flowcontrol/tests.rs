@@ -553,3 +553,70 @@ async fn what_looks_at_many_objects_needs_a_heavy_seat() {
     assert_eq!(delete().await.status().as_u16(), 200);
     assert_eq!(ask_as(&api, WEAK_TOKEN, &one).await.0, 404);
 }
+
+/// The attack: an HTTP/2 window of one byte. Who sends takes a whole piece into buffers of its own.
+#[tokio::test]
+async fn bytes_keep_their_room_wherever_they_are() {
+    let control = FlowControl::default();
+    let one = flow("one");
+    for answer in [answer::bytes(200, "text/plain", vec![b'x'; 5_000]), large()] {
+        let mut body = control.hold(answer, &one, false).expect("room").into_body();
+        let frame = body.frame().await.expect("a frame").expect("bytes");
+        drop(body);
+        assert!(control.answers_kib.free() < ANSWERS_KIB_MAX);
+        drop(frame);
+        assert_eq!(control.answers_kib.free(), ANSWERS_KIB_MAX);
+    }
+}
+
+/// The attack: requests that are refused with an answer longer than they are, and that nobody reads.
+#[tokio::test]
+async fn refusals_take_up_room_too() {
+    let api = testing::api().await;
+    let name = "x".repeat(20_000);
+    for token in [WEAK_TOKEN, "a-stranger"] {
+        let asked = http::Request::get(format!("/api/v1/namespaces/n/secrets/{name}"))
+            .header("authorization", format!("Bearer {token}"));
+        let asked = asked.body(Body::empty()).expect("a request");
+        let refusal = api.call(asked).await;
+        assert!(matches!(refusal.status().as_u16(), 401 | 403));
+        assert!(api.flow_control().answers_kib.free() < ANSWERS_KIB_MAX);
+        drop(refusal);
+        assert_eq!(api.flow_control().answers_kib.free(), ANSWERS_KIB_MAX);
+    }
+}
+
+/// The attack: many dry runs that each hold all objects of a namespace.
+#[tokio::test]
+async fn deleting_many_takes_up_room_for_what_it_reads() {
+    let api = testing::api_with_weak_user().await;
+    let url = "/api/v1/namespaces/default/configmaps";
+    let map = json!({"metadata": {"name": "m"}, "data": {"k": "x".repeat(100_000)}});
+    assert_eq!(testing::send(&api, "POST", url, &[], &map).await.0, 201);
+    let delete = || async {
+        let asked = http::Request::delete(format!("{url}?dryRun=All"));
+        let asked = asked.header("authorization", format!("Bearer {WEAK_TOKEN}"));
+        let answer = api.call(asked.body(Body::empty()).expect("a request"));
+        answer.await.status().as_u16()
+    };
+    assert_eq!(delete().await, 200);
+    // Enough is left for the bytes, not for what they become.
+    let room = &api.flow_control().answers_kib;
+    let _taken = room
+        .take(&flow("other"), ANSWERS_KIB_MAX / 2)
+        .expect("half");
+    let _more = room.take_by_force(&flow("third"), ANSWERS_KIB_MAX / 2 - 1_000);
+    assert_eq!(delete().await, 429);
+}
+
+/// The attack: one letter of "copy" is written as an escape.
+#[tokio::test]
+async fn copies_are_seen_however_they_are_written() {
+    for (body, heavy) in [
+        (r#"[{"op":"replace","path":"/a","value":1}]"#, false),
+        (r#"[{"op":"copy","from":"/a","path":"/b"}]"#, true),
+        (r#"[{"op":"\u0063opy","from":"/a","path":"/b"}]"#, true),
+    ] {
+        assert_eq!(weight::may_copy(body.as_bytes()), heavy, "{body}");
+    }
+}

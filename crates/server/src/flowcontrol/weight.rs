@@ -70,7 +70,12 @@ fn converts(request: &Request) -> bool {
 
 /// Whether a patch may become much more than its body.
 fn copies(request: &Request) -> bool {
-    memchr::memmem::find(&request.body, b"copy").is_some()
+    request.header("content-type").contains("json-patch") && may_copy(&request.body)
+}
+
+/// Whether a JSON patch may have an operation "copy". The word can be written with escapes.
+pub(super) fn may_copy(body: &[u8]) -> bool {
+    memchr::memmem::find(body, b"copy").is_some() || memchr::memchr(b'\\', body).is_some()
 }
 
 fn grants(target: &Target) -> bool {

@@ -22,6 +22,13 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// An object that was read takes up about so much for each of its bytes.
 const TREE_BYTES_PER_BYTE: usize = 16;
 
+/// How much room objects of so many bytes take up once they are read.
+pub(crate) fn trees_kib(bytes: usize) -> usize {
+    (bytes / 1024)
+        .saturating_mul(TREE_BYTES_PER_BYTE)
+        .min(ANSWERS_KIB_MAX)
+}
+
 /// Upstream: `endpoints/handlers/get.go`, `ListResource`, and `storage/cacher`.
 pub(crate) async fn list(
     api: &Api,
@@ -39,11 +46,10 @@ pub(crate) async fn list(
         let found = find(api, target, &selection, options).await?;
         // What it takes to make the answer, before it is taken.
         let bytes: usize = found.entries.iter().map(|entry| entry.value.len()).sum();
-        let times = match output.format == Format::Json && output.convert == Convert::Nothing {
-            true if !output.pretty => 1,
-            _ => TREE_BYTES_PER_BYTE,
+        let kib = match output.format == Format::Json && output.convert == Convert::Nothing {
+            true if !output.pretty => (bytes / 1024).min(ANSWERS_KIB_MAX),
+            _ => trees_kib(bytes),
         };
-        let kib = (bytes / 1024).saturating_mul(times).min(ANSWERS_KIB_MAX);
         let Some(_room) = api.flow_control().unread(flow, kib) else {
             return Ok(answer::too_many_requests());
         };
