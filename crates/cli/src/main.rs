@@ -4,18 +4,19 @@ mod address;
 mod args;
 mod bench;
 mod explain;
+mod input;
 mod output;
 mod scheduler;
 mod simulate;
 mod telling;
 mod up;
-mod world;
 
 use alloc_tracker::Allocator;
 use args::{Cli, Color, Command};
 use clap::{CommandFactory, Parser};
 use mimalloc::MiMalloc;
 use std::process::ExitCode;
+use stowplan_sim::InputErrors;
 
 /// The API server handles objects as trees, whose many small parts the system's allocator is slow
 /// with. `bench` tells how often the engine allocates, so allocations are counted, thread by thread:
@@ -31,18 +32,6 @@ enum Verdict {
     /// Some pod stays pending.
     SomePending,
 }
-
-/// What is wrong with the input, all of it.
-#[derive(Debug)]
-struct WrongInput(Vec<String>);
-
-impl std::fmt::Display for WrongInput {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0.join("\n"))
-    }
-}
-
-impl std::error::Error for WrongInput {}
 
 /// How many of many errors are told.
 const ERRORS_TOLD: usize = 20;
@@ -79,8 +68,8 @@ fn main() -> ExitCode {
 }
 
 fn report(error: &anyhow::Error) {
-    match error.downcast_ref::<WrongInput>() {
-        Some(WrongInput(errors)) => {
+    match error.downcast_ref::<InputErrors>() {
+        Some(InputErrors(errors)) => {
             errors.iter().take(ERRORS_TOLD).for_each(output::error);
             if errors.len() > ERRORS_TOLD {
                 output::error(format_args!("and {} more", errors.len() - ERRORS_TOLD));

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
-use stowplan_ops::Collector;
+use stowplan_scheduler::server::Collector;
 use stowplan_telemetry::{LogFormat, Logs};
 
 /// What is told, and to whom.

@@ -12,7 +12,7 @@ use tracing::{Event, Level, Metadata, Subscriber};
 /// How lines look. kube-scheduler's `--logging-format`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LogFormat {
-    /// `2026-08-01T12:00:00.000000Z INFO stowplan_live: became leader lease="x"`.
+    /// `2026-08-01T12:00:00.000000Z INFO stowplan_scheduler: became leader lease="x"`.
     #[default]
     Text,
     /// One JSON object.

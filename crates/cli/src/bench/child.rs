@@ -3,12 +3,11 @@
 //! The child is this binary with `--child`. It prints how far it is, a number from 0 to 1 per line,
 //! and at last its report as JSON.
 
-use super::report::Report;
-use super::workloads::{Scale, Workload};
 use crate::args::Bench;
 use anyhow::{Context, Result, bail};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
+use stowplan_bench::{Report, Scale, Workload};
 
 /// Runs a workload, telling how far it is.
 pub(super) fn run(

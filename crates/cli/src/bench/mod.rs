@@ -1,36 +1,17 @@
-//! `stowplan bench`: scheduler_perf's workloads, and some of our own, on the engine alone.
-//!
-//! ```text
-//! workloads ──▶ Stage (run) ──▶ Drive ──▶ the engine
-//! (as data)      │  ▲            │ Meter: what each call costs, and for whom it was
-//!                ▼  │            ▼
-//!      Maker: objects        Report ──▶ JSON, table, Markdown
-//! ```
+//! `stowplan bench`: what [`stowplan_bench`] measures, printed.
 
 mod child;
-mod churn;
-mod drive;
-mod machine;
-mod many_templates;
-mod meter;
-mod objects;
-mod one_of_a_kind;
+mod figures;
 mod progress;
-mod report;
-mod run;
 mod server;
-mod source;
 mod table;
-mod workloads;
 
 use crate::Verdict;
 use crate::args::{Bench, BenchPart};
 use crate::output::{self, Align, Table};
 use anyhow::{Result, bail};
 use progress::Progress;
-use report::Report;
-use run::How;
-use workloads::{Scale, Workload};
+use stowplan_bench::{How, Report, Scale, Workload, select, touch_memory};
 
 /// Where several nodes are equally good, this decides.
 const SEED: u64 = 0;
@@ -41,10 +22,10 @@ pub(crate) fn run(args: &Bench) -> Result<Verdict> {
         return server::run(args);
     }
     if let Some(bytes) = args.touch {
-        machine::touch_memory(bytes);
+        touch_memory(bytes);
         return Ok(Verdict::AllPlaced);
     }
-    let selected = match workloads::select(&args.names) {
+    let selected = match select(&args.names) {
         Ok(selected) => selected,
         Err(pattern) => {
             bail!("no workload is named {pattern:?}: `stowplan bench --list` shows all")
@@ -81,7 +62,7 @@ fn run_all(selected: &[&Workload], args: &Bench) -> Result<(Vec<Report>, usize)>
         let scale = Scale(args.scale);
         let mut done = |share| progress.done(share);
         let result = match args.in_process {
-            true => run::run(workload, scale, how(args), &mut done),
+            true => stowplan_bench::run(workload, scale, how(args), &mut done),
             false => child::run(workload, args, &mut done),
         };
         match result {
@@ -110,7 +91,7 @@ fn child_main(selected: &[&Workload], args: &Bench) -> Result<Verdict> {
             let _ = output::print(&format!("{share:.3}\n"));
         };
         let scale = Scale(args.scale);
-        let report = run::run(workload, scale, how(args), &mut told)?;
+        let report = stowplan_bench::run(workload, scale, how(args), &mut told)?;
         output::print(&(serde_json::to_string(&report)? + "\n"))?;
     }
     Ok(Verdict::AllPlaced)

@@ -1,10 +1,10 @@
 //! How far the run is: a bar on a terminal, a line per workload elsewhere.
 
-use super::report::Report;
 use super::table;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::IsTerminal;
 use std::time::Duration;
+use stowplan_bench::Report;
 
 /// Steps of a bar.
 const STEPS: f64 = 1000.0;

@@ -1,9 +1,8 @@
 //! Reports for people: a table on a terminal, a page of Markdown.
 
-use super::machine::Machine;
-use super::report::Report;
 use crate::output::{Align, BAD, Cell, FAINT, GOOD, Table, styled};
 use std::fmt::Write;
+use stowplan_bench::{Machine, Report};
 
 /// A column of the table.
 struct Column {

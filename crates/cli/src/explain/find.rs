@@ -1,6 +1,5 @@
 //! Which pod is meant.
 
-use crate::world::{World, door};
 use anyhow::{Result, bail};
 use std::sync::Arc;
 use stowplan_api::load::{Kind, Loaded, Object as ApiObject};
@@ -8,6 +7,7 @@ use stowplan_bridge::convert::api_object;
 use stowplan_engine::model::{Kind as EngineKind, Object, Pod};
 use stowplan_engine::scheduler::Change;
 use stowplan_report::State;
+use stowplan_sim::{Simulation, door};
 
 /// A pod as if it were on no node yet.
 pub(super) struct Found {
@@ -16,7 +16,11 @@ pub(super) struct Found {
 }
 
 /// Finds the pod and takes it out of the cluster, if it is in there.
-pub(super) fn find(world: &mut World, wanted: &str, namespace: Option<&str>) -> Result<Found> {
+pub(super) fn find(
+    simulation: &mut Simulation,
+    wanted: &str,
+    namespace: Option<&str>,
+) -> Result<Found> {
     let (first, name) = match wanted.split_once('/') {
         Some((first, name)) => (Some(first), name),
         None => (None, wanted),
@@ -38,36 +42,36 @@ pub(super) fn find(world: &mut World, wanted: &str, namespace: Option<&str>) -> 
         (Some(_), Some(_)) => None,
         _ => namespaces.first().copied(),
     };
-    if let Some(pod) = pod_namespace.and_then(|namespace| listed(world, namespace, name)) {
-        return Ok(take_out(world, pod));
+    if let Some(pod) = pod_namespace.and_then(|namespace| listed(simulation, namespace, name)) {
+        return Ok(take_out(simulation, pod));
     }
     if let Some(kind) = first.and_then(workload_kind) {
         let namespace = namespace.unwrap_or("default");
-        return one_more(world, kind, namespace, name);
+        return one_more(simulation, kind, namespace, name);
     }
-    bail!(not_found(world, wanted, pod_namespace, name))
+    bail!(not_found(simulation, wanted, pod_namespace, name))
 }
 
-fn listed(world: &mut World, namespace: &str, name: &str) -> Option<Arc<Pod>> {
-    let cluster = world.scheduler.cluster();
+fn listed(simulation: &mut Simulation, namespace: &str, name: &str) -> Option<Arc<Pod>> {
+    let cluster = simulation.scheduler.cluster();
     let (namespace, name) = (cluster.names.get(namespace)?, cluster.names.get(name)?);
     cluster.listed_pod(namespace, name).cloned()
 }
 
-fn take_out(world: &mut World, pod: Arc<Pod>) -> Found {
+fn take_out(simulation: &mut Simulation, pod: Arc<Pod>) -> Found {
     let Some(node) = pod.node_name else {
         return Found {
             pod,
             state: State::Pending,
         };
     };
-    let node = world.scheduler.cluster().names.text(node).to_owned();
+    let node = simulation.scheduler.cluster().names.text(node).to_owned();
     let gone = Change::Delete {
         kind: EngineKind::Pod,
         namespace: pod.namespace,
         name: pod.name,
     };
-    world.scheduler.apply(gone, world.now);
+    simulation.scheduler.apply(gone, simulation.now);
     let pod = Pod {
         node_name: None,
         nominated_node_name: None,
@@ -94,16 +98,16 @@ pub(super) fn workload_kind(text: &str) -> Option<Kind> {
     }
 }
 
-fn one_more(world: &mut World, kind: Kind, namespace: &str, name: &str) -> Result<Found> {
+fn one_more(simulation: &mut Simulation, kind: Kind, namespace: &str, name: &str) -> Result<Found> {
     let is_wanted = |loaded: &&Loaded| {
         let object = &loaded.object;
         object.kind() == kind && object.namespace() == namespace && object.name() == name
     };
-    let Some(workload) = world.prepared.objects.iter().find(is_wanted) else {
+    let Some(workload) = simulation.prepared.objects.iter().find(is_wanted) else {
         bail!("no {} {namespace}/{name} in the input", kind.as_str());
     };
     let title = workload.object.title();
-    let Some(made) = world.prepared.one_more(workload) else {
+    let Some(made) = simulation.prepared.one_more(workload) else {
         match kind {
             Kind::DaemonSet => {
                 bail!("{title} makes its pods by node: name one of them, for example {name}-NODE")
@@ -113,9 +117,14 @@ fn one_more(world: &mut World, kind: Kind, namespace: &str, name: &str) -> Resul
     };
     let mut found = None;
     for loaded in &made {
-        match api_object(&mut door(world.scheduler.cluster_mut()), &loaded.object)? {
+        match api_object(
+            &mut door(simulation.scheduler.cluster_mut()),
+            &loaded.object,
+        )? {
             Some(Object::Pod(pod)) => found = Some(pod),
-            Some(object) => world.scheduler.apply(Change::Upsert(object), world.now),
+            Some(object) => simulation
+                .scheduler
+                .apply(Change::Upsert(object), simulation.now),
             None => {}
         }
     }
@@ -129,8 +138,8 @@ fn one_more(world: &mut World, kind: Kind, namespace: &str, name: &str) -> Resul
 }
 
 /// Where else pods of this name are, or why this one cannot be asked about.
-fn not_found(world: &World, wanted: &str, namespace: Option<&str>, name: &str) -> String {
-    let pods = world.prepared.objects.iter().filter(|loaded| {
+fn not_found(simulation: &Simulation, wanted: &str, namespace: Option<&str>, name: &str) -> String {
+    let pods = simulation.prepared.objects.iter().filter(|loaded| {
         matches!(loaded.object, ApiObject::Pod(_)) && loaded.object.name() == name
     });
     let elsewhere: Vec<String> = pods

@@ -5,7 +5,7 @@ use crate::args::Explain;
 use kube::{Api, Client, Config};
 use std::time::Duration;
 use stowplan_api::k8s::api::coordination::v1::Lease;
-use stowplan_ops::Whereabouts;
+use stowplan_scheduler::server::Whereabouts;
 use stowplan_transport::certificates_der;
 
 /// The Lease of the cluster's scheduler unless it is told otherwise. No other name is guessed: who may make

@@ -5,7 +5,7 @@ use super::find::workload_kind;
 use super::leader;
 use crate::address;
 use crate::args::Explain;
-use crate::world::{Source, World};
+use crate::input;
 use anyhow::{Context, Result, bail};
 use http::{Request, StatusCode, Uri};
 use kube::Client;
@@ -201,15 +201,15 @@ async fn tell(client: &Client, path: &str) -> Result<Answer> {
 
 /// Plays the tournament in this process, over what the API says now.
 async fn here(args: &Explain, client: &Client, namespace: &str, name: &str) -> Result<Report> {
-    let mut input = Input::default();
+    let mut given = Input::default();
     for path in LISTS {
         let request = Request::get(path).body(Vec::new())?;
         let list = client.request_text(request).await;
         let list = list.with_context(|| format!("cannot list {path}"))?;
-        input.read_text(path, list.as_bytes());
+        given.read_text(path, list.as_bytes());
     }
-    let mut world: World = Source::of(input, args.config.as_deref())?.into_world()?;
-    let found = super::find::find(&mut world, name, Some(namespace))?;
+    let mut simulation = input::of(given, args.config.as_deref())?.into_simulation()?;
+    let found = super::find::find(&mut simulation, name, Some(namespace))?;
     let (hint, note) = match &args.config {
         None => (
             "the cluster's scheduler could not be asked: play here by its configuration with \
@@ -222,7 +222,7 @@ async fn here(args: &Explain, client: &Client, namespace: &str, name: &str) -> R
             "this was played here, by --config, over the cluster as it is now",
         ),
     };
-    let mut report = super::tournament(&world, &found).context(hint)?;
+    let mut report = super::tournament(&simulation, &found).context(hint)?;
     report.moment = Some(Moment {
         at_decision: false,
         last_attempt: None,

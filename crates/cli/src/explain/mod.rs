@@ -9,12 +9,12 @@ mod tables;
 
 use crate::Verdict;
 use crate::args::{Explain, Input};
+use crate::input;
 use crate::output::{self, Format};
-use crate::simulate::play;
-use crate::world::World;
 use anyhow::{Result, bail};
 use find::Found;
 use stowplan_report::{Outcome, Report};
+use stowplan_sim::{Simulation, play};
 
 /// Runs the command.
 pub(crate) fn run(args: &Explain) -> Result<Verdict> {
@@ -51,17 +51,17 @@ pub(crate) fn run(args: &Explain) -> Result<Verdict> {
     })
 }
 
-fn from_manifests(args: &Explain, input: &Input) -> Result<Report> {
-    let mut world = World::open(input)?;
+fn from_manifests(args: &Explain, files: &Input) -> Result<Report> {
+    let mut simulation = input::read(files)?.into_simulation()?;
     if args.after_simulation {
-        play(&mut world, args.seed);
+        play(&mut simulation, args.seed);
     }
-    let found = find::find(&mut world, &args.pod(), args.namespace.as_deref())?;
-    tournament(&world, &found)
+    let found = find::find(&mut simulation, &args.pod(), args.namespace.as_deref())?;
+    tournament(&simulation, &found)
 }
 
-fn tournament(world: &World, found: &Found) -> Result<Report> {
-    let scheduler = &world.scheduler;
+fn tournament(simulation: &Simulation, found: &Found) -> Result<Report> {
+    let scheduler = &simulation.scheduler;
     let Some(framework) = scheduler.profiles().of(&found.pod) else {
         let name = scheduler.cluster().names.text(found.pod.scheduler_name);
         bail!(

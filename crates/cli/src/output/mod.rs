@@ -7,7 +7,7 @@ mod bar;
 mod table;
 
 pub(crate) use bar::bar;
-pub(crate) use stowplan_report::{amount, exact};
+pub(crate) use stowplan_report::amount;
 pub(crate) use table::{Align, Cell, Table, wrap};
 
 use anstyle::{AnsiColor, Style};

@@ -7,12 +7,12 @@ pub(crate) mod secure;
 
 use crate::Verdict;
 use crate::address;
-use crate::world::read_config;
+use crate::input::read_config;
 use anyhow::{Context, Result, anyhow};
 use args::{Election, Scheduler};
 use std::path::Path;
 use stowplan_api::config::{KubeSchedulerConfiguration, LeaderElection};
-use stowplan_ops::{Options, Station};
+use stowplan_scheduler::server::{Options, Station};
 
 /// Schedules until the process is told to stop.
 pub(crate) fn run(args: &Scheduler) -> Result<Verdict> {
@@ -38,7 +38,7 @@ async fn schedule(args: &Scheduler) -> Result<()> {
     config.check()?;
     gates::check(&args.feature_gates).map_err(|error| anyhow!("--feature-gates: {error}"))?;
     if let Some(file) = &args.write_config_to {
-        let text = serde_yaml_ng::to_string(&stowplan_live::effective(&config).to_json())?;
+        let text = serde_yaml_ng::to_string(&stowplan_scheduler::effective(&config).to_json())?;
         let told = || format!("--write-config-to: cannot write {}", file.display());
         return std::fs::write(file, text).with_context(told);
     }

@@ -5,7 +5,7 @@ use clap::{Args, ValueHint};
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use stowplan_ops::{Callers, Lookup, ProxyHeaders, SecurePort};
+use stowplan_scheduler::server::{Callers, Lookup, ProxyHeaders, SecurePort};
 use stowplan_transport::{Certificates, FrontProxies, Pki, TlsSettings};
 
 /// What certificates in a folder are called.

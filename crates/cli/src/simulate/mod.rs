@@ -1,30 +1,23 @@
 //! `stowplan simulate`.
 
-mod document;
-mod outcome;
-mod packing;
 mod packing_table;
-mod play;
 mod tables;
-pub(crate) mod volumes;
-
-pub(crate) use play::play;
 
 use crate::Verdict;
 use crate::args::{Pack, Simulate};
+use crate::input;
 use crate::output::{self, Format};
-use crate::world::Source;
 use anyhow::Result;
-use document::{Comparison, Document};
-use outcome::Outcome;
+use stowplan_sim::{Comparison, Document, Policy, SimulationReport, Source};
 
 /// Runs the command.
 pub(crate) fn run(args: &Simulate) -> Result<Verdict> {
-    let source = Source::read(&args.input)?;
+    let source = input::read(&args.input)?;
     if args.pack == Some(Pack::All) {
         return compare(&source, args);
     }
-    let outcome = play_by(args.pack, &source, args.input.seed)?;
+    let policy = args.pack.and_then(policy);
+    let outcome = SimulationReport::play(&source, policy, args.input.seed)?;
     match args.input.output {
         format @ (Format::Json | Format::Yaml) => {
             output::print_document(&Document::of(&outcome, args.input.seed), format)?;
@@ -39,10 +32,10 @@ pub(crate) fn run(args: &Simulate) -> Result<Verdict> {
 
 /// Plays the simulation once for every policy.
 fn compare(source: &Source, args: &Simulate) -> Result<Verdict> {
-    let policies = packing::POLICIES.into_iter();
-    let outcomes: Vec<Outcome> = policies
-        .map(|policy| play_by(Some(policy), source, args.input.seed))
-        .collect::<Result<_>>()?;
+    let policies = Policy::ALL.into_iter();
+    let outcomes: Vec<SimulationReport> = policies
+        .map(|policy| SimulationReport::play(source, Some(policy), args.input.seed))
+        .collect::<Result<_, _>>()?;
     match args.input.output {
         format @ (Format::Json | Format::Yaml) => {
             output::print_document(&Comparison::of(&outcomes, args.input.seed), format)?;
@@ -52,14 +45,20 @@ fn compare(source: &Source, args: &Simulate) -> Result<Verdict> {
     Ok(verdict(&outcomes))
 }
 
-fn play_by(policy: Option<Pack>, source: &Source, seed: u64) -> Result<Outcome> {
-    let config = packing::config(source, policy);
-    let mut world = source.world(&config)?;
-    let title = packing::title(policy, &world);
-    Ok(Outcome::of(&mut world, seed, title))
+/// The policy of that name; `None` for all of them.
+fn policy(pack: Pack) -> Option<Policy> {
+    Some(match pack {
+        Pack::FirstFit => Policy::FirstFit,
+        Pack::BestFit => Policy::BestFit,
+        Pack::WorstFit => Policy::WorstFit,
+        Pack::FirstFitDecreasing => Policy::FirstFitDecreasing,
+        Pack::MostAllocated => Policy::MostAllocated,
+        Pack::LeastAllocated => Policy::LeastAllocated,
+        Pack::All => return None,
+    })
 }
 
-fn verdict<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> Verdict {
+fn verdict<'a>(outcomes: impl IntoIterator<Item = &'a SimulationReport>) -> Verdict {
     let mut outcomes = outcomes.into_iter();
     match outcomes.all(|outcome| outcome.pending.is_empty()) {
         true => Verdict::AllPlaced,

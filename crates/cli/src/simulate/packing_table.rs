@@ -1,11 +1,11 @@
 //! Packing policies for people.
 
-use super::outcome::Outcome;
 use crate::output::{Align, BAD, Cell, FAINT, GOOD, Table, styled, wrap};
 use std::fmt::Write;
+use stowplan_sim::SimulationReport;
 
 /// What came of packing policies, a row each.
-pub(super) fn render(outcomes: &[Outcome], width: Option<usize>) -> String {
+pub(super) fn render(outcomes: &[SimulationReport], width: Option<usize>) -> String {
     let mut table = Table::new([
         ("PACKING", Align::Left),
         ("NODES USED", Align::Right),

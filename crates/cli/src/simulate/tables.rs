@@ -1,6 +1,5 @@
 //! The outcome for people.
 
-use super::outcome::{Outcome, PodName, Use};
 use super::packing_table;
 use crate::output::{
     Align, BAD, Cell, FAINT, GOOD, HEAD, NOTE, Table, amount, bar, count, join_sections, styled,
@@ -8,9 +7,10 @@ use crate::output::{
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use stowplan_sim::{PodName, SimulationReport, Use};
 
 /// The whole outcome: placements, preemptions, what stays pending, nodes, and a last line.
-pub(super) fn render(outcome: &Outcome, wide: bool, width: Option<usize>) -> String {
+pub(super) fn render(outcome: &SimulationReport, wide: bool, width: Option<usize>) -> String {
     join_sections([
         placements(outcome, wide, width),
         preemptions(outcome, width),
@@ -25,7 +25,7 @@ fn full_name(pod: &PodName) -> String {
     format!("{}/{}", pod.namespace, pod.name)
 }
 
-fn placements(outcome: &Outcome, wide: bool, width: Option<usize>) -> String {
+fn placements(outcome: &SimulationReport, wide: bool, width: Option<usize>) -> String {
     if outcome.placed.is_empty() {
         return String::new();
     }
@@ -64,7 +64,7 @@ fn placements(outcome: &Outcome, wide: bool, width: Option<usize>) -> String {
     table.render(width)
 }
 
-fn preemptions(outcome: &Outcome, width: Option<usize>) -> String {
+fn preemptions(outcome: &SimulationReport, width: Option<usize>) -> String {
     if outcome.preemptions.is_empty() {
         return String::new();
     }
@@ -93,7 +93,7 @@ fn preemptions(outcome: &Outcome, width: Option<usize>) -> String {
 }
 
 /// Pods with the same message stand together, for the replicas of a workload share theirs.
-fn pending(outcome: &Outcome, wide: bool, width: Option<usize>) -> String {
+fn pending(outcome: &SimulationReport, wide: bool, width: Option<usize>) -> String {
     let mut groups: Vec<(&str, &str, Vec<String>)> = Vec::new();
     let mut at: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for pending in &outcome.pending {
@@ -144,7 +144,7 @@ fn some_of(pods: &[String], all: bool) -> String {
 /// How many nodes are shown unless all are asked for.
 const NODES_SHOWN: usize = 30;
 
-fn nodes(outcome: &Outcome, wide: bool, width: Option<usize>) -> String {
+fn nodes(outcome: &SimulationReport, wide: bool, width: Option<usize>) -> String {
     if outcome.nodes.is_empty() {
         return String::new();
     }
@@ -219,7 +219,7 @@ const SHORTEST_BAR: usize = 2;
 /// How wide bars can be so that all of them fit side by side; 0 if they cannot. The amounts of the
 /// first `with_amounts` nodes stand behind them.
 fn bar_columns(
-    outcome: &Outcome,
+    outcome: &SimulationReport,
     with_amounts: Option<usize>,
     node: usize,
     width: Option<usize>,
@@ -245,7 +245,7 @@ fn bar_columns(
     }
 }
 
-fn summary(outcome: &Outcome) -> String {
+fn summary(outcome: &SimulationReport) -> String {
     let preempted: usize = outcome.preemptions.iter().map(|p| p.victims.len()).sum();
     let mut parts = vec![format!("{} placed", count(outcome.placed.len(), "pod"))];
     parts.push(match outcome.pending.len() {

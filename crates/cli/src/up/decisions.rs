@@ -1,7 +1,7 @@
 //! The scheduler within tells the API's clients what it decided.
 
 use futures::future::{BoxFuture, ready};
-use stowplan_live::{Asker, Right, Rights, Told as Answer};
+use stowplan_scheduler::{Asker, Right, Rights, Told as Answer};
 use stowplan_server::{Decisions, Reader, Told};
 
 /// The scheduler of this process.

@@ -6,8 +6,8 @@ mod identity;
 
 use crate::Verdict;
 use crate::args::Up;
+use crate::input::read_config;
 use crate::output;
-use crate::world::read_config;
 use anyhow::{Context, Result, bail};
 use axum::body::Body;
 use identity::Identity;
@@ -18,7 +18,7 @@ use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use stowplan_ops::{SecurePort, Station};
+use stowplan_scheduler::server::{SecurePort, Station};
 use stowplan_server::{Api, AuditLog, Config, User, env, token};
 use stowplan_store::{Options, Store};
 use stowplan_transport::{Certificates, Limits, Listener, Pki, raise_open_files};
@@ -110,7 +110,7 @@ async fn serve(args: &Up) -> Result<()> {
 async fn scheduler(args: &Up, api: Arc<Api>, pki: &Pki) -> Result<Station> {
     let config = read_config(args.scheduler_config.as_deref())?;
     let user = User::new("system:kube-scheduler", &["system:authenticated"]);
-    let options = stowplan_ops::Options {
+    let options = stowplan_scheduler::server::Options {
         seed: 0,
         host: crate::scheduler::host_name(),
         // Nobody else is in this process, and there is no network to spare.

@@ -1,0 +1,36 @@
+//! The live scheduler: the engine, run against a Kubernetes API.
+//!
+//! ```text
+//! API ──watches──▶ Message ──▶ engine thread (owns the Scheduler) ──▶ Work ──▶ requests ──▶ API
+//!                     ▲                                                           │
+//!                     └───────────────── outcomes ◀───────────────────────────────┘
+//! ```
+//!
+//! - [`watch`](self) tasks follow every kind that the engine reads. Objects are converted as they
+//!   arrive and dropped; only keys are kept, so that a list tells what is gone.
+//! - One thread owns the engine. It takes messages in batches, lets time pass, makes decisions, and
+//!   hands out work. It never waits for the API.
+//! - Work is carried out by tasks, in order per pod, with a bound on requests at a time. What comes
+//!   of it goes back to the engine as messages.
+//!
+//! Upstream's `cmd/kube-scheduler/app` and `pkg/scheduler/scheduler.go`.
+
+mod clock;
+mod effects;
+mod engine;
+mod extenders;
+mod fence;
+mod message;
+mod observer;
+mod rights;
+mod running;
+pub mod server;
+mod watch;
+
+pub use clock::{Clock, nanos};
+pub use fence::{Fence, Open};
+pub use message::Told;
+pub use observer::{Attempt, AttemptResult, BindFailed, Bound, Observer, Silent, Steps};
+pub use rights::{All, Right, Rights};
+pub use running::{Asker, Running, Settings, StartError, start};
+pub use stowplan_bridge::effective::effective;

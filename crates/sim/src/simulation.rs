@@ -1,0 +1,119 @@
+//! A cluster on a virtual clock.
+
+use crate::{InputErrors, Source};
+use std::sync::Arc;
+use stowplan_api::config::KubeSchedulerConfiguration;
+use stowplan_api::k8s::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use stowplan_api::load::{LoadError, Loaded, Object as ApiObject};
+use stowplan_api::prepare::Prepared;
+use stowplan_base::{Duration, Time};
+use stowplan_bridge::config;
+use stowplan_bridge::convert::{Door, api_object};
+use stowplan_engine::Snapshot;
+use stowplan_engine::model::{Object, Pod};
+use stowplan_engine::queue::Profiles;
+use stowplan_engine::scheduler::{Change, Scheduler};
+
+/// A cluster, read and ready, and its clock.
+pub struct Simulation {
+    /// The objects as they were read.
+    pub prepared: Arc<Prepared>,
+    /// A scheduler that knows all of them; pending pods are in its queue.
+    pub scheduler: Scheduler,
+    /// Pods that are on no node yet, in the order of their arrival.
+    pub pending: Vec<Arc<Pod>>,
+    /// The time; at first, when everything has arrived.
+    pub now: Time,
+}
+
+/// How far apart pods arrive: enough to tell them apart.
+const ARRIVAL: Duration = Duration::from_millis(1);
+
+impl Simulation {
+    pub(crate) fn new(
+        source: &Source,
+        config: &KubeSchedulerConfiguration,
+    ) -> Result<Self, InputErrors> {
+        let mut cluster = Snapshot::new();
+        let frameworks = config::profiles(config, &mut door(&mut cluster))
+            .map_err(|errors| source.wrong_config(&errors))?;
+        let profiles = Profiles::new(frameworks, &mut cluster.names);
+        let now = latest_time(source.objects());
+        let mut simulation = Self {
+            prepared: source.prepared.clone(),
+            scheduler: Scheduler::new(cluster, profiles, config::queue_config(config), now),
+            pending: Vec::new(),
+            now,
+        };
+        simulation.fill()?;
+        Ok(simulation)
+    }
+
+    /// Hands all objects to the scheduler: pods last, and of those the pending ones by age.
+    fn fill(&mut self) -> Result<(), InputErrors> {
+        let mut order: Vec<&Loaded> = self.prepared.objects.iter().collect();
+        order.sort_by_key(|loaded| loaded.object.kind());
+        let mut errors = Vec::new();
+        let mut pending: Vec<(Option<Time>, Arc<Pod>)> = Vec::new();
+        for loaded in order {
+            let converted = api_object(&mut door(self.scheduler.cluster_mut()), &loaded.object);
+            match converted {
+                Ok(Some(Object::Pod(pod))) if !pod.is_assigned() => {
+                    if !pod.finished {
+                        pending.push((created(loaded.object.metadata()), pod));
+                    }
+                }
+                Ok(Some(object)) => self.scheduler.apply(Change::Upsert(object), self.now),
+                Ok(None) => {}
+                Err(error) => {
+                    let title = loaded.object.title();
+                    errors.push(LoadError::object(
+                        &loaded.source,
+                        format_args!("{title}: {error}"),
+                    ));
+                }
+            }
+        }
+        if !errors.is_empty() {
+            return Err(errors.into());
+        }
+        // Pods written by hand have no age: they come after those that have one.
+        pending.sort_by_key(|(created, _)| (created.is_none(), *created));
+        for (_, pod) in pending {
+            self.now = self.now + ARRIVAL;
+            self.scheduler
+                .apply(Change::Upsert(Object::Pod(pod.clone())), self.now);
+            self.pending.push(pod);
+        }
+        Ok(())
+    }
+}
+
+/// What converts objects into a cluster.
+pub fn door(cluster: &mut Snapshot) -> Door<'_> {
+    Door {
+        names: &mut cluster.names,
+        resource_names: &mut cluster.resource_names,
+    }
+}
+
+fn created(metadata: &ObjectMeta) -> Option<Time> {
+    let created = metadata.creation_timestamp.as_ref()?;
+    Some(Time::from_secs(created.0.as_second()))
+}
+
+/// Just after everything that the input tells of, so that what is placed now is the youngest.
+fn latest_time(objects: &[Loaded]) -> Time {
+    let times = objects.iter().flat_map(|loaded| {
+        let started = match &loaded.object {
+            ApiObject::Pod(pod) => pod
+                .status
+                .as_ref()
+                .and_then(|status| status.start_time.as_ref()),
+            _ => None,
+        };
+        let started = started.map(|time| Time::from_secs(time.0.as_second()));
+        [created(loaded.object.metadata()), started]
+    });
+    times.flatten().max().unwrap_or_default() + Duration::from_secs(1)
+}
