@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 use std::time::{SystemTime, UNIX_EPOCH};
 use stowplan_base::{Rng, Time};
+use stowplan_registry::Stamps;
 
 /// The clock, the uids and the name suffixes. A simulator brings its own.
 pub trait Env: Send + Sync {
@@ -42,6 +43,20 @@ pub trait Env: Send + Sync {
             bits /= LETTERS.len() as u64;
         }
         suffix
+    }
+}
+
+impl Stamps for &dyn Env {
+    fn uid(&self) -> String {
+        (**self).uid()
+    }
+
+    fn suffix(&self) -> String {
+        (**self).suffix()
+    }
+
+    fn random(&self) -> u64 {
+        (**self).random()
     }
 }
 

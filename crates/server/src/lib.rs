@@ -26,7 +26,6 @@ mod negotiate;
 mod openapi;
 mod pages;
 mod provider;
-mod registered;
 mod request;
 mod resource;
 mod route;
@@ -38,7 +37,6 @@ mod table;
 mod testing;
 mod transform;
 mod verbs;
-mod versions;
 
 pub use answer::Answer;
 pub use api::{Api, Config};

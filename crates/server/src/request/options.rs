@@ -9,14 +9,7 @@ use stowplan_apimachinery::field::{Error, ErrorList, Path};
 use stowplan_apimachinery::meta::GroupKind;
 use stowplan_apimachinery::{fields, go, labels};
 
-/// What to do about unknown and duplicate fields.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum FieldValidation {
-    Ignore,
-    #[default]
-    Warn,
-    Strict,
-}
+pub(crate) use stowplan_registry::decode::FieldValidation;
 
 /// `CreateOptions`, `UpdateOptions` and `PatchOptions`.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,6 @@
 //! Questions that are answered and not kept: access reviews, token reviews, "who am I".
 
 use super::Write;
-use super::write::wipe;
 use crate::answer::Answer;
 use crate::api::Api;
 use crate::request::options::WriteOptions;
@@ -12,6 +11,7 @@ use serde_json::{Value, json};
 use stowplan_apimachinery::meta::GroupKind;
 use stowplan_apimachinery::{Edit, Status, View};
 use stowplan_kinds::Context;
+use stowplan_registry::wipe;
 
 /// Whether the objects of a resource are questions.
 pub(crate) fn is_question(target: &Target) -> bool {

@@ -1,6 +1,6 @@
 //! Objects in the other versions of their kind, for those who own fields there.
 
-use crate::resource::Resource;
+use crate::Resource;
 use serde_json::Value;
 use stowplan_apimachinery::View;
 use stowplan_patch::managed::{Unconvertible, Versions};
@@ -21,13 +21,11 @@ impl Versions for Resource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resource::Resources;
     use serde_json::json;
 
     #[test]
     fn events_are_owned_in_two_groups() {
-        let resources = Resources::default();
-        let events = resources.find("events.k8s.io", "v1", "events");
+        let events = Resource::by_plural("events.k8s.io", Some("v1"), "events");
         let events = events.expect("a built-in resource");
         let event = json!({"apiVersion": "events.k8s.io/v1", "kind": "Event", "note": "hello"});
         let (core, ty) = events.convert(&event, "v1").expect("the core group");
@@ -50,9 +48,9 @@ mod tests {
 
     #[test]
     fn autoscalers_are_owned_in_two_versions() {
-        let resources = Resources::default();
         for version in ["v1", "v2"] {
-            let found = resources.find("autoscaling", version, "horizontalpodautoscalers");
+            let found =
+                Resource::by_plural("autoscaling", Some(version), "horizontalpodautoscalers");
             let found = found.expect("a built-in resource");
             let old = json!({"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler",
                 "spec": {"targetCPUUtilizationPercentage": 7}});
@@ -64,9 +62,8 @@ mod tests {
             assert_eq!(back["spec"]["targetCPUUtilizationPercentage"], 7);
             assert_eq!(ty.name, "io.k8s.api.autoscaling.v1.HorizontalPodAutoscaler");
         }
-        let scheduled = resources
-            .find("batch", "v1", "cronjobs")
-            .expect("a built-in resource");
+        let scheduled =
+            Resource::by_plural("batch", Some("v1"), "cronjobs").expect("a built-in resource");
         let object = json!({"apiVersion": "batch/v1", "kind": "CronJob"});
         assert!(scheduled.convert(&object, "batch/v1beta1").is_err());
     }
