@@ -2,9 +2,9 @@
 //! Upstream's `findNodesThatPassExtenders`, `prioritizeNodes` and `callExtenders`.
 
 use crate::Snapshot;
+use crate::framework::Candidate;
 use crate::framework::{Cx, Framework, Nomination, PluginStatus, Status};
 use crate::model::Pod;
-use crate::plugins::default_preemption::Candidate;
 use crate::schedule::{
     Attempt, Feasibility, Placement, Scope, best_of, find_feasible, run_post_filters, score,
 };

@@ -1,12 +1,12 @@
 //! One scheduling attempt, from PreFilter to the best set of nodes. Upstream's `schedulePod`.
 
 use crate::NodeInfo;
+use crate::framework::PreemptionReport;
 use crate::framework::{
     Code, Cx, CycleState, Diagnosis, Framework, Nomination, PluginStatus, PostFilterCx,
     PostFilterResult, ScoreTable, Status,
 };
 use crate::model::Pod;
-use crate::plugins::default_preemption::PreemptionReport;
 use std::collections::BTreeSet;
 use stowplan_base::Sym;
 

@@ -5,11 +5,11 @@ pub(crate) mod storage;
 
 use crate::Snapshot;
 use crate::framework::Cx;
+use crate::framework::Preempting;
 use crate::model::{
     Labels, Namespace, Node, NodeAffinity, Object, Pod, PodKey, PodRequests, Requirement,
     ResourceId, ResourceList, Resources, Selector,
 };
-use crate::plugins::default_preemption::Preempting;
 use crate::queue::Nominator;
 use std::sync::Arc;
 use stowplan_base::{Sym, sym};

@@ -8,12 +8,12 @@ use stowplan_base::{Quantity, Rng, Sym, Time, sym};
 use stowplan_engine::Snapshot;
 use stowplan_engine::fast::Classes;
 use stowplan_engine::framework::Cx;
+use stowplan_engine::framework::Preempting;
 use stowplan_engine::model::{
     AffinityTerm, Kind, Labels, Node, NodeAffinity, Object, Pod, PodAffinity, PodKey, PodRequests,
     Requirement, ResourceId, ResourceList, Resources, Selector, SpreadConstraint,
     UnsatisfiableAction, WeightedAffinityTerm,
 };
-use stowplan_engine::plugins::default_preemption::Preempting;
 use stowplan_engine::plugins::registry::default_framework;
 use stowplan_engine::queue::{Nominator, Profiles, QueueConfig};
 use stowplan_engine::scheduler::{Change, Effect, Scheduler};

@@ -10,7 +10,7 @@ use stowplan_engine::fast::Contenders;
 use stowplan_engine::framework::{BindSteps, Effect as Step, Nomination};
 use stowplan_engine::meter::Lap;
 use stowplan_engine::model::{Kind, Object, Pod};
-use stowplan_engine::plugins::default_preemption::Preemption;
+use stowplan_engine::framework::Preemption;
 use stowplan_engine::queue::{Profiles, QueueConfig};
 use stowplan_engine::scheduler::{Change, Effect, Scheduler};
 use stowplan_sim::{door, volumes};

@@ -15,9 +15,9 @@ use stowplan_bridge::convert::{Door, object};
 use stowplan_engine::Snapshot;
 use stowplan_engine::explain::explain;
 use stowplan_engine::fast::Path;
+use stowplan_engine::framework::Preempting;
 use stowplan_engine::framework::{Cx, Framework};
 use stowplan_engine::model::{Kind, Object, Pod};
-use stowplan_engine::plugins::default_preemption::Preempting;
 use stowplan_engine::queue::Nominator;
 
 /// Runs one case on these paths; returns the differences, none if all is equal.

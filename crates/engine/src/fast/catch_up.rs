@@ -3,7 +3,7 @@
 use super::class::{Class, Profile, Scope, Scratch};
 use super::marks::Mark;
 use crate::Delta;
-use crate::framework::{Changed, Cx, DomainRules, Kept, Noted, Place};
+use crate::framework::{Changed, Cx, DomainRules, Invalidation, Noted, Place};
 
 /// Which kin matter, as far as that was asked.
 #[derive(Clone, Debug, Default)]
@@ -82,9 +82,9 @@ impl Class {
             scratch.marks.set(at, Mark::All);
         }
         let many = (a.len() + b.len()) * 8 > cx.cluster.nodes().len();
-        let mut kept = Kept::Same;
+        let mut kept = Invalidation::Nothing;
         for (deltas, from) in [(a, self.seen), (b, self.seen + a.len() as u64)] {
-            if deltas.is_empty() || kept == Kept::Lost {
+            if deltas.is_empty() || kept == Invalidation::State {
                 continue;
             }
             match many {
@@ -93,7 +93,7 @@ impl Class {
             }
             kept = kept.max(self.take_in(profile, cx, deltas, scratch));
         }
-        if kept == Kept::Lost {
+        if kept == Invalidation::State {
             scratch.marks.forget();
             return self.reopen(profile, cx, scratch);
         }
@@ -104,10 +104,10 @@ impl Class {
         }
         let seen = std::mem::replace(&mut self.seen, cx.cluster.log().end());
         self.seen_nominations = cx.nominator.changes_end();
-        self.stale |= kept >= Kept::Changed;
+        self.stale |= kept >= Invalidation::Answers;
         if !matches!(self.scope, Scope::All) {
             scratch.marks.forget();
-        } else if kept == Kept::Regroup || self.groups.is_sparse() {
+        } else if kept == Invalidation::Groups || self.groups.is_sparse() {
             scratch.marks.forget();
             self.regroup(profile, cx, scratch);
         } else {
@@ -204,8 +204,8 @@ impl Class {
         cx: Cx<'_>,
         deltas: &[Delta],
         scratch: &mut Scratch,
-    ) -> Kept {
-        let mut kept = Kept::Same;
+    ) -> Invalidation {
+        let mut kept = Invalidation::Nothing;
         for place in &scratch.places {
             match &deltas[place.at as usize] {
                 Delta::Pod { at, .. } => scratch.marks.set(*at, Mark::All),
@@ -236,12 +236,12 @@ impl Class {
                         before: before.as_ref(),
                     };
                     if framework.forgets(cx, &self.example, object) {
-                        kept = Kept::Lost;
+                        kept = Invalidation::State;
                     }
                 }
             }
         }
-        if scratch.places.is_empty() || kept == Kept::Lost {
+        if scratch.places.is_empty() || kept == Invalidation::State {
             return kept;
         }
         let (cycle, pod) = (&mut self.cycle, &self.example);

@@ -5,7 +5,7 @@ use super::columns::Columns;
 use super::decide::Outcome;
 use super::groups::{FITS, NEVER};
 use crate::framework::{
-    Ask, Code, Cx, NodePart, PRE_FILTER_ONLY, Rule, TrialSpace, Trials, has_nominated,
+    Code, Cx, NodePart, NodesToCheck, PRE_FILTER_ONLY, Rule, TrialSpace, Trials, has_nominated,
 };
 use crate::model::Pod;
 use stowplan_base::Sym;
@@ -123,17 +123,17 @@ impl Class {
             }
             out.decides = true;
             match framework.asks(*rule, asking.cx, &self.cycle, asking.pod) {
-                Ask::All => {
+                NodesToCheck::All => {
                     for at in 0..self.rows.len() {
                         self.ask(asking, *rule, at, out)?;
                     }
                 }
-                Ask::These(positions) => {
+                NodesToCheck::These(positions) => {
                     for at in positions {
                         self.ask(asking, *rule, at as usize, out)?;
                     }
                 }
-                Ask::Alike { keys, need } => {
+                NodesToCheck::Alike { keys, need } => {
                     columns.catch_up(asking.cx);
                     let need = need.as_ref().map(|(key, values)| (*key, &**values));
                     self.ask_alike(asking, *rule, &keys, need, out, columns)?;

@@ -9,8 +9,8 @@ use crate::framework::{
     Cx, Diagnosis, Framework, NodeStatuses, Nomination, PluginStatus, PostFilterCx, Verdicts,
     message,
 };
+use crate::framework::{Detail, PreemptionReport};
 use crate::model::Pod;
-use crate::plugins::default_preemption::{Detail, PreemptionReport};
 use crate::schedule::Attempt;
 use std::collections::BTreeSet;
 

@@ -2,11 +2,11 @@
 
 use super::class::Scratch;
 use crate::framework::Cx;
-use crate::model::{Kind, Pod};
-use crate::plugins::default_preemption::{
+use crate::framework::{
     Detail, DryRuns, KeptDryRuns, PreemptionReport, Preemptor, has_no_victims,
     report_without_victims,
 };
+use crate::model::{Kind, Pod};
 use crate::{Delta, Snapshot};
 use stowplan_base::Sym;
 

@@ -216,7 +216,7 @@ impl ClusterEvent {
 pub struct Registration {
     /// The event.
     pub event: ClusterEvent,
-    /// Whether [`Plugin::hint`](super::Plugin::hint) is asked; otherwise the answer is always
+    /// Whether [`EnqueueExtensions::hint`](super::EnqueueExtensions::hint) is asked; otherwise the answer is always
     /// Queue.
     pub hinted: bool,
 }

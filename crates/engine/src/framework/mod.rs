@@ -1,40 +1,53 @@
 //! The scheduling framework: extension points, and how a profile's plugins are run at them.
 //!
-//! A plugin's author implements [`Plugin`]; everything else here is the machinery that runs a
-//! profile. The words are upstream's (`k8s.io/kube-scheduler/framework`, v0.36.4).
+//! A plugin's author implements the small traits of `plugin/`, one per extension point; everything
+//! else here is the machinery that runs a profile. The words are upstream's
+//! (`k8s.io/kube-scheduler/framework`, v0.36.4).
 
-mod ask;
+mod builder;
+mod context;
 mod cycle;
 mod diagnosis;
 mod erased;
 mod event;
-mod keep;
+mod nodes_to_check;
 mod noted;
 mod plugin;
+mod point;
+pub(crate) mod preemption;
 mod profile;
 mod reads;
 mod runtime;
+mod scope;
 mod status;
 
-pub use ask::Ask;
+pub use builder::{AnyPlugin, PluginBuilder};
+pub use context::{Cx, PostFilterCx};
 pub use cycle::{CycleState, Slot};
 pub use diagnosis::{Diagnosis, NodeStatuses, Verdicts};
 pub(crate) use diagnosis::{Histogram, message};
-pub use erased::AnyPlugin;
 pub use event::{Action, ClusterEvent, EventResource, Registration};
-pub use keep::{Changed, Kept, Sight};
+pub use nodes_to_check::NodesToCheck;
 pub(crate) use noted::{DomainRules, Noted, Place, bit_of};
 pub use plugin::{
-    Cx, Effect, Hint, Nomination, Permit, Plugin, Point, PostFilterCx, PostFilterResult, PreFilter,
-    PreScore, Range, Trial,
+    Bind, Effect, EnqueueExtensions, Filter, FilterState, Hint, Nomination, NormalizeScore, Permit,
+    PermitResult, Plugin, PostBind, PostFilter, PostFilterResult, PreBind, PreEnqueue, PreFilter,
+    PreFilterExtensions, PreFilterResult, PreScore, PreScoreResult, QueueSort, Range, Reserve,
+    Score, ScoreState,
 };
+pub use point::Point;
+pub use preemption::{
+    Candidate, DecidedBy, KeptDryRuns, Preempting, Preemption, PreemptionReport, Preemptor,
+};
+pub(crate) use preemption::{Detail, DryRuns, has_no_victims, report_without_victims};
 pub use profile::{EnabledPlugin, PluginSet, Plugins, ProfileError, expand};
 pub use reads::{NodePart, Reads};
 pub use runtime::{
-    BindSteps, Framework, PluginScores, PreFilterOutcome, ScoreTable, TrialSpace, Trials,
+    BindSteps, Framework, PluginScores, PreFilterOutcome, ScoreTable, Trial, TrialSpace, Trials,
 };
 pub(crate) use runtime::{
     Evaluated, InPlay, MAX_NODE_SCORE, OUT_OF_RANGE, PRE_FILTER_ONLY, Plan, Rule, UNKNOWN,
     has_nominated,
 };
+pub use scope::{Changed, Invalidation, Scope};
 pub use status::{Code, Fit, PluginStatus, Reason, Reasons, Status};

@@ -216,7 +216,7 @@ pub fn expand(
     ))
 }
 
-type Instances<'a> = (Vec<Box<dyn AnyPlugin>>, BTreeMap<&'a str, usize>);
+type Instances<'a> = (Vec<AnyPlugin>, BTreeMap<&'a str, usize>);
 
 /// One instance of every plugin that is enabled anywhere.
 fn instantiate<'a>(
@@ -295,7 +295,7 @@ fn expand_point(
 /// `multiPoint` says, else 1. The first mention counts.
 fn weights(
     plugins: &Plugins,
-    instances: &[Box<dyn AnyPlugin>],
+    instances: &[AnyPlugin],
     index: &BTreeMap<&str, usize>,
 ) -> Result<Vec<i64>, ProfileError> {
     let mut weights: Vec<Option<i64>> = vec![None; instances.len()];

@@ -4,10 +4,11 @@ use super::node_volume_limits::NodeVolumeLimits;
 use super::volume_binding::{VolumeBinding, VolumeBindingArgs};
 use super::volume_restrictions::VolumeRestrictions;
 use super::volume_zone::VolumeZone;
-use crate::framework::{Ask, Code, Plugin, PreFilter};
+use crate::framework::{Code, Filter, FilterState, NodesToCheck, PreFilter, PreFilterResult};
 use crate::model::Pod;
 use crate::testing::World;
 use crate::testing::churn::Churn;
+use std::any::type_name;
 use std::collections::BTreeMap;
 use stowplan_base::Sym;
 
@@ -15,9 +16,9 @@ use stowplan_base::Sym;
 type Seen = BTreeMap<&'static str, usize>;
 
 /// `Some(true)` if the node fits, `None` if the rule fails.
-fn verdicts<P: Plugin>(
+fn verdicts<P: Filter>(
     plugin: &P,
-    state: &P::Filter,
+    state: &P::FilterState,
     world: &World,
     pod: &Pod,
 ) -> Vec<Option<bool>> {
@@ -31,31 +32,39 @@ fn verdicts<P: Plugin>(
         .collect()
 }
 
-fn check<P: Plugin>(plugin: &P, world: &World, pod: &Pod, seen: &mut Seen) {
-    let PreFilter::Ready(state) = plugin.pre_filter(world.cx(), pod) else {
+fn check<P>(plugin: &P, world: &World, pod: &Pod, seen: &mut Seen)
+where
+    P: PreFilter + Filter,
+    P::FilterState: FilterState<P>,
+{
+    let PreFilterResult::Ready(state) = plugin.pre_filter(world.cx(), pod) else {
         return;
     };
     let verdicts = verdicts(plugin, &state, world, pod);
-    let answer = match plugin.asks(world.cx(), &state, pod) {
-        Ask::All => "all",
-        Ask::These(positions) => {
+    let answer = match state.nodes_to_check(plugin, world.cx(), pod) {
+        NodesToCheck::All => "all",
+        NodesToCheck::These(positions) => {
             for (at, fits) in (0..).zip(&verdicts) {
                 let is_asked = positions.contains(&at);
-                assert!(is_asked || *fits == Some(true), "{} {pod:?}", P::NAME);
+                assert!(
+                    is_asked || *fits == Some(true),
+                    "{} {pod:?}",
+                    type_name::<P>()
+                );
             }
             "these"
         }
-        Ask::Alike { keys, need } => {
+        NodesToCheck::Alike { keys, need } => {
             let mut known = BTreeMap::new();
             for (node, fits) in world.snapshot.nodes().iter().zip(&verdicts) {
                 let labels = &node.node.labels;
                 let seen: Vec<Option<Sym>> = keys.iter().map(|key| labels.get(*key)).collect();
                 let alike = known.entry(seen).or_insert(*fits);
-                assert_eq!(alike, fits, "{} {pod:?}", P::NAME);
+                assert_eq!(alike, fits, "{} {pod:?}", type_name::<P>());
                 if let Some((key, values)) = &need
                     && labels.get(*key).is_none_or(|v| !values.contains(&v))
                 {
-                    assert_eq!(*fits, Some(false), "{} {pod:?}", P::NAME);
+                    assert_eq!(*fits, Some(false), "{} {pod:?}", type_name::<P>());
                 }
             }
             match need {

@@ -1,6 +1,6 @@
 //! BinPacking. An extension: kube-scheduler has no such plugin.
 
-use crate::framework::{Plugin, Point};
+use crate::framework::{AnyPlugin, PluginBuilder};
 use crate::packing::Packing;
 
 /// `BinPackingArgs`.
@@ -12,29 +12,11 @@ pub struct BinPackingArgs {
 
 /// The plugin: a packing policy takes the place of all scores of the profile.
 #[derive(Clone, Debug, Default)]
-pub struct BinPacking {
-    policy: Packing,
-}
+pub struct BinPacking;
 
 impl BinPacking {
-    /// The plugin's name, which also stands where scores are explained.
-    pub const NAME: &'static str = "BinPacking";
-
-    /// The plugin with its arguments.
-    pub fn new(args: &BinPackingArgs) -> Self {
-        Self {
-            policy: args.policy,
-        }
-    }
-}
-
-impl Plugin for BinPacking {
-    const NAME: &'static str = Self::NAME;
-    const POINTS: &'static [Point] = &[Point::Score];
-    type Filter = ();
-    type Score = ();
-
-    fn packing(&self) -> Option<Packing> {
-        Some(self.policy)
+    /// The plugin at its extension points.
+    pub fn build(self, args: &BinPackingArgs) -> AnyPlugin {
+        PluginBuilder::new(self).packing(args.policy).build()
     }
 }

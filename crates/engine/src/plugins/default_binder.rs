@@ -1,6 +1,6 @@
 //! DefaultBinder. Upstream's `pkg/scheduler/framework/plugins/defaultbinder`.
 
-use crate::framework::{Cx, Effect, Plugin, Point};
+use crate::framework::{AnyPlugin, Bind, Cx, Effect, PluginBuilder};
 use crate::model::Pod;
 use std::sync::Arc;
 use stowplan_base::Sym;
@@ -9,12 +9,14 @@ use stowplan_base::Sym;
 #[derive(Clone, Debug, Default)]
 pub struct DefaultBinder;
 
-impl Plugin for DefaultBinder {
-    const NAME: &'static str = "DefaultBinder";
-    const POINTS: &'static [Point] = &[Point::Bind];
-    type Filter = ();
-    type Score = ();
+impl DefaultBinder {
+    /// The plugin at its extension points.
+    pub fn build(self) -> AnyPlugin {
+        PluginBuilder::new(self).bind().build()
+    }
+}
 
+impl Bind for DefaultBinder {
     fn bind(&self, _cx: Cx<'_>, pod: &Arc<Pod>, node: Sym) -> Option<Effect> {
         Some(Effect::Bind {
             pod: pod.clone(),

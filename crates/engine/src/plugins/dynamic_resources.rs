@@ -7,8 +7,10 @@ use super::change::{pod_change, unexpected};
 use super::normalize;
 use crate::NodeInfo;
 use crate::framework::{
-    Action, ClusterEvent, Code, Cx, EventResource, Fit, Hint, Nomination, Plugin, Point,
-    PostFilterCx, PostFilterResult, PreFilter, Range, Reads, Registration, Sight, Slot, Status,
+    Action, AnyPlugin, ClusterEvent, Code, Cx, Effect, EnqueueExtensions, EventResource, Filter,
+    FilterState, Fit, Hint, Nomination, NormalizeScore, Plugin, PluginBuilder, PostFilter,
+    PostFilterCx, PostFilterResult, PreBind, PreEnqueue, PreFilter, PreFilterResult, Range, Reads,
+    Registration, Reserve, Scope, Score, ScoreState, Slot, Status,
 };
 use crate::model::{Object, Pod, PodClaimSource, ResourceClaim, is_extended_name};
 use std::sync::Arc;
@@ -156,21 +158,31 @@ fn waits(reason: String) -> Status {
     Status::made(Code::UnschedulableAndUnresolvable, reason)
 }
 
-impl Plugin for DynamicResources {
-    const NAME: &'static str = "DynamicResources";
-    const POINTS: &'static [Point] = &[
-        Point::PreEnqueue,
-        Point::PreFilter,
-        Point::Filter,
-        Point::PostFilter,
-        Point::Score,
-        Point::Reserve,
-        Point::PreBind,
-    ];
-    const SCORE_SIGHT: Sight = Sight::Object;
-    type Filter = Needs;
-    type Score = ();
+impl DynamicResources {
+    /// The plugin at its extension points.
+    pub fn build(self) -> AnyPlugin {
+        PluginBuilder::new(self)
+            .pre_enqueue()
+            .pre_filter()
+            .filter()
+            .filter_state()
+            .post_filter()
+            .score()
+            .normalize_score()
+            .score_state()
+            .reserve()
+            .pre_bind()
+            .enqueue_extensions()
+            .build()
+    }
+}
 
+impl Plugin for DynamicResources {
+    type FilterState = Needs;
+    type ScoreState = ();
+}
+
+impl PreEnqueue for DynamicResources {
     fn pre_enqueue(&self, cx: Cx<'_>, pod: &Pod) -> Fit {
         if pod.resource_claims.is_empty() {
             return Ok(());
@@ -178,24 +190,24 @@ impl Plugin for DynamicResources {
         claims_of(cx, pod).map_err(waits)?;
         Ok(())
     }
+}
 
-    fn ignores(&self, pod: &Pod) -> bool {
-        pod.resource_claims.is_empty() && !pod.requests.spec_columns.has_scalars()
-    }
-
-    fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Needs> {
+impl PreFilter for DynamicResources {
+    fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilterResult<Needs> {
         let claims = match claims_of(cx, pod) {
             Ok(claims) => !claims.is_empty(),
-            Err(reason) => return PreFilter::Rejected(waits(reason)),
+            Err(reason) => return PreFilterResult::Rejected(waits(reason)),
         };
         let extended = extended_requests(cx, pod);
         if claims || !extended.is_empty() {
-            PreFilter::Ready(Needs { claims, extended })
+            PreFilterResult::Ready(Needs { claims, extended })
         } else {
-            PreFilter::Skip
+            PreFilterResult::Skip
         }
     }
+}
 
+impl Filter for DynamicResources {
     fn filter(&self, _cx: Cx<'_>, needs: &Needs, _pod: &Pod, node: &NodeInfo) -> Fit {
         let mut from_devices = needs.claims;
         for request in &needs.extended {
@@ -216,7 +228,17 @@ impl Plugin for DynamicResources {
         }
         Ok(())
     }
+}
 
+impl FilterState<DynamicResources> for Needs {
+    const SCOPE: Scope = Scope::Cluster;
+
+    fn ignores(_plugin: &DynamicResources, pod: &Pod) -> bool {
+        pod.resource_claims.is_empty() && !pod.requests.spec_columns.has_scalars()
+    }
+}
+
+impl PostFilter for DynamicResources {
     fn post_filter(
         &self,
         _cx: &mut PostFilterCx<'_>,
@@ -236,6 +258,12 @@ impl Plugin for DynamicResources {
             preemption: None,
         }
     }
+}
+
+impl Score for DynamicResources {
+    fn score(&self, _cx: Cx<'_>, _state: &(), _pod: &Pod, _node: &NodeInfo) -> Option<i64> {
+        Some(0)
+    }
 
     fn score_from_filter(&self, needs: Slot<&Needs>) -> Result<(), Status> {
         match needs {
@@ -243,16 +271,48 @@ impl Plugin for DynamicResources {
             Slot::Skipped | Slot::Resting(_) | Slot::Rejected | Slot::Ready(_) => Ok(()),
         }
     }
+}
 
-    /// Nothing: no claim can be allocated yet, so all nodes score the same.
-    fn score_reads(&self, _state: &(), _pod: &Pod) -> Option<Reads> {
-        Some(Reads::default())
+impl Reserve for DynamicResources {
+    fn reserve(
+        &self,
+        _cx: Cx<'_>,
+        _state: Slot<&Needs>,
+        _pod: &Pod,
+        _node: Sym,
+    ) -> Result<Vec<Object>, Status> {
+        Ok(Vec::new())
     }
+}
 
+impl PreBind for DynamicResources {
+    fn pre_bind(
+        &self,
+        _cx: Cx<'_>,
+        _state: Slot<&Needs>,
+        _pod: &Pod,
+        _node: Sym,
+    ) -> Result<Vec<Effect>, Status> {
+        Ok(Vec::new())
+    }
+}
+
+impl NormalizeScore for DynamicResources {
     fn normalize(&self, _state: &(), raw: i64, over: Range) -> i64 {
         normalize::proportional(raw, over)
     }
+}
 
+impl ScoreState<DynamicResources> for () {
+    const SCOPE: Scope = Scope::Object;
+
+    /// Nothing: no claim can be allocated yet, so all nodes score the same.
+    fn reads(&self, _plugin: &DynamicResources, _pod: &Pod) -> Option<Reads> {
+        Some(Reads::default())
+    }
+}
+
+impl EnqueueExtensions for DynamicResources {
     fn events(&self) -> Vec<Registration> {
         use EventResource::{DeviceClass, Node, Pod, ResourceClaim, ResourceSlice};
         let add_or_update = Action::ADD.or(Action::UPDATE);

@@ -1,6 +1,8 @@
 //! ImageLocality. Upstream's `pkg/scheduler/framework/plugins/imagelocality`.
 
-use crate::framework::{Cx, MAX_NODE_SCORE, NodePart, Plugin, Point, Reads, Sight};
+use crate::framework::{
+    AnyPlugin, Cx, MAX_NODE_SCORE, NodePart, Plugin, PluginBuilder, Reads, Scope, Score, ScoreState,
+};
 use crate::model::Pod;
 use crate::{ImageState, NodeInfo};
 use stowplan_base::Sym;
@@ -47,42 +49,57 @@ impl ImageLocality {
     }
 }
 
-impl Plugin for ImageLocality {
-    const NAME: &'static str = "ImageLocality";
-    const POINTS: &'static [Point] = &[Point::Score];
-    const SCORE_SIGHT: Sight = Sight::Domains;
-    const RELATIVE: bool = false;
-    type Filter = ();
-    type Score = ();
+impl ImageLocality {
+    /// The plugin at its extension points.
+    pub fn build(self) -> AnyPlugin {
+        PluginBuilder::new(self).score().score_state().build()
+    }
+}
 
+impl Plugin for ImageLocality {
+    type FilterState = ();
+    type ScoreState = ();
+}
+
+impl Score for ImageLocality {
     fn score(&self, cx: Cx<'_>, _state: &(), pod: &Pod, node: &NodeInfo) -> Option<i64> {
         Some(Self::score_of(cx, pod, |_, image| node.holds_image(image)))
     }
+}
 
-    fn score_looks_for(&self, _state: &()) -> u64 {
+impl ScoreState<ImageLocality> for () {
+    const SCOPE: Scope = Scope::Domains;
+
+    fn label_marks(&self) -> u64 {
         0
     }
 
-    fn minds_score(&self, _cx: Cx<'_>, _state: &(), _pod: &Pod, _other: &Pod) -> bool {
+    fn is_affected_by(
+        &self,
+        _plugin: &ImageLocality,
+        _cx: Cx<'_>,
+        _pod: &Pod,
+        _other: &Pod,
+    ) -> bool {
         false
     }
 
     /// Which of the pod's images the node holds, one bit each.
-    fn see_score(&self, _state: &(), pod: &Pod, node: &NodeInfo, seen: &mut Vec<u64>) {
+    fn group_key(&self, pod: &Pod, node: &NodeInfo, key: &mut Vec<u64>) {
         for images in pod.images.chunks(64) {
             let held = images.iter().enumerate();
             let held = held.filter(|(_, image)| node.holds_image(**image));
-            seen.push(held.fold(0, |bits, (i, _)| bits | 1 << i));
+            key.push(held.fold(0, |bits, (i, _)| bits | 1 << i));
         }
     }
 
-    fn score_reads(&self, _state: &(), pod: &Pod) -> Option<Reads> {
+    fn reads(&self, _plugin: &ImageLocality, pod: &Pod) -> Option<Reads> {
         Some(Reads::of(pod.images.iter().copied().map(NodePart::Image)))
     }
 
-    fn raw(&self, cx: Cx<'_>, _state: &(), pod: &Pod, seen: &[u64]) -> Option<i64> {
-        let is_held = |i: usize, _| seen[i / 64] >> (i % 64) & 1 == 1;
-        Some(Self::score_of(cx, pod, is_held))
+    fn score_group(&self, cx: Cx<'_>, pod: &Pod, key: &[u64]) -> Option<i64> {
+        let is_held = |i: usize, _| key[i / 64] >> (i % 64) & 1 == 1;
+        Some(ImageLocality::score_of(cx, pod, is_held))
     }
 }
 

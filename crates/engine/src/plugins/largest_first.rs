@@ -1,6 +1,6 @@
 //! LargestFirst. An extension: kube-scheduler has no such plugin.
 
-use crate::framework::{Plugin, Point};
+use crate::framework::{AnyPlugin, Cx, PluginBuilder, QueueSort};
 use crate::model::{Pod, ResourceId};
 use std::cmp::Ordering;
 use stowplan_base::Time;
@@ -43,13 +43,15 @@ impl LargestFirst {
     }
 }
 
-impl Plugin for LargestFirst {
-    const NAME: &'static str = "LargestFirst";
-    const POINTS: &'static [Point] = &[Point::QueueSort];
-    type Filter = ();
-    type Score = ();
+impl LargestFirst {
+    /// The plugin at its extension points.
+    pub fn build(self) -> AnyPlugin {
+        PluginBuilder::new(self).queue_sort().build()
+    }
+}
 
-    fn order(&self, a: (&Pod, Time), b: (&Pod, Time)) -> Ordering {
+impl QueueSort for LargestFirst {
+    fn order(&self, _cx: Cx<'_>, a: (&Pod, Time), b: (&Pod, Time)) -> Ordering {
         let by_priority = b.0.priority.cmp(&a.0.priority);
         let by_size = || self.size(b.0).cmp(&self.size(a.0));
         by_priority.then_with(by_size).then(a.1.cmp(&b.1))
@@ -82,10 +84,10 @@ mod tests {
         let [early, late] = [1, 2].map(Time::from_secs);
         for (i, first) in in_order.iter().enumerate() {
             for second in &in_order[i + 1..] {
-                let order = sort.order((first, late), (second, early));
+                let order = sort.order(world.cx(), (first, late), (second, early));
                 assert_eq!(order, Ordering::Less, "{} {}", first.key, second.key);
             }
-            let same = |a, b| sort.order((first, a), (first, b));
+            let same = |a, b| sort.order(world.cx(), (first, a), (first, b));
             assert_eq!(same(early, late), Ordering::Less);
             assert_eq!(same(late, late), Ordering::Equal);
         }

@@ -4,8 +4,9 @@ use super::change::node_change;
 use super::normalize;
 use crate::NodeInfo;
 use crate::framework::{
-    Action, ClusterEvent, Cx, EventResource, Fit, Hint, NodePart, Plugin, Point, PreFilter,
-    PreScore, Range, Reads, Registration, Sight, Status,
+    Action, AnyPlugin, ClusterEvent, Cx, EnqueueExtensions, EventResource, Filter, FilterState,
+    Fit, Hint, NodePart, NormalizeScore, Plugin, PluginBuilder, PreFilter, PreFilterResult,
+    PreScore, PreScoreResult, Range, Reads, Registration, Scope, Score, ScoreState, Status,
 };
 use crate::model::{self, Node, NodeSelectorTerm, Object, Op, Pod, PreferredNodeTerm};
 use std::collections::BTreeSet;
@@ -115,41 +116,52 @@ fn accepts(pod: &Pod, node: &Node, names: &Names) -> Result<bool, Hint> {
     }
 }
 
-impl Plugin for NodeAffinity {
-    const NAME: &'static str = "NodeAffinity";
-    const POINTS: &'static [Point] = &[
-        Point::PreFilter,
-        Point::Filter,
-        Point::PreScore,
-        Point::Score,
-    ];
-    const FILTER_SIGHT: Sight = Sight::Object;
-    const SCORE_SIGHT: Sight = Sight::Object;
-    type Filter = ();
-    type Score = ();
+impl NodeAffinity {
+    /// The plugin at its extension points.
+    pub fn build(self) -> AnyPlugin {
+        PluginBuilder::new(self)
+            .pre_filter()
+            .filter()
+            .filter_state()
+            .pre_score()
+            .score()
+            .normalize_score()
+            .score_state()
+            .enqueue_extensions()
+            .build()
+    }
+}
 
-    fn pre_filter(&self, _cx: Cx<'_>, pod: &Pod) -> PreFilter<()> {
+impl Plugin for NodeAffinity {
+    type FilterState = ();
+    type ScoreState = ();
+}
+
+impl PreFilter for NodeAffinity {
+    fn pre_filter(&self, _cx: Cx<'_>, pod: &Pod) -> PreFilterResult<()> {
         let Some(required) = &pod.node_affinity.required else {
             let added = self.args.added_affinity.required.is_some();
             return if added || !pod.node_selector.is_empty() {
-                PreFilter::Ready(())
+                PreFilterResult::Ready(())
             } else {
-                PreFilter::Skip
+                PreFilterResult::Skip
             };
         };
         match named_nodes(&required.terms) {
-            None => PreFilter::Ready(()),
+            None => PreFilterResult::Ready(()),
             Some(nodes) if nodes.is_empty() => {
-                PreFilter::Rejected(Status::unresolvable("pod affinity terms conflict"))
+                PreFilterResult::Rejected(Status::unresolvable("pod affinity terms conflict"))
             }
-            Some(nodes) => PreFilter::Narrowed((), nodes.into_iter().collect()),
+            Some(nodes) => PreFilterResult::Narrowed((), nodes.into_iter().collect()),
         }
     }
 
-    fn filter_unprepared(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<(), Status> {
+    fn pre_filter_disabled(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<(), Status> {
         Ok(())
     }
+}
 
+impl Filter for NodeAffinity {
     fn filter(&self, cx: Cx<'_>, _state: &(), pod: &Pod, node: &NodeInfo) -> Fit {
         let names = &cx.cluster.names;
         if !self.added_matches(&node.node, names) {
@@ -164,45 +176,61 @@ impl Plugin for NodeAffinity {
         }
         Ok(())
     }
+}
 
-    fn filter_reads(&self, _state: &(), pod: &Pod) -> Option<Reads> {
-        let added = self.args.added_affinity.required.iter();
+impl FilterState<NodeAffinity> for () {
+    const SCOPE: Scope = Scope::Object;
+
+    fn reads(&self, plugin: &NodeAffinity, pod: &Pod) -> Option<Reads> {
+        let added = plugin.args.added_affinity.required.iter();
         let required = added.chain(&pod.node_affinity.required);
         let terms = required.flat_map(|required| &required.terms);
         reads(terms, pod.node_selector.iter().map(|(key, _)| key))
     }
+}
 
-    fn score_reads(&self, _state: &(), pod: &Pod) -> Option<Reads> {
-        let added = self.args.added_affinity.preferred.iter();
-        let preferred = added.chain(&pod.node_affinity.preferred);
-        reads(preferred.map(|p| &p.term), std::iter::empty())
-    }
-
-    fn pre_score(&self, _cx: Cx<'_>, pod: &Pod, _feasible: &[&NodeInfo]) -> PreScore<()> {
+impl PreScore for NodeAffinity {
+    fn pre_score(&self, _cx: Cx<'_>, pod: &Pod, _feasible: &[&NodeInfo]) -> PreScoreResult<()> {
         if let Err(status) = check_preferred(pod) {
-            return PreScore::Failed(status);
+            return PreScoreResult::Failed(status);
         }
         let added = &self.args.added_affinity.preferred;
         if pod.node_affinity.preferred.is_empty() && added.is_empty() {
-            return PreScore::Skip;
+            return PreScoreResult::Skip;
         }
-        PreScore::Ready(())
+        PreScoreResult::Ready(())
     }
 
-    fn score_unprepared(&self, _cx: Cx<'_>, pod: &Pod) -> Result<(), Status> {
+    fn pre_score_disabled(&self, _cx: Cx<'_>, pod: &Pod) -> Result<(), Status> {
         check_preferred(pod)
     }
+}
 
+impl Score for NodeAffinity {
     /// The sum of the weights of the preferred terms that match.
     fn score(&self, cx: Cx<'_>, _state: &(), pod: &Pod, node: &NodeInfo) -> Option<i64> {
         let weight = |terms: &[_]| weight_of(terms, &node.node, &cx.cluster.names);
         Some(weight(&self.args.added_affinity.preferred) + weight(&pod.node_affinity.preferred))
     }
+}
 
+impl NormalizeScore for NodeAffinity {
     fn normalize(&self, _state: &(), raw: i64, over: Range) -> i64 {
         normalize::proportional(raw, over)
     }
+}
 
+impl ScoreState<NodeAffinity> for () {
+    const SCOPE: Scope = Scope::Object;
+
+    fn reads(&self, plugin: &NodeAffinity, pod: &Pod) -> Option<Reads> {
+        let added = plugin.args.added_affinity.preferred.iter();
+        let preferred = added.chain(&pod.node_affinity.preferred);
+        reads(preferred.map(|p| &p.term), std::iter::empty())
+    }
+}
+
+impl EnqueueExtensions for NodeAffinity {
     fn events(&self) -> Vec<Registration> {
         vec![Registration::hinted(
             EventResource::Node,

@@ -3,8 +3,9 @@
 use super::change::{node_change, pod_change};
 use crate::NodeInfo;
 use crate::framework::{
-    Action, ClusterEvent, Cx, EventResource, Fit, Hint, NodePart, Plugin, Point, PreFilter, Reads,
-    Registration, Sight, Status,
+    Action, AnyPlugin, ClusterEvent, Cx, EnqueueExtensions, EventResource, Filter, FilterState,
+    Fit, Hint, NodePart, Plugin, PluginBuilder, PreFilter, PreFilterResult, Reads, Registration,
+    Scope, Status,
 };
 use crate::model::{Object, Pod};
 
@@ -12,27 +13,40 @@ use crate::model::{Object, Pod};
 #[derive(Clone, Debug, Default)]
 pub struct NodeDeclaredFeatures;
 
-impl Plugin for NodeDeclaredFeatures {
-    const NAME: &'static str = "NodeDeclaredFeatures";
-    const POINTS: &'static [Point] = &[Point::PreFilter, Point::Filter];
-    const FILTER_SIGHT: Sight = Sight::Object;
-    type Filter = ();
-    type Score = ();
+impl NodeDeclaredFeatures {
+    /// The plugin at its extension points.
+    pub fn build(self) -> AnyPlugin {
+        PluginBuilder::new(self)
+            .pre_filter()
+            .filter()
+            .filter_state()
+            .enqueue_extensions()
+            .build()
+    }
+}
 
-    fn pre_filter(&self, _cx: Cx<'_>, pod: &Pod) -> PreFilter<()> {
+impl Plugin for NodeDeclaredFeatures {
+    type FilterState = ();
+    type ScoreState = ();
+}
+
+impl PreFilter for NodeDeclaredFeatures {
+    fn pre_filter(&self, _cx: Cx<'_>, pod: &Pod) -> PreFilterResult<()> {
         if pod.required_features.is_empty() {
-            PreFilter::Skip
+            PreFilterResult::Skip
         } else {
-            PreFilter::Ready(())
+            PreFilterResult::Ready(())
         }
     }
 
-    fn filter_unprepared(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<(), Status> {
+    fn pre_filter_disabled(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<(), Status> {
         Err(Status::error(
             "error reading \"PreFilterNodeDeclaredFeatures\" from cycle-state: not found",
         ))
     }
+}
 
+impl Filter for NodeDeclaredFeatures {
     fn filter(&self, _cx: Cx<'_>, _state: &(), pod: &Pod, node: &NodeInfo) -> Fit {
         let declared = |feature| node.node.declared_features.contains(feature);
         if !pod.required_features.iter().all(declared) {
@@ -42,11 +56,17 @@ impl Plugin for NodeDeclaredFeatures {
         }
         Ok(())
     }
+}
 
-    fn filter_reads(&self, _state: &(), _pod: &Pod) -> Option<Reads> {
+impl FilterState<NodeDeclaredFeatures> for () {
+    const SCOPE: Scope = Scope::Object;
+
+    fn reads(&self, _plugin: &NodeDeclaredFeatures, _pod: &Pod) -> Option<Reads> {
         Some(Reads::of([NodePart::Features]))
     }
+}
 
+impl EnqueueExtensions for NodeDeclaredFeatures {
     fn events(&self) -> Vec<Registration> {
         vec![
             Registration::hinted(
@@ -118,7 +138,7 @@ mod tests {
         }
         let plain = pod(&mut world, &[]);
         let skipped = NodeDeclaredFeatures.pre_filter(world.cx(), &plain);
-        assert!(matches!(skipped, PreFilter::Skip));
+        assert!(matches!(skipped, PreFilterResult::Skip));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use crate::NodeInfo;
 use crate::framework::{
-    Action, Cx, EventResource, Fit, Plugin, Point, Reads, Registration, Sight, Status,
+    Action, AnyPlugin, Cx, EnqueueExtensions, EventResource, Filter, FilterState, Fit, Plugin,
+    PluginBuilder, Reads, Registration, Scope, Status,
 };
 use crate::model::Pod;
 
@@ -10,13 +11,23 @@ use crate::model::Pod;
 #[derive(Clone, Debug, Default)]
 pub struct NodeName;
 
-impl Plugin for NodeName {
-    const NAME: &'static str = "NodeName";
-    const POINTS: &'static [Point] = &[Point::Filter];
-    const FILTER_SIGHT: Sight = Sight::Object;
-    type Filter = ();
-    type Score = ();
+impl NodeName {
+    /// The plugin at its extension points.
+    pub fn build(self) -> AnyPlugin {
+        PluginBuilder::new(self)
+            .filter()
+            .filter_state()
+            .enqueue_extensions()
+            .build()
+    }
+}
 
+impl Plugin for NodeName {
+    type FilterState = ();
+    type ScoreState = ();
+}
+
+impl Filter for NodeName {
     fn filter(&self, _cx: Cx<'_>, _state: &(), pod: &Pod, node: &NodeInfo) -> Fit {
         match pod.node_name {
             Some(name) if name != node.node.name => Err(Status::unresolvable(
@@ -25,12 +36,18 @@ impl Plugin for NodeName {
             _ => Ok(()),
         }
     }
+}
 
-    fn filter_reads(&self, _state: &(), pod: &Pod) -> Option<Reads> {
+impl FilterState<NodeName> for () {
+    const SCOPE: Scope = Scope::Object;
+
+    fn reads(&self, _plugin: &NodeName, pod: &Pod) -> Option<Reads> {
         // Names tell all nodes apart.
         pod.node_name.is_none().then(Reads::default)
     }
+}
 
+impl EnqueueExtensions for NodeName {
     fn events(&self) -> Vec<Registration> {
         vec![Registration::always(EventResource::Node, Action::ADD)]
     }

@@ -3,8 +3,8 @@
 use super::change::deleted_pod;
 use crate::NodeInfo;
 use crate::framework::{
-    Action, ClusterEvent, Cx, EventResource, Fit, Hint, Plugin, Point, PreFilter, Registration,
-    Sight, Status,
+    Action, AnyPlugin, ClusterEvent, Cx, EnqueueExtensions, EventResource, Filter, FilterState,
+    Fit, Hint, Plugin, PluginBuilder, PreFilter, PreFilterResult, Registration, Scope, Status,
 };
 use crate::model::{Object, Pod};
 
@@ -12,27 +12,40 @@ use crate::model::{Object, Pod};
 #[derive(Clone, Debug, Default)]
 pub struct NodePorts;
 
-impl Plugin for NodePorts {
-    const NAME: &'static str = "NodePorts";
-    const POINTS: &'static [Point] = &[Point::PreFilter, Point::Filter];
-    const FILTER_SIGHT: Sight = Sight::Node;
-    type Filter = ();
-    type Score = ();
+impl NodePorts {
+    /// The plugin at its extension points.
+    pub fn build(self) -> AnyPlugin {
+        PluginBuilder::new(self)
+            .pre_filter()
+            .filter()
+            .filter_state()
+            .enqueue_extensions()
+            .build()
+    }
+}
 
-    fn pre_filter(&self, _cx: Cx<'_>, pod: &Pod) -> PreFilter<()> {
+impl Plugin for NodePorts {
+    type FilterState = ();
+    type ScoreState = ();
+}
+
+impl PreFilter for NodePorts {
+    fn pre_filter(&self, _cx: Cx<'_>, pod: &Pod) -> PreFilterResult<()> {
         if pod.host_ports.is_empty() {
-            PreFilter::Skip
+            PreFilterResult::Skip
         } else {
-            PreFilter::Ready(())
+            PreFilterResult::Ready(())
         }
     }
 
-    fn filter_unprepared(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<(), Status> {
+    fn pre_filter_disabled(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<(), Status> {
         Err(Status::error(
             "reading \"PreFilterNodePorts\" from cycleState: not found",
         ))
     }
+}
 
+impl Filter for NodePorts {
     fn filter(&self, _cx: Cx<'_>, _state: &(), pod: &Pod, node: &NodeInfo) -> Fit {
         let taken = |port| node.used_ports.conflicts(port);
         if pod.host_ports.iter().any(taken) {
@@ -42,7 +55,13 @@ impl Plugin for NodePorts {
         }
         Ok(())
     }
+}
 
+impl FilterState<NodePorts> for () {
+    const SCOPE: Scope = Scope::Node;
+}
+
+impl EnqueueExtensions for NodePorts {
     fn events(&self) -> Vec<Registration> {
         vec![
             Registration::hinted(EventResource::Pod, Action::DELETE),
@@ -123,7 +142,7 @@ mod tests {
         let mut world = World::default();
         let pod = world.pod("ns/p", &[]);
         let skipped = NodePorts.pre_filter(world.cx(), &pod);
-        assert!(matches!(skipped, PreFilter::Skip));
+        assert!(matches!(skipped, PreFilterResult::Skip));
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use super::change::{node_change, pod_change};
 use crate::NodeInfo;
 use crate::framework::{
-    Action, ClusterEvent, Cx, EventResource, Fit, Hint, NodePart, Plugin, Point, Reads,
-    Registration, Sight, Status,
+    Action, AnyPlugin, ClusterEvent, Cx, EnqueueExtensions, EventResource, Filter, FilterState,
+    Fit, Hint, NodePart, Plugin, PluginBuilder, Reads, Registration, Scope, Status,
 };
 use crate::model::{Effect, Object, Pod, Taint};
 use stowplan_base::{Sym, sym};
@@ -24,24 +24,40 @@ fn tolerates_cordon(pod: &Pod) -> bool {
     pod.tolerations.iter().any(|t| t.tolerates(&UNSCHEDULABLE))
 }
 
-impl Plugin for NodeUnschedulable {
-    const NAME: &'static str = "NodeUnschedulable";
-    const POINTS: &'static [Point] = &[Point::Filter];
-    const FILTER_SIGHT: Sight = Sight::Object;
-    type Filter = ();
-    type Score = ();
+impl NodeUnschedulable {
+    /// The plugin at its extension points.
+    pub fn build(self) -> AnyPlugin {
+        PluginBuilder::new(self)
+            .filter()
+            .filter_state()
+            .enqueue_extensions()
+            .build()
+    }
+}
 
+impl Plugin for NodeUnschedulable {
+    type FilterState = ();
+    type ScoreState = ();
+}
+
+impl Filter for NodeUnschedulable {
     fn filter(&self, _cx: Cx<'_>, _state: &(), pod: &Pod, node: &NodeInfo) -> Fit {
         if node.node.unschedulable && !tolerates_cordon(pod) {
             return Err(Status::unresolvable("node(s) were unschedulable"));
         }
         Ok(())
     }
+}
 
-    fn filter_reads(&self, _state: &(), _pod: &Pod) -> Option<Reads> {
+impl FilterState<NodeUnschedulable> for () {
+    const SCOPE: Scope = Scope::Object;
+
+    fn reads(&self, _plugin: &NodeUnschedulable, _pod: &Pod) -> Option<Reads> {
         Some(Reads::of([NodePart::Unschedulable]))
     }
+}
 
+impl EnqueueExtensions for NodeUnschedulable {
     fn events(&self) -> Vec<Registration> {
         vec![
             Registration::hinted(

@@ -3,8 +3,9 @@
 
 use super::claims::{claim_not_found, uses_claim};
 use crate::framework::{
-    Action, Ask, ClusterEvent, Code, Cx, EventResource, Fit, Hint, Plugin, Point, PreFilter,
-    Registration, Status,
+    Action, AnyPlugin, ClusterEvent, Code, Cx, EnqueueExtensions, EventResource, Filter,
+    FilterState, Fit, Hint, NodesToCheck, Plugin, PluginBuilder, PreFilter, PreFilterResult,
+    Registration, Scope, Status,
 };
 use crate::model::csi_migration::driver_of;
 use crate::model::{CsiNode, Object, Pod};
@@ -68,29 +69,39 @@ fn uncounted(cluster: &Snapshot, pod: &Pod, problem: Uncounted) -> Status {
     Status::made(Code::UnschedulableAndUnresolvable, text)
 }
 
-impl Plugin for NodeVolumeLimits {
-    const NAME: &'static str = "NodeVolumeLimits";
-    const POINTS: &'static [Point] = &[Point::PreFilter, Point::Filter];
-    type Filter = NewVolumes;
-    type Score = ();
-
-    fn ignores(&self, pod: &Pod) -> bool {
-        !pod.has_attachable_volumes()
+impl NodeVolumeLimits {
+    /// The plugin at its extension points.
+    pub fn build(self) -> AnyPlugin {
+        PluginBuilder::new(self)
+            .pre_filter()
+            .filter()
+            .filter_state()
+            .enqueue_extensions()
+            .build()
     }
+}
 
-    fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Self::Filter> {
+impl Plugin for NodeVolumeLimits {
+    type FilterState = NewVolumes;
+    type ScoreState = ();
+}
+
+impl PreFilter for NodeVolumeLimits {
+    fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilterResult<Self::FilterState> {
         if pod.has_attachable_volumes() {
-            PreFilter::Ready(NewVolumes::of(cx.cluster, pod))
+            PreFilterResult::Ready(NewVolumes::of(cx.cluster, pod))
         } else {
-            PreFilter::Skip
+            PreFilterResult::Skip
         }
     }
 
-    fn filter_unprepared(&self, cx: Cx<'_>, pod: &Pod) -> Result<Self::Filter, Status> {
+    fn pre_filter_disabled(&self, cx: Cx<'_>, pod: &Pod) -> Result<Self::FilterState, Status> {
         Ok(NewVolumes::of(cx.cluster, pod))
     }
+}
 
-    fn filter(&self, cx: Cx<'_>, new: &Self::Filter, _pod: &Pod, node: &NodeInfo) -> Fit {
+impl Filter for NodeVolumeLimits {
+    fn filter(&self, cx: Cx<'_>, new: &Self::FilterState, _pod: &Pod, node: &NodeInfo) -> Fit {
         let Some(csi_node) = &node.csi_node else {
             return new.without_csi_node.clone();
         };
@@ -113,16 +124,24 @@ impl Plugin for NodeVolumeLimits {
             false => Err(Status::unschedulable(LIMIT_EXCEEDED)),
         }
     }
+}
 
-    /// A pod whose volumes take up no room fits everywhere.
-    fn accepts_all(&self, cx: Cx<'_>, new: &Self::Filter) -> bool {
-        let takes_up_none = || new.with_csi_node.as_ref().is_ok_and(|new| new.is_empty());
-        new.without_csi_node.is_ok() && (cx.cluster.csi_nodes.is_empty() || takes_up_none())
+impl FilterState<NodeVolumeLimits> for NewVolumes {
+    const SCOPE: Scope = Scope::Cluster;
+
+    fn ignores(_plugin: &NodeVolumeLimits, pod: &Pod) -> bool {
+        !pod.has_attachable_volumes()
     }
 
-    fn asks(&self, cx: Cx<'_>, new: &Self::Filter, _pod: &Pod) -> Ask {
-        let (Ok(new), Ok(())) = (&new.with_csi_node, &new.without_csi_node) else {
-            return Ask::All;
+    /// A pod whose volumes take up no room fits everywhere.
+    fn accepts_all(&self, _plugin: &NodeVolumeLimits, cx: Cx<'_>) -> bool {
+        let takes_up_none = || self.with_csi_node.as_ref().is_ok_and(|new| new.is_empty());
+        self.without_csi_node.is_ok() && (cx.cluster.csi_nodes.is_empty() || takes_up_none())
+    }
+
+    fn nodes_to_check(&self, _plugin: &NodeVolumeLimits, cx: Cx<'_>, _pod: &Pod) -> NodesToCheck {
+        let (Ok(new), Ok(())) = (&self.with_csi_node, &self.without_csi_node) else {
+            return NodesToCheck::All;
         };
         let mut positions = Vec::new();
         if !new.is_empty() {
@@ -133,9 +152,11 @@ impl Plugin for NodeVolumeLimits {
             let wanted = wanted.count() as i64;
             positions.extend(cx.cluster.nodes_with_less_room(*driver, wanted));
         }
-        Ask::These(positions)
+        NodesToCheck::These(positions)
     }
+}
 
+impl EnqueueExtensions for NodeVolumeLimits {
     fn events(&self) -> Vec<Registration> {
         vec![
             Registration::always(EventResource::CSINode, Action::ADD),

@@ -1,6 +1,6 @@
 //! PrioritySort. Upstream's `pkg/scheduler/framework/plugins/queuesort`.
 
-use crate::framework::{Plugin, Point};
+use crate::framework::{AnyPlugin, Cx, PluginBuilder, QueueSort};
 use crate::model::Pod;
 use std::cmp::Ordering;
 use stowplan_base::Time;
@@ -9,13 +9,15 @@ use stowplan_base::Time;
 #[derive(Clone, Debug, Default)]
 pub struct PrioritySort;
 
-impl Plugin for PrioritySort {
-    const NAME: &'static str = "PrioritySort";
-    const POINTS: &'static [Point] = &[Point::QueueSort];
-    type Filter = ();
-    type Score = ();
+impl PrioritySort {
+    /// The plugin at its extension points.
+    pub fn build(self) -> AnyPlugin {
+        PluginBuilder::new(self).queue_sort().build()
+    }
+}
 
-    fn order(&self, a: (&Pod, Time), b: (&Pod, Time)) -> Ordering {
+impl QueueSort for PrioritySort {
+    fn order(&self, _cx: Cx<'_>, a: (&Pod, Time), b: (&Pod, Time)) -> Ordering {
         b.0.priority.cmp(&a.0.priority).then(a.1.cmp(&b.1))
     }
 }
@@ -32,7 +34,7 @@ mod tests {
         low.priority = -1;
         let high = world.pod("ns/high", &[]);
         let [early, late] = [1, 2].map(Time::from_secs);
-        let order = |a, b| PrioritySort.order(a, b);
+        let order = |a, b| PrioritySort.order(world.cx(), a, b);
         assert_eq!(order((&high, late), (&low, early)), Ordering::Less);
         assert_eq!(order((&high, late), (&high, early)), Ordering::Greater);
         assert_eq!(order((&low, early), (&low, early)), Ordering::Equal);

@@ -25,7 +25,8 @@ use super::taint_toleration::TaintToleration;
 use super::volume_binding::{VolumeBinding, VolumeBindingArgs};
 use super::volume_restrictions::VolumeRestrictions;
 use super::volume_zone::VolumeZone;
-use crate::framework::{AnyPlugin, Framework, Plugin, Plugins, expand};
+use crate::framework::{AnyPlugin, Framework, Plugins, expand};
+use std::borrow::Cow;
 
 /// A profile's `pluginConfig`: the arguments of every plugin that takes some, at their defaults
 /// unless set.
@@ -53,7 +54,7 @@ pub struct PluginArgs {
     pub volume_binding: VolumeBindingArgs,
 }
 
-type Constructor = Box<dyn Fn(&PluginArgs) -> Box<dyn AnyPlugin>>;
+type Constructor = Box<dyn Fn(&PluginArgs) -> AnyPlugin>;
 
 /// The plugins that a profile can enable.
 pub struct Registry {
@@ -72,38 +73,64 @@ impl Registry {
         Self {
             plugins: Vec::new(),
         }
-        .with(|_| SchedulingGates)
-        .with(|_| PrioritySort)
-        .with(|_| NodeUnschedulable)
-        .with(|_| NodeName)
-        .with(|_| TaintToleration)
-        .with(|args| NodeAffinity::new(args.node_affinity.clone()))
-        .with(|_| NodePorts)
-        .with(|args| NodeResourcesFit::new(args.node_resources_fit.clone()))
-        .with(|_| VolumeRestrictions)
-        .with(|_| NodeVolumeLimits)
-        .with(|args| VolumeBinding::new(args.volume_binding.clone()))
-        .with(|_| VolumeZone)
-        .with(|args| PodTopologySpread::new(args.pod_topology_spread.clone()))
-        .with(|args| InterPodAffinity::new(args.inter_pod_affinity.clone()))
-        .with(|args| DynamicResources::new(args.dynamic_resources.clone()))
-        .with(|args| DefaultPreemption::new(args.default_preemption.clone()))
-        .with(|args| {
-            NodeResourcesBalancedAllocation::new(args.node_resources_balanced_allocation.clone())
+        .with("SchedulingGates", |_| SchedulingGates.build())
+        .with("PrioritySort", |_| PrioritySort.build())
+        .with("NodeUnschedulable", |_| NodeUnschedulable.build())
+        .with("NodeName", |_| NodeName.build())
+        .with("TaintToleration", |_| TaintToleration.build())
+        .with("NodeAffinity", |args| {
+            NodeAffinity::new(args.node_affinity.clone()).build()
         })
-        .with(|_| ImageLocality)
-        .with(|_| DefaultBinder)
-        .with(|_| NodeDeclaredFeatures)
-        .with(|args| BinPacking::new(&args.bin_packing))
-        .with(|args| LargestFirst::new(args.largest_first.clone()))
+        .with("NodePorts", |_| NodePorts.build())
+        .with("NodeResourcesFit", |args| {
+            NodeResourcesFit::new(args.node_resources_fit.clone()).build()
+        })
+        .with("VolumeRestrictions", |_| VolumeRestrictions.build())
+        .with("NodeVolumeLimits", |_| NodeVolumeLimits.build())
+        .with("VolumeBinding", |args| {
+            VolumeBinding::new(args.volume_binding.clone()).build()
+        })
+        .with("VolumeZone", |_| VolumeZone.build())
+        .with("PodTopologySpread", |args| {
+            PodTopologySpread::new(args.pod_topology_spread.clone()).build()
+        })
+        .with("InterPodAffinity", |args| {
+            InterPodAffinity::new(args.inter_pod_affinity.clone()).build()
+        })
+        .with("DynamicResources", |args| {
+            DynamicResources::new(args.dynamic_resources.clone()).build()
+        })
+        .with("DefaultPreemption", |args| {
+            DefaultPreemption::new(args.default_preemption.clone()).build()
+        })
+        .with("NodeResourcesBalancedAllocation", |args| {
+            let args = args.node_resources_balanced_allocation.clone();
+            NodeResourcesBalancedAllocation::new(args).build()
+        })
+        .with("ImageLocality", |_| ImageLocality.build())
+        .with("DefaultBinder", |_| DefaultBinder.build())
+        .with("NodeDeclaredFeatures", |_| NodeDeclaredFeatures.build())
+        .with("BinPacking", |args| BinPacking.build(&args.bin_packing))
+        .with("LargestFirst", |args| {
+            LargestFirst::new(args.largest_first.clone()).build()
+        })
     }
 
     /// The registry with one plugin more; a plugin of the same name is replaced.
+    ///
+    /// A name that is made at run time is kept for as long as the process lives.
     #[must_use]
-    pub fn with<P: Plugin>(mut self, new: impl Fn(&PluginArgs) -> P + 'static) -> Self {
-        self.plugins.retain(|(name, _)| *name != P::NAME);
-        self.plugins
-            .push((P::NAME, Box::new(move |args| Box::new(new(args)))));
+    pub fn with(
+        mut self,
+        name: impl Into<Cow<'static, str>>,
+        new: impl Fn(&PluginArgs) -> AnyPlugin + 'static,
+    ) -> Self {
+        let name = match name.into() {
+            Cow::Borrowed(name) => name,
+            Cow::Owned(name) => name.leak(),
+        };
+        self.plugins.retain(|(known, _)| *known != name);
+        self.plugins.push((name, Box::new(new)));
         self
     }
 
@@ -113,9 +140,9 @@ impl Registry {
     }
 
     /// A new plugin, if there is one of this name.
-    pub fn build(&self, name: &str, args: &PluginArgs) -> Option<Box<dyn AnyPlugin>> {
-        let (_, new) = self.plugins.iter().find(|(known, _)| *known == name)?;
-        Some(new(args))
+    pub fn build(&self, name: &str, args: &PluginArgs) -> Option<AnyPlugin> {
+        let (name, new) = self.plugins.iter().find(|(known, _)| *known == name)?;
+        Some(new(args).named(name))
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::change::pod_change;
 use crate::framework::{
-    Action, ClusterEvent, Code, Cx, EventResource, Fit, Hint, Plugin, Point, Registration, Status,
+    Action, AnyPlugin, ClusterEvent, Code, Cx, EnqueueExtensions, EventResource, Fit, Hint,
+    PluginBuilder, PreEnqueue, Registration, Status,
 };
 use crate::model::{Object, Pod};
 
@@ -10,12 +11,17 @@ use crate::model::{Object, Pod};
 #[derive(Clone, Debug, Default)]
 pub struct SchedulingGates;
 
-impl Plugin for SchedulingGates {
-    const NAME: &'static str = "SchedulingGates";
-    const POINTS: &'static [Point] = &[Point::PreEnqueue];
-    type Filter = ();
-    type Score = ();
+impl SchedulingGates {
+    /// The plugin at its extension points.
+    pub fn build(self) -> AnyPlugin {
+        PluginBuilder::new(self)
+            .pre_enqueue()
+            .enqueue_extensions()
+            .build()
+    }
+}
 
+impl PreEnqueue for SchedulingGates {
     fn pre_enqueue(&self, cx: Cx<'_>, pod: &Pod) -> Fit {
         if pod.scheduling_gates.is_empty() {
             return Ok(());
@@ -30,7 +36,9 @@ impl Plugin for SchedulingGates {
             format!("waiting for scheduling gates: [{}]", gates.join(" ")),
         ))
     }
+}
 
+impl EnqueueExtensions for SchedulingGates {
     fn events(&self) -> Vec<Registration> {
         vec![Registration::hinted(
             EventResource::Pod,

@@ -4,8 +4,9 @@ use super::change::{node_change, pod_change};
 use super::normalize;
 use crate::NodeInfo;
 use crate::framework::{
-    Action, ClusterEvent, Cx, EventResource, Fit, Hint, NodePart, Plugin, Point, PreScore, Range,
-    Reads, Registration, Sight, Status,
+    Action, AnyPlugin, ClusterEvent, Cx, EnqueueExtensions, EventResource, Filter, FilterState,
+    Fit, Hint, NodePart, NormalizeScore, Plugin, PluginBuilder, PreScore, PreScoreResult, Range,
+    Reads, Registration, Scope, Score, ScoreState, Status,
 };
 use crate::model::{Effect, Node, Object, Pod, Toleration, find_untolerated_taint};
 
@@ -18,15 +19,28 @@ fn tolerates(pod: &Pod, node: &Node) -> bool {
     find_untolerated_taint(&node.taints, &pod.tolerations, |t| t.effect.rejects()).is_none()
 }
 
-impl Plugin for TaintToleration {
-    const NAME: &'static str = "TaintToleration";
-    const POINTS: &'static [Point] = &[Point::Filter, Point::PreScore, Point::Score];
-    const FILTER_SIGHT: Sight = Sight::Object;
-    const SCORE_SIGHT: Sight = Sight::Object;
-    type Filter = ();
-    /// The tolerations that can tolerate a `PreferNoSchedule` taint.
-    type Score = Box<[Toleration]>;
+impl TaintToleration {
+    /// The plugin at its extension points.
+    pub fn build(self) -> AnyPlugin {
+        PluginBuilder::new(self)
+            .filter()
+            .filter_state()
+            .pre_score()
+            .score()
+            .normalize_score()
+            .score_state()
+            .enqueue_extensions()
+            .build()
+    }
+}
 
+impl Plugin for TaintToleration {
+    type FilterState = ();
+    /// The tolerations that can tolerate a `PreferNoSchedule` taint.
+    type ScoreState = Box<[Toleration]>;
+}
+
+impl Filter for TaintToleration {
     fn filter(&self, _cx: Cx<'_>, _state: &(), pod: &Pod, node: &NodeInfo) -> Fit {
         if tolerates(pod, &node.node) {
             Ok(())
@@ -34,32 +48,41 @@ impl Plugin for TaintToleration {
             Err(Status::unresolvable("node(s) had untolerated taint(s)"))
         }
     }
+}
 
-    fn filter_reads(&self, _state: &(), _pod: &Pod) -> Option<Reads> {
+impl FilterState<TaintToleration> for () {
+    const SCOPE: Scope = Scope::Object;
+
+    fn reads(&self, _plugin: &TaintToleration, _pod: &Pod) -> Option<Reads> {
         Some(Reads::of([NodePart::Taints]))
     }
+}
 
-    fn score_reads(&self, _state: &Self::Score, _pod: &Pod) -> Option<Reads> {
-        Some(Reads::of([NodePart::Taints]))
-    }
-
-    fn pre_score(&self, _cx: Cx<'_>, pod: &Pod, _feasible: &[&NodeInfo]) -> PreScore<Self::Score> {
+impl PreScore for TaintToleration {
+    fn pre_score(
+        &self,
+        _cx: Cx<'_>,
+        pod: &Pod,
+        _feasible: &[&NodeInfo],
+    ) -> PreScoreResult<Self::ScoreState> {
         let tolerations = pod.tolerations.iter().copied();
         let soft = |t: &Toleration| t.effect.is_none_or(|e| e == Effect::PreferNoSchedule);
-        PreScore::Ready(tolerations.filter(soft).collect())
+        PreScoreResult::Ready(tolerations.filter(soft).collect())
     }
 
-    fn score_unprepared(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<Self::Score, Status> {
+    fn pre_score_disabled(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<Self::ScoreState, Status> {
         Err(Status::error(
             "failed to read \"PreScoreTaintToleration\" from cycleState: not found",
         ))
     }
+}
 
+impl Score for TaintToleration {
     /// How many `PreferNoSchedule` taints are not tolerated.
     fn score(
         &self,
         _cx: Cx<'_>,
-        tolerations: &Self::Score,
+        tolerations: &Self::ScoreState,
         _pod: &Pod,
         node: &NodeInfo,
     ) -> Option<i64> {
@@ -69,11 +92,23 @@ impl Plugin for TaintToleration {
             .filter(|taint| !tolerations.iter().any(|t| t.tolerates(taint)));
         i64::try_from(untolerated.count()).ok()
     }
+}
 
-    fn normalize(&self, _state: &Self::Score, raw: i64, over: Range) -> i64 {
+impl NormalizeScore for TaintToleration {
+    fn normalize(&self, _state: &Self::ScoreState, raw: i64, over: Range) -> i64 {
         normalize::inverse(raw, over)
     }
+}
 
+impl ScoreState<TaintToleration> for Box<[Toleration]> {
+    const SCOPE: Scope = Scope::Object;
+
+    fn reads(&self, _plugin: &TaintToleration, _pod: &Pod) -> Option<Reads> {
+        Some(Reads::of([NodePart::Taints]))
+    }
+}
+
+impl EnqueueExtensions for TaintToleration {
     fn events(&self) -> Vec<Registration> {
         vec![
             Registration::hinted(
@@ -175,7 +210,7 @@ mod tests {
         );
         let soft = ["a", "b", "c", "d"].map(|key| (key, Effect::PreferNoSchedule));
         let tainted = NodeInfo::new(Arc::new(node(&mut world, "n", &soft)));
-        let PreScore::Ready(state) = TaintToleration.pre_score(world.cx(), &pod, &[]) else {
+        let PreScoreResult::Ready(state) = TaintToleration.pre_score(world.cx(), &pod, &[]) else {
             panic!("never skipped");
         };
         let raw = TaintToleration.score(world.cx(), &state, &pod, &tainted);

@@ -4,8 +4,9 @@
 use super::claims::{claim_not_found, names_claim};
 use crate::NodeInfo;
 use crate::framework::{
-    Action, Ask, ClusterEvent, Code, Cx, EventResource, Fit, Hint, Plugin, Point, PreFilter,
-    Registration, Status, Trial,
+    Action, AnyPlugin, ClusterEvent, Code, Cx, EnqueueExtensions, EventResource, Filter,
+    FilterState, Fit, Hint, NodesToCheck, Plugin, PluginBuilder, PreFilter, PreFilterExtensions,
+    PreFilterResult, Registration, Scope, Status,
 };
 use crate::model::{AccessMode, Object, Pod, PodVolume, VolumeSource};
 use std::sync::Arc;
@@ -28,39 +29,84 @@ pub struct ReadWriteOncePodState {
     conflicts: i64,
 }
 
-impl Plugin for VolumeRestrictions {
-    const NAME: &'static str = "VolumeRestrictions";
-    const POINTS: &'static [Point] = &[Point::PreFilter, Point::Filter];
-    type Filter = ReadWriteOncePodState;
-    type Score = ();
-
-    fn ignores(&self, pod: &Pod) -> bool {
-        let ignores = |v: &PodVolume| v.named_claim().is_none() && !v.source.is_restricted_disk();
-        pod.volumes.iter().all(ignores)
+impl ReadWriteOncePodState {
+    /// How often `other` refers to the claims.
+    fn references(&self, other: &Pod) -> i64 {
+        let Some(claims) = &self.claims else {
+            return 0;
+        };
+        let named = other.volumes.iter().filter_map(PodVolume::named_claim);
+        named.filter(|claim| claims.contains(claim)).count() as i64
     }
+}
 
-    fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Self::Filter> {
+impl VolumeRestrictions {
+    /// The plugin at its extension points.
+    pub fn build(self) -> AnyPlugin {
+        PluginBuilder::new(self)
+            .pre_filter()
+            .pre_filter_extensions()
+            .filter()
+            .filter_state()
+            .enqueue_extensions()
+            .build()
+    }
+}
+
+impl Plugin for VolumeRestrictions {
+    type FilterState = ReadWriteOncePodState;
+    type ScoreState = ();
+}
+
+impl PreFilter for VolumeRestrictions {
+    fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilterResult<Self::FilterState> {
         let claims = match read_write_once_pod_claims(cx, pod) {
             Ok(claims) => claims,
-            Err(status) => return PreFilter::Rejected(status),
+            Err(status) => return PreFilterResult::Rejected(status),
         };
         let in_use = |claim: &&Sym| cx.cluster.is_claim_in_use(pod.namespace, **claim);
         let conflicts = claims.iter().filter(in_use).count() as i64;
         let has_disks = pod.has_restricted_disks();
         if !has_disks && conflicts == 0 {
-            return PreFilter::Skip;
+            return PreFilterResult::Skip;
         }
-        PreFilter::Ready(ReadWriteOncePodState {
+        PreFilterResult::Ready(ReadWriteOncePodState {
             claims: Some(claims.into()),
             conflicts,
         })
     }
 
-    fn filter_unprepared(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<Self::Filter, Status> {
+    fn pre_filter_disabled(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<Self::FilterState, Status> {
         Ok(ReadWriteOncePodState::default())
     }
+}
 
-    fn filter(&self, _cx: Cx<'_>, state: &Self::Filter, pod: &Pod, node: &NodeInfo) -> Fit {
+impl PreFilterExtensions for VolumeRestrictions {
+    fn add_pod(
+        &self,
+        _cx: Cx<'_>,
+        state: &mut Self::FilterState,
+        _pod: &Pod,
+        other: &Pod,
+        _node: &NodeInfo,
+    ) {
+        state.conflicts += state.references(other);
+    }
+
+    fn remove_pod(
+        &self,
+        _cx: Cx<'_>,
+        state: &mut Self::FilterState,
+        _pod: &Pod,
+        other: &Pod,
+        _node: &NodeInfo,
+    ) {
+        state.conflicts -= state.references(other);
+    }
+}
+
+impl Filter for VolumeRestrictions {
+    fn filter(&self, _cx: Cx<'_>, state: &Self::FilterState, pod: &Pod, node: &NodeInfo) -> Fit {
         let disks_conflict = |other: &Arc<Pod>| disks_conflict(pod, other);
         if node.pods_with_disks.iter().any(disks_conflict) {
             return Err(Status::unschedulable(DISK_CONFLICT));
@@ -75,38 +121,25 @@ impl Plugin for VolumeRestrictions {
         }
         Ok(())
     }
+}
 
-    fn asks(&self, cx: Cx<'_>, state: &Self::Filter, _pod: &Pod) -> Ask {
-        match state.claims.is_some() && state.conflicts <= 0 {
-            true => Ask::These(cx.cluster.nodes_with_disks().collect()),
-            false => Ask::All,
+impl FilterState<VolumeRestrictions> for ReadWriteOncePodState {
+    const SCOPE: Scope = Scope::Cluster;
+
+    fn ignores(_plugin: &VolumeRestrictions, pod: &Pod) -> bool {
+        let ignores = |v: &PodVolume| v.named_claim().is_none() && !v.source.is_restricted_disk();
+        pod.volumes.iter().all(ignores)
+    }
+
+    fn nodes_to_check(&self, _plugin: &VolumeRestrictions, cx: Cx<'_>, _pod: &Pod) -> NodesToCheck {
+        match self.claims.is_some() && self.conflicts <= 0 {
+            true => NodesToCheck::These(cx.cluster.nodes_with_disks().collect()),
+            false => NodesToCheck::All,
         }
     }
+}
 
-    fn trial(
-        &self,
-        _cx: Cx<'_>,
-        state: &mut Self::Filter,
-        _pod: &Pod,
-        other: &Pod,
-        _node: &NodeInfo,
-        op: Trial,
-    ) {
-        let Some(claims) = &state.claims else {
-            return;
-        };
-        let references = other
-            .volumes
-            .iter()
-            .filter_map(|volume| volume.named_claim())
-            .filter(|claim| claims.contains(claim))
-            .count() as i64;
-        state.conflicts += match op {
-            Trial::Add => references,
-            Trial::Remove => -references,
-        };
-    }
-
+impl EnqueueExtensions for VolumeRestrictions {
     fn events(&self) -> Vec<Registration> {
         let node = Action::ADD.or(Action::UPDATE_NODE_TAINT);
         vec![

@@ -3,8 +3,9 @@
 
 use super::claims::{claim_not_found, names_claim};
 use crate::framework::{
-    Action, Ask, ClusterEvent, Code, Cx, EventResource, Fit, Hint, Plugin, Point, PreFilter,
-    Registration, Status,
+    Action, AnyPlugin, ClusterEvent, Code, Cx, EnqueueExtensions, EventResource, Filter,
+    FilterState, Fit, Hint, NodesToCheck, Plugin, PluginBuilder, PreFilter, PreFilterResult,
+    Registration, Scope, Status,
 };
 use crate::model::{BindingMode, Labels, Object, PersistentVolumeClaim, Pod};
 use crate::{NodeInfo, Snapshot};
@@ -26,31 +27,39 @@ type PodTopologies = Arc<[Topology]>;
 /// A label and the values that will do.
 type Topology = (Sym, Box<[Sym]>);
 
-impl Plugin for VolumeZone {
-    const NAME: &'static str = "VolumeZone";
-    const POINTS: &'static [Point] = &[Point::PreFilter, Point::Filter];
-    type Filter = PodTopologies;
-    type Score = ();
-
-    fn ignores(&self, pod: &Pod) -> bool {
-        pod.volumes
-            .iter()
-            .all(|volume| volume.named_claim().is_none())
+impl VolumeZone {
+    /// The plugin at its extension points.
+    pub fn build(self) -> AnyPlugin {
+        PluginBuilder::new(self)
+            .pre_filter()
+            .filter()
+            .filter_state()
+            .enqueue_extensions()
+            .build()
     }
+}
 
-    fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Self::Filter> {
+impl Plugin for VolumeZone {
+    type FilterState = PodTopologies;
+    type ScoreState = ();
+}
+
+impl PreFilter for VolumeZone {
+    fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilterResult<Self::FilterState> {
         match pod_topologies(cx.cluster, pod) {
-            Err(status) => PreFilter::Rejected(status),
-            Ok(topologies) if topologies.is_empty() => PreFilter::Skip,
-            Ok(topologies) => PreFilter::Ready(topologies.into()),
+            Err(status) => PreFilterResult::Rejected(status),
+            Ok(topologies) if topologies.is_empty() => PreFilterResult::Skip,
+            Ok(topologies) => PreFilterResult::Ready(topologies.into()),
         }
     }
 
-    fn filter_unprepared(&self, cx: Cx<'_>, pod: &Pod) -> Result<Self::Filter, Status> {
+    fn pre_filter_disabled(&self, cx: Cx<'_>, pod: &Pod) -> Result<Self::FilterState, Status> {
         pod_topologies(cx.cluster, pod).map(Arc::from)
     }
+}
 
-    fn filter(&self, _cx: Cx<'_>, state: &Self::Filter, _pod: &Pod, node: &NodeInfo) -> Fit {
+impl Filter for VolumeZone {
+    fn filter(&self, _cx: Cx<'_>, state: &Self::FilterState, _pod: &Pod, node: &NodeInfo) -> Fit {
         let labels = &node.node.labels;
         // A cluster of a single zone may do without topology labels.
         if TOPOLOGY_LABELS.iter().all(|key| !labels.has(*key)) {
@@ -65,14 +74,26 @@ impl Plugin for VolumeZone {
             Err(Status::unresolvable(CONFLICT))
         }
     }
+}
 
-    fn asks(&self, _cx: Cx<'_>, state: &Self::Filter, _pod: &Pod) -> Ask {
-        let mut keys = TOPOLOGY_LABELS.to_vec();
-        let more = state.iter().map(|(key, _)| *key);
-        keys.extend(more.filter(|key| !TOPOLOGY_LABELS.contains(key)));
-        Ask::Alike { keys, need: None }
+impl FilterState<VolumeZone> for PodTopologies {
+    const SCOPE: Scope = Scope::Cluster;
+
+    fn ignores(_plugin: &VolumeZone, pod: &Pod) -> bool {
+        pod.volumes
+            .iter()
+            .all(|volume| volume.named_claim().is_none())
     }
 
+    fn nodes_to_check(&self, _plugin: &VolumeZone, _cx: Cx<'_>, _pod: &Pod) -> NodesToCheck {
+        let mut keys = TOPOLOGY_LABELS.to_vec();
+        let more = self.iter().map(|(key, _)| *key);
+        keys.extend(more.filter(|key| !TOPOLOGY_LABELS.contains(key)));
+        NodesToCheck::Alike { keys, need: None }
+    }
+}
+
+impl EnqueueExtensions for VolumeZone {
     fn events(&self) -> Vec<Registration> {
         let add_or_update = Action::ADD.or(Action::UPDATE);
         let node = Action::ADD

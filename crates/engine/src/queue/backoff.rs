@@ -1,6 +1,7 @@
 //! How long a pod that failed has to wait. Upstream's `backoff_queue.go`.
 
 use super::{Profiles, QueueConfig, QueuedPod};
+use crate::framework::Cx;
 use std::cmp::Ordering;
 use stowplan_base::{Duration, Time};
 
@@ -29,10 +30,11 @@ impl QueueConfig {
     pub(super) fn less_backoff(
         self,
         profiles: &Profiles,
-    ) -> impl Fn(&QueuedPod, &QueuedPod) -> bool + use<'_> {
+        cx: Cx<'_>,
+    ) -> impl Fn(&QueuedPod, &QueuedPod) -> bool {
         move |a, b| {
             let by_expiry = self.backoff_expiry(a).cmp(&self.backoff_expiry(b));
-            by_expiry.then_with(|| profiles.order(a, b)) == Ordering::Less
+            by_expiry.then_with(|| profiles.order(cx, a, b)) == Ordering::Less
         }
     }
 

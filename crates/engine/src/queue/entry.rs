@@ -104,12 +104,15 @@ impl SchedulingQueue {
     }
 
     fn take_first(&mut self, env: &Env<'_>) -> Option<QueuedPod> {
+        if env.profiles.order_follows_cluster() {
+            self.active.rebuild(&mut self.slots, env.less());
+        }
         let slot = if let Some(slot) = self.active.peek() {
             self.active.remove(&mut self.slots, slot, env.less());
             slot
         } else {
             let slot = self.backoff.peek()?;
-            let less = self.config.less_backoff(env.profiles);
+            let less = self.config.less_backoff(env.profiles, env.cx());
             self.backoff.remove(&mut self.slots, slot, less);
             self.incoming.count(Part::Active, Cause::PopFromBackoffQ);
             slot

@@ -3,8 +3,8 @@
 use super::QueuedPod;
 use super::slots::{SlotId, Slots};
 
-/// Slots of pods in heap order. The order is an argument, for it belongs to the profile; one heap
-/// must always be given the same.
+/// Slots of pods in heap order. The order is an argument, for it belongs to the profile; when it
+/// changes, the heap has to be rebuilt.
 ///
 /// Sifts as Go's `container/heap` does, so that pods which compare equal come out in upstream's
 /// order.
@@ -58,6 +58,17 @@ impl Heap {
         less: impl Fn(&QueuedPod, &QueuedPod) -> bool,
     ) {
         self.restore(slots, slots.position(slot), &less);
+    }
+
+    /// The order itself has changed.
+    pub(super) fn rebuild(
+        &mut self,
+        slots: &mut Slots,
+        less: impl Fn(&QueuedPod, &QueuedPod) -> bool,
+    ) {
+        for at in (0..self.0.len() / 2).rev() {
+            self.sift_down(slots, at, &less);
+        }
     }
 
     fn restore(

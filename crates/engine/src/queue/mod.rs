@@ -44,9 +44,9 @@ pub use trace::{AskedHint, Cause, Incoming, Part, Trace};
 
 use crate::Snapshot;
 use crate::framework::Cx;
+use crate::framework::Preempting;
 use crate::meter::Meter;
 use crate::model::Pod;
-use crate::plugins::default_preemption::Preempting;
 use heap::Heap;
 use hints::Strategy;
 use in_flight::InFlight;
@@ -103,7 +103,8 @@ impl Env<'_> {
     }
 
     fn less(&self) -> impl Fn(&QueuedPod, &QueuedPod) -> bool {
-        |a, b| self.profiles.order(a, b) == Ordering::Less
+        let cx = self.cx();
+        move |a, b| self.profiles.order(cx, a, b) == Ordering::Less
     }
 }
 
@@ -195,7 +196,7 @@ impl SchedulingQueue {
         match slots.home(slot) {
             Home::Active => self.active.remove(slots, slot, env.less()),
             Home::Backoff => {
-                let less = self.config.less_backoff(env.profiles);
+                let less = self.config.less_backoff(env.profiles, env.cx());
                 self.backoff.remove(slots, slot, less);
             }
             Home::ErrorBackoff => {
@@ -217,7 +218,7 @@ impl SchedulingQueue {
         match slots.home(slot) {
             Home::Active => self.active.fix(slots, slot, env.less()),
             Home::Backoff => {
-                let less = self.config.less_backoff(env.profiles);
+                let less = self.config.less_backoff(env.profiles, env.cx());
                 self.backoff.fix(slots, slot, less);
             }
             Home::ErrorBackoff => {
@@ -230,15 +231,17 @@ impl SchedulingQueue {
     }
 
     /// The active pods, in the order in which they would be popped.
-    pub fn active(&self, profiles: &Profiles) -> Vec<&QueuedPod> {
-        self.sorted(&self.active, |a, b| profiles.order(a, b))
+    pub fn active(&self, profiles: &Profiles, cx: Cx<'_>) -> Vec<&QueuedPod> {
+        self.sorted(&self.active, |a, b| profiles.order(cx, a, b))
     }
 
     /// The pods in backoff with its end, in the order in which they would be popped.
-    pub fn backoff(&self, profiles: &Profiles) -> Vec<(&QueuedPod, Time)> {
+    pub fn backoff(&self, profiles: &Profiles, cx: Cx<'_>) -> Vec<(&QueuedPod, Time)> {
         let order = |a: &QueuedPod, b: &QueuedPod| {
             let expiry = |pod| self.config.backoff_expiry(pod);
-            expiry(a).cmp(&expiry(b)).then_with(|| profiles.order(a, b))
+            expiry(a)
+                .cmp(&expiry(b))
+                .then_with(|| profiles.order(cx, a, b))
         };
         self.with_expiry(self.sorted(&self.backoff, order))
     }

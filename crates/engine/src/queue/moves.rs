@@ -224,7 +224,7 @@ impl SchedulingQueue {
             self.error_backoff.push(&mut self.slots, slot, less);
         } else {
             let slot = self.slots.insert(pod, Home::Backoff);
-            let less = self.config.less_backoff(env.profiles);
+            let less = self.config.less_backoff(env.profiles, env.cx());
             self.backoff.push(&mut self.slots, slot, less);
         }
         self.incoming.count(Part::Backoff, cause);

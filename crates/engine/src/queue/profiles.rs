@@ -20,6 +20,7 @@ pub struct Profiles {
     /// Who is asked about the ordinary events, by what happened to what.
     asked: Lookup<(EventResource, Action), Asked>,
     recorded_hints: Option<RecordedHints>,
+    order_follows_cluster: bool,
 }
 
 /// Answers to hints, by event, pod and plugin.
@@ -36,6 +37,7 @@ impl Profiles {
             listeners: Vec::new(),
             asked: Lookup::new(),
             recorded_hints: None,
+            order_follows_cluster: frameworks[0].order_follows_cluster(),
         };
         for framework in &frameworks {
             let name = names.intern(&framework.profile_name);
@@ -108,8 +110,13 @@ impl Profiles {
     }
 
     /// Which of two pods is tried first.
-    pub fn order(&self, a: &QueuedPod, b: &QueuedPod) -> Ordering {
-        self.frameworks[0].order((&a.pod, a.timestamp), (&b.pod, b.timestamp))
+    pub fn order(&self, cx: Cx<'_>, a: &QueuedPod, b: &QueuedPod) -> Ordering {
+        self.frameworks[0].order(cx, (&a.pod, a.timestamp), (&b.pod, b.timestamp))
+    }
+
+    /// Whether the order of two pods may change while they wait.
+    pub(super) fn order_follows_cluster(&self) -> bool {
+        self.order_follows_cluster
     }
 
     /// The number of a plugin, new if need be.

@@ -303,7 +303,7 @@ fn a_hundred_thousand_pods_pass_through() {
         );
     }
     queue.move_all(&mut env, happening(ClusterEvent::FORCE_ACTIVATE), |_| true);
-    assert_eq!(queue.backoff(&profiles).len(), PODS);
+    assert_eq!(queue.backoff(&profiles, env.cx()).len(), PODS);
     env.now = Time::from_secs(5);
     queue.flush_backoff(&mut env);
     for _ in 0..PODS {

@@ -3,10 +3,10 @@
 use super::{Effect, Failure, Scheduler};
 use crate::extended::{Extenders, NoExtenders, schedule_extended};
 use crate::fast::{Classes, Decision, Path, Refusal};
+use crate::framework::PreemptionReport;
 use crate::framework::{CycleState, Diagnosis, Framework, Nomination, PluginStatus};
 use crate::meter::Start;
 use crate::model::Pod;
-use crate::plugins::default_preemption::PreemptionReport;
 use crate::queue::{PluginIds, QueuedPod};
 use crate::schedule::{Attempt, schedule_pod};
 use std::collections::BTreeMap;

@@ -1,9 +1,9 @@
 //! What the outside has to do.
 
 use super::Failure;
+use crate::framework::Preemption;
 use crate::framework::{BindSteps, Effect as PluginEffect, Nomination};
 use crate::model::Pod;
-use crate::plugins::default_preemption::Preemption;
 use std::sync::Arc;
 use stowplan_base::Sym;
 

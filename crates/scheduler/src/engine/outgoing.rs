@@ -10,7 +10,7 @@ use std::time::Duration;
 use stowplan_base::{Duration as Span, Sym, Time};
 use stowplan_engine::framework::{BindSteps, Effect as Step, Nomination};
 use stowplan_engine::model::Pod;
-use stowplan_engine::plugins::default_preemption::Preemption;
+use stowplan_engine::framework::Preemption;
 use stowplan_engine::scheduler::{Effect, Failure};
 
 /// How long volumes may take to be bound unless the profile says otherwise.

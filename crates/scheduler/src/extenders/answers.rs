@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use stowplan_engine::Snapshot;
 use stowplan_engine::extended::Filtered;
-use stowplan_engine::plugins::default_preemption::Candidate;
+use stowplan_engine::framework::Candidate;
 
 /// A field of an answer; its name may be in capitals or not, as Go reads it.
 pub(super) fn field<'a>(object: &'a Value, name: &str) -> &'a Value {

@@ -3,11 +3,11 @@
 use serde_json::{Map, Value, json};
 use stowplan_engine::Snapshot;
 use stowplan_engine::explain::Explanation;
+use stowplan_engine::framework::{Candidate, PreemptionReport};
 use stowplan_engine::framework::{
     Code, Diagnosis, Framework, Nomination, PluginStatus, PostFilterResult, Status,
 };
 use stowplan_engine::model::Pod;
-use stowplan_engine::plugins::default_preemption::{Candidate, PreemptionReport};
 use stowplan_engine::schedule::Attempt;
 
 /// Turns explanations and attempts into JSON.

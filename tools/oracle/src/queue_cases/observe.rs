@@ -121,12 +121,20 @@ impl Observer {
         let key = |pod: &QueuedPod| pod.pod.key.to_string();
         put(
             "active",
-            queue.active(profiles).into_iter().map(key).collect(),
+            queue
+                .active(profiles, scheduler.cx())
+                .into_iter()
+                .map(key)
+                .collect(),
         );
         let until = |(pod, expiry): (&QueuedPod, Time)| json!({"pod": key(pod), "until": self.millis(expiry)});
         put(
             "backoff",
-            queue.backoff(profiles).into_iter().map(until).collect(),
+            queue
+                .backoff(profiles, scheduler.cx())
+                .into_iter()
+                .map(until)
+                .collect(),
         );
         let mut errors: Vec<_> = queue.error_backoff();
         errors.sort_by_key(|(pod, expiry)| (*expiry, key(pod)));
@@ -196,10 +204,10 @@ fn everywhere(scheduler: &Scheduler) -> Vec<(&QueuedPod, &'static str)> {
     let queue = scheduler.queue();
     let profiles = scheduler.profiles();
     let mut entries = Vec::new();
-    for pod in queue.active(profiles) {
+    for pod in queue.active(profiles, scheduler.cx()) {
         entries.push((pod, "active"));
     }
-    for (pod, _) in queue.backoff(profiles) {
+    for (pod, _) in queue.backoff(profiles, scheduler.cx()) {
         entries.push((pod, "backoff"));
     }
     for (pod, _) in queue.error_backoff() {

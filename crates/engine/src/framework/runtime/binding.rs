@@ -1,8 +1,9 @@
 //! Reserve, Permit, PreBind, Bind and PostBind.
 
 use super::Framework;
+use crate::framework::builder::code;
 use crate::framework::{
-    AnyPlugin, Cx, CycleState, Effect, Permit, PluginStatus, Point, Slot, Status,
+    AnyPlugin, Cx, CycleState, Effect, PermitResult, PluginStatus, Point, Slot, Status,
 };
 use crate::model::{Object, Pod};
 use std::sync::Arc;
@@ -43,7 +44,7 @@ impl Framework {
             if has_nothing_to_do(plugin, &cycle.filter[i], pod) {
                 continue;
             }
-            match plugin.reserve(cx, &cycle.filter[i], pod, node) {
+            match code(&plugin.reserve).reserve(cx, &cycle.filter[i], pod, node) {
                 Ok(more) => objects.extend(more),
                 Err(status) => {
                     return Err(PluginStatus::at(
@@ -67,10 +68,12 @@ impl Framework {
     ) -> Result<Vec<(&'static str, Duration)>, PluginStatus> {
         let mut waits = Vec::new();
         for (_, plugin) in self.at(Point::Permit) {
-            match plugin.permit(cx, pod, node) {
-                Permit::Allow => {}
-                Permit::Wait(at_most) => waits.push((plugin.name(), at_most.min(PERMIT_WAIT_MAX))),
-                Permit::Reject(status) => {
+            match code(&plugin.permit).permit(cx, pod, node) {
+                PermitResult::Allow => {}
+                PermitResult::Wait(at_most) => {
+                    waits.push((plugin.name(), at_most.min(PERMIT_WAIT_MAX)))
+                }
+                PermitResult::Reject(status) => {
                     return Err(PluginStatus::at(
                         "Permit",
                         plugin.name(),
@@ -96,7 +99,7 @@ impl Framework {
             if has_nothing_to_do(plugin, &cycle.filter[i], pod) {
                 continue;
             }
-            match plugin.pre_bind(cx, &cycle.filter[i], pod, node) {
+            match code(&plugin.pre_bind).pre_bind(cx, &cycle.filter[i], pod, node) {
                 Ok(more) => pre_bind.extend(more),
                 Err(status) => {
                     return Err(PluginStatus::at(
@@ -110,7 +113,7 @@ impl Framework {
         }
         let bound = self
             .at(Point::Bind)
-            .find_map(|(_, plugin)| plugin.bind(cx, pod, node));
+            .find_map(|(_, plugin)| code(&plugin.bind).bind(cx, pod, node));
         let bind = bound.ok_or_else(|| PluginStatus {
             plugin: "",
             status: Status::error("no bind plugin took the pod"),
@@ -121,15 +124,16 @@ impl Framework {
     /// Runs PostBind.
     pub fn run_post_bind(&self, cx: Cx<'_>, pod: &Pod, node: Sym) -> Vec<Effect> {
         self.at(Point::PostBind)
-            .flat_map(|(_, plugin)| plugin.post_bind(cx, pod, node))
+            .flat_map(|(_, plugin)| code(&plugin.post_bind).post_bind(cx, pod, node))
             .collect()
     }
 }
 
 /// Whether the plugin need not be asked at Reserve and PreBind: its PreFilter ran, and the pod has
 /// nothing that the plugin is about.
-fn has_nothing_to_do<S>(plugin: &dyn AnyPlugin, own: &Slot<S>, pod: &Pod) -> bool {
-    matches!(own, Slot::Skipped) && plugin.ignores(pod)
+fn has_nothing_to_do<S>(plugin: &AnyPlugin, own: &Slot<S>, pod: &Pod) -> bool {
+    let state = plugin.filter_state.as_ref();
+    matches!(own, Slot::Skipped) && state.is_some_and(|state| state.ignores(pod))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Which plugins had their say in an attempt.
 
 use super::Framework;
-use crate::framework::{CycleState, Point, Sight, Slot};
+use crate::framework::{CycleState, Point, Scope, Slot};
 
 /// The plugins that had something to check or to score by, by their index in the profile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -29,7 +29,7 @@ impl Framework {
         for (plugin, slot) in cycle.filter.iter().enumerate() {
             // A rule that looks at anything rests only because it accepts every node.
             let accepts_all =
-                || self.plugins[plugin].filter_sight() == Sight::Cluster && slot.state().is_some();
+                || self.plugins[plugin].filter_scope() == Scope::Cluster && slot.state().is_some();
             if matches!(slot, Slot::Ready(_)) || accepts_all() {
                 evaluated.filters |= bit(plugin);
             }

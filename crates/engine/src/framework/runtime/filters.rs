@@ -3,6 +3,7 @@
 use super::trials::has_nominated;
 use super::{Framework, TrialSpace, Trials};
 use crate::NodeInfo;
+use crate::framework::builder::code;
 use crate::framework::cycle::State;
 use crate::framework::{
     AnyPlugin, Code, Cx, CycleState, Fit, Nomination, PluginStatus, Point, PostFilterCx,
@@ -77,7 +78,7 @@ impl Framework {
         let mut preemption = None;
         let mut reasons: Vec<Reason> = Vec::new();
         for (i, plugin) in self.at(Point::PostFilter) {
-            let result = plugin.post_filter(cx, &cycle.filter[i], pod);
+            let result = code(&plugin.post_filter).post_filter(cx, &cycle.filter[i], pod);
             let Err(status) = &result.status else {
                 return result;
             };
@@ -109,7 +110,7 @@ impl Framework {
 }
 
 pub(super) fn run_filter(
-    plugin: &dyn AnyPlugin,
+    plugin: &AnyPlugin,
     slot: &Slot<Box<dyn State>>,
     cx: Cx<'_>,
     pod: &Pod,
@@ -117,7 +118,7 @@ pub(super) fn run_filter(
 ) -> Fit {
     let fit = match slot {
         Slot::Skipped | Slot::Resting(_) => Ok(()),
-        Slot::Ready(state) => plugin.filter(cx, &**state, pod, node),
+        Slot::Ready(state) => code(&plugin.filter).filter(cx, &**state, pod, node),
         Slot::Broken(status) => Err(status.clone()),
         Slot::Absent | Slot::Rejected => Err(Status::error("PreFilter did not run")),
     };
@@ -125,7 +126,7 @@ pub(super) fn run_filter(
 }
 
 /// A filter's verdict; an error says whose it is.
-pub(super) fn blame(plugin: &dyn AnyPlugin, status: Status, cx: Cx<'_>) -> Status {
+pub(super) fn blame(plugin: &AnyPlugin, status: Status, cx: Cx<'_>) -> Status {
     match status.code {
         Code::Error => Status::error(format!(
             "running {:?} filter plugin: {}",

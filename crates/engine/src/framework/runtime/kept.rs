@@ -1,10 +1,14 @@
 //! Kept state: opened once for pods that are alike, then brought up to date.
 
 use super::Framework;
+use super::{pre_filter, scores};
 use crate::NodeInfo;
+use crate::framework::builder::code;
+use crate::framework::cycle::State;
+use crate::framework::erased::{AnyFilterState, AnyScoreState};
 use crate::framework::{
-    AnyPlugin, Ask, Changed, Cx, CycleState, DomainRules, Fit, Kept, Noted, Point, PreFilter,
-    PreScore, Range, Reads, Sight, Slot, Status, bit_of,
+    AnyPlugin, Changed, Cx, CycleState, DomainRules, Fit, Invalidation, NodesToCheck, Noted, Point,
+    PreFilterResult, PreScoreResult, Range, Reads, Scope, Slot, Status, bit_of,
 };
 use crate::model::{Kind, Pod};
 use std::collections::BTreeSet;
@@ -71,14 +75,14 @@ impl Framework {
         let mut plan = Plan::default();
         for (order, (plugin, any)) in self.at(Point::Filter).enumerate() {
             let rule = Rule { plugin, order };
-            match any.filter_sight() {
-                Sight::Object => plan.node_filters.push(rule),
-                Sight::Node => {
+            match any.filter_scope() {
+                Scope::Object => plan.node_filters.push(rule),
+                Scope::Node => {
                     plan.node_filters.push(rule);
                     plan.pod_filters.push(rule);
                 }
-                Sight::Domains => plan.domain_filters.push(rule),
-                Sight::Cluster => plan.cluster_filters.push(rule),
+                Scope::Domains => plan.domain_filters.push(rule),
+                Scope::Cluster => plan.cluster_filters.push(rule),
             }
         }
         let pre_filters = &self.enabled[Point::PreFilter as usize];
@@ -87,9 +91,9 @@ impl Framework {
         let order = PRE_FILTER_ONLY;
         for (plugin, any) in self.at(Point::PreFilter) {
             let filters = self.enabled[Point::Filter as usize].contains(&plugin);
-            match any.filter_sight() {
-                Sight::Cluster if !filters => plan.cluster_filters.push(Rule { plugin, order }),
-                Sight::Domains if !filters => plan.idle_filters.push(Rule { plugin, order }),
+            match any.filter_scope() {
+                Scope::Cluster if !filters => plan.cluster_filters.push(Rule { plugin, order }),
+                Scope::Domains if !filters => plan.idle_filters.push(Rule { plugin, order }),
                 _ => {}
             }
         }
@@ -102,14 +106,14 @@ impl Framework {
     fn plan_scores(&self, plan: &mut Plan) {
         let mut most: i64 = 0;
         for (plugin, any) in self.at(Point::Score) {
-            match any.score_sight() {
-                Sight::Object | Sight::Node if any.is_relative() => {
+            match any.score_scope() {
+                Scope::Object | Scope::Node if any.normalize_score.is_some() => {
                     plan.relative_scores.push(plugin);
-                    plan.pods_compare |= any.score_sight() == Sight::Node;
+                    plan.pods_compare |= any.score_scope() == Scope::Node;
                 }
-                Sight::Object | Sight::Node => plan.absolute_scores.push(plugin),
-                Sight::Domains => plan.domain_scores.push(plugin),
-                Sight::Cluster => plan.is_plain = true,
+                Scope::Object | Scope::Node => plan.absolute_scores.push(plugin),
+                Scope::Domains => plan.domain_scores.push(plugin),
+                Scope::Cluster => plan.is_plain = true,
             }
             most = most.saturating_add(self.weights[plugin].saturating_mul(100).saturating_abs());
         }
@@ -120,9 +124,10 @@ impl Framework {
     pub(crate) fn bytes(&self, cycle: &CycleState) -> usize {
         let filters = self.plugins.iter().zip(&cycle.filter);
         let filters =
-            filters.filter_map(|(plugin, slot)| Some(plugin.filter_bytes(&**slot.state()?)));
+            filters.filter_map(|(p, slot)| Some(p.filter_state.as_ref()?.bytes(&**slot.state()?)));
         let scores = self.plugins.iter().zip(&cycle.score);
-        let scores = scores.filter_map(|(plugin, slot)| Some(plugin.score_bytes(&**slot.state()?)));
+        let scores =
+            scores.filter_map(|(p, slot)| Some(p.score_state.as_ref()?.bytes(&**slot.state()?)));
         cycle.bytes() + filters.chain(scores).sum::<usize>()
     }
 
@@ -138,15 +143,18 @@ impl Framework {
         let mut cycle = CycleState::new(self.plugins.len());
         let mut narrowed: Option<BTreeSet<Sym>> = None;
         for (i, plugin) in self.at(Point::PreFilter) {
-            if plugin.filter_sight() == Sight::Cluster {
+            if plugin.filter_scope() == Scope::Cluster {
                 cycle.filter[i] = Slot::Skipped;
                 continue;
             }
-            cycle.filter[i] = match plugin.keep_filter(cx, pod) {
-                PreFilter::Skip => Slot::Skipped,
-                PreFilter::Ready(state) if plugin.filter_rests(&*state) => Slot::Resting(state),
-                PreFilter::Ready(state) => Slot::Ready(state),
-                PreFilter::Narrowed(state, nodes) => {
+            let kept = code(&plugin.filter_state);
+            let prepared = kept.prepare(cx, pod);
+            let prepared = prepared.unwrap_or_else(|| code(&plugin.pre_filter).pre_filter(cx, pod));
+            cycle.filter[i] = match prepared {
+                PreFilterResult::Skip => Slot::Skipped,
+                PreFilterResult::Ready(state) if kept.skips(&*state) => Slot::Resting(state),
+                PreFilterResult::Ready(state) => Slot::Ready(state),
+                PreFilterResult::Narrowed(state, nodes) => {
                     let nodes: BTreeSet<Sym> = nodes.into_iter().collect();
                     narrowed = Some(match narrowed {
                         Some(before) => before.intersection(&nodes).copied().collect(),
@@ -154,14 +162,14 @@ impl Framework {
                     });
                     Slot::Ready(state)
                 }
-                PreFilter::Rejected(_) => return None,
+                PreFilterResult::Rejected(_) => return None,
             };
         }
         for (i, plugin) in self.at(Point::Filter) {
-            if plugin.filter_sight() == Sight::Cluster {
+            if plugin.filter_scope() == Scope::Cluster {
                 cycle.filter[i] = Slot::Skipped;
             } else if matches!(cycle.filter[i], Slot::Absent) {
-                cycle.filter[i] = Slot::Ready(plugin.filter_unprepared(cx, pod).ok()?);
+                cycle.filter[i] = Slot::Ready(pre_filter::unprepared(plugin, cx, pod).ok()?);
             }
         }
         if narrowed.as_ref().is_some_and(BTreeSet::is_empty) {
@@ -176,16 +184,22 @@ impl Framework {
             return Some(());
         }
         for (i, plugin) in self.at(Point::PreScore) {
-            cycle.score[i] = match plugin.keep_score(cx, pod) {
-                PreScore::Skip => Slot::Skipped,
-                PreScore::Ready(state) if plugin.score_rests(&*state) => Slot::Resting(state),
-                PreScore::Ready(state) => Slot::Ready(state),
-                PreScore::Failed(_) => return None,
+            let pre_score = || code(&plugin.pre_score).pre_score(cx, pod, &[]);
+            let (prepared, kept) = match &plugin.score_state {
+                Some(kept) => (kept.prepare(cx, pod).unwrap_or_else(pre_score), Some(kept)),
+                None => (pre_score(), None),
+            };
+            let skips = |state: &dyn State| kept.is_some_and(|kept| kept.skips(state));
+            cycle.score[i] = match prepared {
+                PreScoreResult::Skip => Slot::Skipped,
+                PreScoreResult::Ready(state) if skips(&*state) => Slot::Resting(state),
+                PreScoreResult::Ready(state) => Slot::Ready(state),
+                PreScoreResult::Failed(_) => return None,
             };
         }
         for (i, plugin) in self.at(Point::Score) {
             if matches!(cycle.score[i], Slot::Absent) {
-                let state = plugin.score_unprepared(cx, &cycle.filter[i], pod).ok()?;
+                let state = scores::unprepared(plugin, cx, &cycle.filter[i], pod).ok()?;
                 cycle.score[i] = Slot::Ready(state);
             }
         }
@@ -197,11 +211,11 @@ impl Framework {
     pub(crate) fn looks_for(&self, plan: &Plan, cycle: &CycleState) -> u64 {
         let filters = plan.kept_filters().map(|rule| {
             let state = cycle.filter[rule.plugin].state();
-            state.map_or(0, |s| self.plugins[rule.plugin].filter_looks_for(&**s))
+            state.map_or(0, |s| self.filter_state(rule.plugin).label_marks(&**s))
         });
         let scores = plan.domain_scores.iter().map(|&plugin| {
             let state = cycle.score[plugin].state();
-            state.map_or(0, |s| self.plugins[plugin].score_looks_for(&**s))
+            state.map_or(0, |s| self.score_state(plugin).label_marks(&**s))
         });
         filters.chain(scores).fold(0, |all, marks| all | marks)
     }
@@ -217,13 +231,15 @@ impl Framework {
     ) -> DomainRules {
         let filter = |rule: &Rule| {
             cycle.filter[rule.plugin].state().is_some_and(|state| {
-                self.plugins[rule.plugin].minds_filter(cx, &**state, pod, other)
+                self.filter_state(rule.plugin)
+                    .is_affected_by(&**state, cx, pod, other)
             })
         };
         let score = |plugin: &usize| {
-            cycle.score[*plugin]
-                .state()
-                .is_some_and(|state| self.plugins[*plugin].minds_score(cx, &**state, pod, other))
+            cycle.score[*plugin].state().is_some_and(|state| {
+                self.score_state(*plugin)
+                    .is_affected_by(&**state, cx, pod, other)
+            })
         };
         let filters = plan.kept_filters().map(filter);
         let rules = filters.chain(plan.domain_scores.iter().map(score));
@@ -239,36 +255,47 @@ impl Framework {
         cycle: &mut CycleState,
         pod: &Pod,
         noted: Noted<'_>,
-    ) -> Kept {
-        let mut kept = Kept::Same;
+    ) -> Invalidation {
+        let mut invalid = Invalidation::Nothing;
         for (n, rule) in plan.kept_filters().enumerate() {
-            let (plugin, slot) = (&*self.plugins[rule.plugin], &mut cycle.filter[rule.plugin]);
+            let (kept, slot) = (
+                self.filter_state(rule.plugin),
+                &mut cycle.filter[rule.plugin],
+            );
             if let Some(state) = slot.kept() {
-                kept = kept.max(plugin.observe_filter(cx, &mut **state, pod, noted.to(n)));
-                let rests = plugin.filter_rests(&**state);
-                if slot.rest(rests) {
-                    kept = kept.max(Kept::Regroup);
+                invalid = invalid.max(kept.update(&mut **state, cx, pod, noted.to(n)));
+                let skips = kept.skips(&**state);
+                if slot.rest(skips) {
+                    invalid = invalid.max(Invalidation::Groups);
                 }
             }
         }
         let filters = plan.kept_filters().count();
         for (n, &i) in (filters..).zip(&plan.domain_scores) {
-            let (plugin, slot) = (&*self.plugins[i], &mut cycle.score[i]);
+            let (kept, slot) = (self.score_state(i), &mut cycle.score[i]);
             if let Some(state) = slot.kept() {
-                kept = kept.max(plugin.observe_score(cx, &mut **state, pod, noted.to(n)));
-                let rests = plugin.score_rests(&**state);
-                if slot.rest(rests) {
-                    kept = kept.max(Kept::Regroup);
+                invalid = invalid.max(kept.update(&mut **state, cx, pod, noted.to(n)));
+                let skips = kept.skips(&**state);
+                if slot.rest(skips) {
+                    invalid = invalid.max(Invalidation::Groups);
                 }
             }
         }
-        kept
+        invalid
     }
 
     /// Whether some plugin cannot keep its state over a change of such an object.
     pub(crate) fn forgets(&self, cx: Cx<'_>, pod: &Pod, object: Changed<'_>) -> bool {
-        let mut plugins = self.plugins.iter();
-        object.kind == Kind::DeviceClass || plugins.any(|plugin| plugin.forgets(cx, pod, object))
+        let loses = |plugin: &AnyPlugin| {
+            let (filter, score) = (&plugin.filter_state, &plugin.score_state);
+            filter
+                .as_ref()
+                .is_some_and(|kept| kept.is_invalidated_by(cx, pod, object))
+                || score
+                    .as_ref()
+                    .is_some_and(|kept| kept.is_invalidated_by(cx, pod, object))
+        };
+        object.kind == Kind::DeviceClass || self.plugins.iter().any(loses)
     }
 
     /// The first of the rules that rejects the node, and its verdict.
@@ -281,7 +308,7 @@ impl Framework {
         node: &NodeInfo,
     ) -> Result<(), (Rule, Status)> {
         for rule in rules {
-            let plugin = &*self.plugins[rule.plugin];
+            let plugin = &self.plugins[rule.plugin];
             super::filters::run_filter(plugin, &cycle.filter[rule.plugin], cx, pod, node)
                 .map_err(|status| (*rule, status))?;
         }
@@ -299,10 +326,21 @@ impl Framework {
         verdicts: &mut [u32],
         mut reject: impl FnMut(Status) -> u32,
     ) {
-        let plugin = &*self.plugins[rule.plugin];
+        let plugin = &self.plugins[rule.plugin];
         if let Slot::Ready(state) = &cycle.filter[rule.plugin] {
             let mut reject = |status| reject(super::filters::blame(plugin, status, cx));
-            plugin.filter_these(cx, &**state, pod, positions, verdicts, &mut reject);
+            if let Some(kept) = &plugin.filter_state {
+                kept.filter_these(cx, &**state, pod, positions, verdicts, &mut reject);
+                return;
+            }
+            let (filter, nodes) = (code(&plugin.filter), cx.cluster.nodes());
+            for (at, verdict) in positions.iter().zip(verdicts) {
+                if *verdict == 0
+                    && let Err(status) = filter.filter(cx, &**state, pod, &nodes[*at as usize])
+                {
+                    *verdict = reject(status);
+                }
+            }
         }
     }
 
@@ -317,12 +355,13 @@ impl Framework {
         verdicts: &mut [u32],
         mut reject: impl FnMut(Status) -> u32,
     ) {
-        let plugin = &*self.plugins[rule.plugin];
+        let plugin = &self.plugins[rule.plugin];
         let Slot::Ready(state) = &cycle.filter[rule.plugin] else {
             return;
         };
         let nodes = cx.cluster.nodes();
-        let mut ask = |at: usize| match plugin.filter(cx, &**state, pod, &nodes[at]) {
+        let filter = code(&plugin.filter);
+        let mut ask = |at: usize| match filter.filter(cx, &**state, pod, &nodes[at]) {
             Ok(()) => 0,
             Err(status) => reject(super::filters::blame(plugin, status, cx)),
         };
@@ -343,7 +382,10 @@ impl Framework {
     /// What of a node a filter reads, while it has something to check.
     pub(crate) fn filter_reads(&self, rule: Rule, cycle: &CycleState, pod: &Pod) -> Option<Reads> {
         match &cycle.filter[rule.plugin] {
-            Slot::Ready(state) => self.plugins[rule.plugin].filter_reads(&**state, pod),
+            Slot::Ready(state) => self.plugins[rule.plugin]
+                .filter_state
+                .as_ref()?
+                .reads(&**state, pod),
             _ => Some(Reads::default()),
         }
     }
@@ -356,7 +398,10 @@ impl Framework {
         pod: &Pod,
     ) -> Option<Reads> {
         match &cycle.score[plugin] {
-            Slot::Ready(state) => self.plugins[plugin].score_reads(&**state, pod),
+            Slot::Ready(state) => self.plugins[plugin]
+                .score_state
+                .as_ref()?
+                .reads(&**state, pod),
             _ => Some(Reads::default()),
         }
     }
@@ -373,7 +418,8 @@ impl Framework {
     ) {
         if let Slot::Ready(state) = &cycle.score[plugin] {
             let weight = self.weights[plugin];
-            self.plugins[plugin].score_these(cx, &**state, pod, weight, nodes, sums);
+            self.score_state(plugin)
+                .score_these(cx, &**state, pod, weight, nodes, sums);
         }
     }
 
@@ -386,23 +432,33 @@ impl Framework {
         seen: &mut Vec<u64>,
     ) {
         if let Slot::Ready(state) = &cycle.filter[rule.plugin] {
-            self.plugins[rule.plugin].see_filter(&**state, node, seen);
+            self.filter_state(rule.plugin)
+                .group_key(&**state, node, seen);
         }
     }
 
     /// The verdict of a domain filter on nodes that look like this.
     pub(crate) fn admit(&self, rule: Rule, cycle: &CycleState, seen: &[u64]) -> Fit {
         match &cycle.filter[rule.plugin] {
-            Slot::Ready(state) => self.plugins[rule.plugin].admit(&**state, seen),
+            Slot::Ready(state) => self.filter_state(rule.plugin).filter_group(&**state, seen),
             _ => Ok(()),
         }
     }
 
     /// About which nodes a filter has to be asked.
-    pub(crate) fn asks(&self, rule: Rule, cx: Cx<'_>, cycle: &CycleState, pod: &Pod) -> Ask {
+    pub(crate) fn asks(
+        &self,
+        rule: Rule,
+        cx: Cx<'_>,
+        cycle: &CycleState,
+        pod: &Pod,
+    ) -> NodesToCheck {
         match &cycle.filter[rule.plugin] {
-            Slot::Ready(state) => self.plugins[rule.plugin].asks(cx, &**state, pod),
-            _ => Ask::All,
+            Slot::Ready(state) => match &self.plugins[rule.plugin].filter_state {
+                Some(kept) => kept.nodes_to_check(&**state, cx, pod),
+                None => NodesToCheck::All,
+            },
+            _ => NodesToCheck::All,
         }
     }
 
@@ -426,7 +482,7 @@ impl Framework {
         node: &NodeInfo,
     ) -> Option<i64> {
         match &cycle.score[plugin] {
-            Slot::Ready(state) => self.plugins[plugin].score(cx, &**state, pod, node),
+            Slot::Ready(state) => code(&self.plugins[plugin].score).score(cx, &**state, pod, node),
             _ => Some(0),
         }
     }
@@ -441,7 +497,8 @@ impl Framework {
         seen: &mut Vec<u64>,
     ) {
         if let Slot::Ready(state) = &cycle.score[plugin] {
-            self.plugins[plugin].see_score(&**state, pod, node, seen);
+            self.score_state(plugin)
+                .group_key(&**state, pod, node, seen);
         }
     }
 
@@ -453,7 +510,8 @@ impl Framework {
         feasible: &mut dyn Iterator<Item = (&[u64], usize)>,
     ) {
         if let Slot::Ready(state) = &mut cycle.score[plugin] {
-            self.plugins[plugin].weigh(&mut **state, feasible);
+            self.score_state(plugin)
+                .set_feasible(&mut **state, feasible);
         }
     }
 
@@ -467,7 +525,9 @@ impl Framework {
         seen: &[u64],
     ) -> Option<i64> {
         match &cycle.score[plugin] {
-            Slot::Ready(state) => self.plugins[plugin].raw(cx, &**state, pod, seen),
+            Slot::Ready(state) => self
+                .score_state(plugin)
+                .score_group(&**state, cx, pod, seen),
             _ => Some(0),
         }
     }
@@ -481,9 +541,21 @@ impl Framework {
         over: Range,
     ) -> i64 {
         match &cycle.score[plugin] {
-            Slot::Ready(state) => self.plugins[plugin].normalize(&**state, raw, over),
+            Slot::Ready(state) => scores::normalize(&self.plugins[plugin], &**state, raw, over),
             _ => raw,
         }
+    }
+
+    /// How a plugin keeps what its PreFilter leaves, of one whose scope is not the whole cluster.
+    #[inline]
+    fn filter_state(&self, plugin: usize) -> &dyn AnyFilterState {
+        code(&self.plugins[plugin].filter_state)
+    }
+
+    /// How a plugin keeps what its PreScore leaves.
+    #[inline]
+    fn score_state(&self, plugin: usize) -> &dyn AnyScoreState {
+        code(&self.plugins[plugin].score_state)
     }
 
     /// What a plugin's score is multiplied by.
@@ -526,10 +598,14 @@ impl Framework {
         let mut in_play = InPlay::None;
         for rule in &plan.cluster_filters {
             let i = rule.plugin;
-            let (plugin, slot) = (&*self.plugins[i], &mut cycle.filter[i]);
+            let (plugin, slot) = (&self.plugins[i], &mut cycle.filter[i]);
             if plan.unprepared_filters.contains(&i) {
-                *slot = Slot::Ready(plugin.filter_unprepared(cx, pod).ok()?);
-            } else if plugin.ignores(pod) {
+                *slot = Slot::Ready(pre_filter::unprepared(plugin, cx, pod).ok()?);
+            } else if plugin
+                .filter_state
+                .as_ref()
+                .is_some_and(|kept| kept.ignores(pod))
+            {
                 debug_assert!(
                     prepared(plugin, cx, pod).is_some_and(|found| found.is_skipped()),
                     "{} ignores a pod that its PreFilter does not skip",
@@ -561,19 +637,17 @@ pub(crate) enum InPlay {
     Some,
 }
 
-fn prepared(
-    plugin: &dyn AnyPlugin,
-    cx: Cx<'_>,
-    pod: &Pod,
-) -> Option<Slot<Box<dyn crate::framework::cycle::State>>> {
-    match plugin.pre_filter(cx, pod) {
-        PreFilter::Skip => Some(Slot::Skipped),
-        PreFilter::Ready(state) if plugin.accepts_all(cx, &*state) => {
-            let accepts = |node| plugin.filter(cx, &*state, pod, node).is_ok();
+fn prepared(plugin: &AnyPlugin, cx: Cx<'_>, pod: &Pod) -> Option<Slot<Box<dyn State>>> {
+    let kept = plugin.filter_state.as_ref();
+    let accepts_all = |state: &dyn State| kept.is_some_and(|kept| kept.accepts_all(state, cx));
+    match code(&plugin.pre_filter).pre_filter(cx, pod) {
+        PreFilterResult::Skip => Some(Slot::Skipped),
+        PreFilterResult::Ready(state) if accepts_all(&*state) => {
+            let accepts = |node| code(&plugin.filter).filter(cx, &*state, pod, node).is_ok();
             debug_assert!(cx.cluster.nodes().iter().all(accepts));
             Some(Slot::Resting(state))
         }
-        PreFilter::Ready(state) => Some(Slot::Ready(state)),
-        PreFilter::Narrowed(..) | PreFilter::Rejected(_) => None,
+        PreFilterResult::Ready(state) => Some(Slot::Ready(state)),
+        PreFilterResult::Narrowed(..) | PreFilterResult::Rejected(_) => None,
     }
 }

@@ -17,8 +17,9 @@ pub use pre_filter::PreFilterOutcome;
 pub(crate) use scores::MAX_NODE_SCORE;
 pub use scores::{PluginScores, ScoreTable};
 pub(crate) use trials::has_nominated;
-pub use trials::{TrialSpace, Trials};
+pub use trials::{Trial, TrialSpace, Trials};
 
+use super::builder::code;
 use super::{AnyPlugin, ClusterEvent, Cx, Hint, PluginStatus, Point, Registration};
 use crate::model::{Object, Pod};
 use crate::packing::Packing;
@@ -29,13 +30,13 @@ use stowplan_base::Time;
 pub struct Framework {
     /// The profile's `schedulerName`.
     pub profile_name: String,
-    plugins: Vec<Box<dyn AnyPlugin>>,
+    plugins: Vec<AnyPlugin>,
     /// Per [`Point`], the plugins' indices in the order in which they run.
     enabled: [Vec<usize>; Point::ALL.len()],
     /// Per plugin, what its score is multiplied by.
     weights: Vec<i64>,
-    /// What takes the place of the scores.
-    packing: Option<Packing>,
+    /// What takes the place of the scores, and the plugin that brought it.
+    packing: Option<(&'static str, Packing)>,
 }
 
 impl Framework {
@@ -44,13 +45,18 @@ impl Framework {
     /// `enabled` holds indices into `plugins`; `weights` is parallel to `plugins`.
     pub fn new(
         profile_name: String,
-        plugins: Vec<Box<dyn AnyPlugin>>,
+        plugins: Vec<AnyPlugin>,
         enabled: [Vec<usize>; Point::ALL.len()],
         weights: Vec<i64>,
     ) -> Self {
         assert_eq!(plugins.len(), weights.len(), "one weight per plugin");
+        for point in Point::ALL {
+            let mut here = enabled[point as usize].iter();
+            let takes_part = here.all(|&i| plugins[i].points().contains(&point));
+            assert!(takes_part, "a plugin is enabled at {point:?} without code");
+        }
         let mut scoring = enabled[Point::Score as usize].iter();
-        let packing = scoring.find_map(|&i| plugins[i].packing());
+        let packing = scoring.find_map(|&i| Some((plugins[i].name(), plugins[i].packing?)));
         Self {
             profile_name,
             plugins,
@@ -60,10 +66,10 @@ impl Framework {
         }
     }
 
-    fn at(&self, point: Point) -> impl DoubleEndedIterator<Item = (usize, &dyn AnyPlugin)> {
+    fn at(&self, point: Point) -> impl DoubleEndedIterator<Item = (usize, &AnyPlugin)> {
         self.enabled[point as usize]
             .iter()
-            .map(|&i| (i, &*self.plugins[i]))
+            .map(|&i| (i, &self.plugins[i]))
     }
 
     /// The names of the plugins that run at `point`, in order.
@@ -80,7 +86,7 @@ impl Framework {
 
     /// The packing policy that takes the place of the scores, if the profile has one.
     pub fn packing(&self) -> Option<Packing> {
-        self.packing
+        self.packing.map(|(_, policy)| policy)
     }
 
     /// The first PreEnqueue plugin that holds the pod back; `gated_by`, which held it back before,
@@ -91,8 +97,8 @@ impl Framework {
         pod: &Pod,
         gated_by: Option<&str>,
     ) -> Option<PluginStatus> {
-        let ask = |(_, plugin): (usize, &dyn AnyPlugin)| {
-            let status = plugin.pre_enqueue(cx, pod).err()?;
+        let ask = |(_, plugin): (usize, &AnyPlugin)| {
+            let status = code(&plugin.pre_enqueue).pre_enqueue(cx, pod).err()?;
             Some(PluginStatus {
                 plugin: plugin.name(),
                 status,
@@ -101,7 +107,7 @@ impl Framework {
         let Some(gated_by) = gated_by else {
             return self.at(Point::PreEnqueue).find_map(ask);
         };
-        let held_before = |(_, plugin): &(usize, &dyn AnyPlugin)| plugin.name() == gated_by;
+        let held_before = |(_, plugin): &(usize, &AnyPlugin)| plugin.name() == gated_by;
         self.at(Point::PreEnqueue)
             .filter(held_before)
             .chain(self.at(Point::PreEnqueue).filter(|p| !held_before(p)))
@@ -109,10 +115,17 @@ impl Framework {
     }
 
     /// Which of two pods is to be tried first.
-    pub fn order(&self, a: (&Pod, Time), b: (&Pod, Time)) -> Ordering {
-        self.at(Point::QueueSort)
-            .next()
-            .map_or(Ordering::Equal, |(_, plugin)| plugin.order(a, b))
+    pub fn order(&self, cx: Cx<'_>, a: (&Pod, Time), b: (&Pod, Time)) -> Ordering {
+        let mut sort = self.at(Point::QueueSort);
+        sort.next().map_or(Ordering::Equal, |(_, plugin)| {
+            code(&plugin.queue_sort).order(cx, a, b)
+        })
+    }
+
+    /// Whether the order of two pods may change while they wait.
+    pub fn order_follows_cluster(&self) -> bool {
+        let mut sort = self.at(Point::QueueSort);
+        sort.any(|(_, plugin)| code(&plugin.queue_sort).follows_cluster())
     }
 
     /// Every plugin that can reject a pod: its number within the profile, its name and the events
@@ -125,14 +138,14 @@ impl Framework {
             Point::Reserve,
             Point::Permit,
         ];
-        let rejects = |plugin: &dyn AnyPlugin| {
+        let rejects = |plugin: &AnyPlugin| {
             let points = plugin.points();
             points.iter().any(|point| REJECTING.contains(point))
         };
         self.plugins
             .iter()
             .enumerate()
-            .filter(|(_, plugin)| rejects(&***plugin))
+            .filter(|(_, plugin)| rejects(plugin))
             .map(|(i, plugin)| (i, plugin.name(), plugin.events()))
             .collect()
     }
@@ -147,6 +160,9 @@ impl Framework {
         old: Option<&Object>,
         new: Option<&Object>,
     ) -> Hint {
-        self.plugins[plugin].hint(cx, event, pod, old, new)
+        match &self.plugins[plugin].enqueue_extensions {
+            Some(extensions) => extensions.hint(cx, event, pod, old, new),
+            None => Hint::Queue,
+        }
     }
 }

@@ -1,7 +1,11 @@
 //! PreFilter.
 
 use super::Framework;
-use crate::framework::{Code, Cx, CycleState, PluginStatus, Point, PreFilter, Slot, Status};
+use crate::framework::builder::code;
+use crate::framework::cycle::State;
+use crate::framework::{
+    AnyPlugin, Code, Cx, CycleState, PluginStatus, Point, PreFilterResult, Slot, Status,
+};
 use crate::model::Pod;
 use std::collections::BTreeSet;
 use stowplan_base::Sym;
@@ -29,12 +33,12 @@ impl Framework {
         };
         for (i, plugin) in self.at(Point::PreFilter) {
             let name = plugin.name();
-            let (state, nodes) = match plugin.pre_filter(cx, pod) {
-                PreFilter::Skip => {
+            let (state, nodes) = match code(&plugin.pre_filter).pre_filter(cx, pod) {
+                PreFilterResult::Skip => {
                     outcome.cycle.filter[i] = Slot::Skipped;
                     continue;
                 }
-                PreFilter::Rejected(status) => {
+                PreFilterResult::Rejected(status) => {
                     outcome.cycle.filter[i] = Slot::Rejected;
                     let code = status.code;
                     let status = PluginStatus {
@@ -60,8 +64,8 @@ impl Framework {
                     }
                     continue;
                 }
-                PreFilter::Ready(state) => (state, None),
-                PreFilter::Narrowed(state, nodes) => (state, Some(nodes)),
+                PreFilterResult::Ready(state) => (state, None),
+                PreFilterResult::Narrowed(state, nodes) => (state, Some(nodes)),
             };
             outcome.cycle.filter[i] = Slot::Ready(state);
             if let Some(nodes) = nodes {
@@ -82,7 +86,7 @@ impl Framework {
             if matches!(cycle.filter[i], Slot::Absent)
                 && !self.enabled[Point::PreFilter as usize].contains(&i)
             {
-                cycle.filter[i] = match plugin.filter_unprepared(cx, pod) {
+                cycle.filter[i] = match unprepared(plugin, cx, pod) {
                     Ok(state) => Slot::Ready(state),
                     Err(status) => Slot::Broken(status),
                 };
@@ -96,6 +100,18 @@ impl Framework {
             .filter(|(i, _)| cycle.filter[*i].is_skipped())
             .map(|(_, plugin)| plugin.name())
             .collect()
+    }
+}
+
+/// What Filter works with where PreFilter does not run.
+pub(super) fn unprepared(
+    plugin: &AnyPlugin,
+    cx: Cx<'_>,
+    pod: &Pod,
+) -> Result<Box<dyn State>, Status> {
+    match &plugin.pre_filter {
+        Some(pre_filter) => pre_filter.pre_filter_disabled(cx, pod),
+        None => Ok(code(&plugin.filter).default_state()),
     }
 }
 

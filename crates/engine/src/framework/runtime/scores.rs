@@ -2,13 +2,13 @@
 
 use super::Framework;
 use crate::NodeInfo;
+use crate::framework::builder::code;
 use crate::framework::cycle::State;
 use crate::framework::{
-    AnyPlugin, Cx, CycleState, PluginStatus, Point, PreScore, Range, Slot, Status,
+    AnyPlugin, Cx, CycleState, PluginStatus, Point, PreScoreResult, Range, Slot, Status,
 };
 use crate::model::Pod;
 use crate::packing::Packing;
-use crate::plugins::bin_packing::BinPacking;
 
 /// The greatest score of one plugin for one node.
 pub(crate) const MAX_NODE_SCORE: i64 = 100;
@@ -96,10 +96,10 @@ impl Framework {
             return Ok(());
         }
         for (i, plugin) in self.at(Point::PreScore) {
-            cycle.score[i] = match plugin.pre_score(cx, pod, feasible) {
-                PreScore::Skip => Slot::Skipped,
-                PreScore::Ready(state) => Slot::Ready(state),
-                PreScore::Failed(status) => {
+            cycle.score[i] = match code(&plugin.pre_score).pre_score(cx, pod, feasible) {
+                PreScoreResult::Skip => Slot::Skipped,
+                PreScoreResult::Ready(state) => Slot::Ready(state),
+                PreScoreResult::Failed(status) => {
                     return Err(PluginStatus::at(
                         "PreScore",
                         plugin.name(),
@@ -111,7 +111,7 @@ impl Framework {
         }
         for (i, plugin) in self.at(Point::Score) {
             if matches!(cycle.score[i], Slot::Absent) {
-                cycle.score[i] = match plugin.score_unprepared(cx, &cycle.filter[i], pod) {
+                cycle.score[i] = match unprepared(plugin, cx, &cycle.filter[i], pod) {
                     Ok(state) => Slot::Ready(state),
                     Err(status) => Slot::Broken(status),
                 };
@@ -122,11 +122,15 @@ impl Framework {
 }
 
 /// The keys of a packing policy, as if they were the scores of one plugin.
-fn packing_keys(packing: Packing, pod: &Pod, feasible: &[&NodeInfo]) -> ScoreTable {
+fn packing_keys(
+    (plugin, packing): (&'static str, Packing),
+    pod: &Pod,
+    feasible: &[&NodeInfo],
+) -> ScoreTable {
     let keys: Vec<i64> = feasible.iter().map(|node| packing.key(pod, node)).collect();
     ScoreTable {
         plugins: vec![PluginScores {
-            plugin: BinPacking::NAME,
+            plugin,
             weight: 1,
             raw: keys.iter().copied().map(Some).collect(),
             normalized: keys.clone(),
@@ -135,15 +139,36 @@ fn packing_keys(packing: Packing, pod: &Pod, feasible: &[&NodeInfo]) -> ScoreTab
     }
 }
 
+/// What Score works with where PreScore does not run.
+pub(super) fn unprepared(
+    plugin: &AnyPlugin,
+    cx: Cx<'_>,
+    filter: &Slot<Box<dyn State>>,
+    pod: &Pod,
+) -> Result<Box<dyn State>, Status> {
+    match &plugin.pre_score {
+        Some(pre_score) => pre_score.pre_score_disabled(cx, pod),
+        None => code(&plugin.score).score_from_filter(filter),
+    }
+}
+
+/// A raw score in its final range.
+pub(super) fn normalize(plugin: &AnyPlugin, state: &dyn State, raw: i64, over: Range) -> i64 {
+    match &plugin.normalize_score {
+        Some(normalize) => normalize.normalize(state, raw, over),
+        None => raw,
+    }
+}
+
 fn score_plugin(
-    plugin: &dyn AnyPlugin,
+    plugin: &AnyPlugin,
     state: &dyn State,
     cx: Cx<'_>,
     pod: &Pod,
     feasible: &[&NodeInfo],
     weight: i64,
 ) -> Result<PluginScores, Status> {
-    let raw = plugin.scores(cx, state, pod, feasible);
+    let raw = code(&plugin.score).scores(cx, state, pod, feasible);
     let scored = || raw.iter().flatten().copied();
     let over = Range {
         min: scored().min().unwrap_or(0),
@@ -151,7 +176,7 @@ fn score_plugin(
     };
     let normalized: Vec<i64> = raw
         .iter()
-        .map(|raw| raw.map_or(0, |raw| plugin.normalize(state, raw, over)))
+        .map(|raw| raw.map_or(0, |raw| normalize(plugin, state, raw, over)))
         .collect();
     if let Some(bad) = normalized
         .iter()

@@ -2,9 +2,18 @@
 
 use super::Framework;
 use crate::NodeInfo;
-use crate::framework::{Cx, CycleState, PluginStatus, Point, Sight, Slot, Trial};
+use crate::framework::{Cx, CycleState, PluginStatus, Point, Scope, Slot};
 use crate::model::Pod;
 use std::sync::Arc;
+
+/// A hypothetical change of one node's pods.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Trial {
+    /// As if the pod were there. Upstream's `AddPod`.
+    Add,
+    /// As if it were gone. Upstream's `RemovePod`.
+    Remove,
+}
 
 /// Space for trials: who keeps it makes them without taking memory.
 #[derive(Clone, Debug, Default)]
@@ -169,7 +178,7 @@ impl Framework {
     /// them there.
     pub(crate) fn follows_trials(&self, cycle: &CycleState) -> bool {
         self.at(Point::PreFilter).any(|(i, plugin)| {
-            plugin.filter_sight() != Sight::Node && matches!(cycle.filter[i], Slot::Ready(_))
+            plugin.pre_filter_extensions.is_some() && matches!(cycle.filter[i], Slot::Ready(_))
         })
     }
 
@@ -178,7 +187,7 @@ impl Framework {
     /// [follow trials](Self::follows_trials) as well.
     pub(crate) fn asks_for_each_pod(&self, cycle: &CycleState) -> bool {
         self.at(Point::Filter).any(|(i, plugin)| {
-            matches!(plugin.filter_sight(), Sight::Domains | Sight::Cluster)
+            matches!(plugin.filter_scope(), Scope::Domains | Scope::Cluster)
                 && matches!(cycle.filter[i], Slot::Ready(_))
         })
     }
@@ -193,8 +202,13 @@ impl Framework {
         op: Trial,
     ) {
         for (i, plugin) in self.at(Point::PreFilter) {
-            if let Slot::Ready(state) = &mut cycle.filter[i] {
-                plugin.trial(cx, &mut **state, pod, other, node, op);
+            if let (Some(extensions), Slot::Ready(state)) =
+                (&plugin.pre_filter_extensions, &mut cycle.filter[i])
+            {
+                match op {
+                    Trial::Add => extensions.add_pod(cx, &mut **state, pod, other, node),
+                    Trial::Remove => extensions.remove_pod(cx, &mut **state, pod, other, node),
+                }
             }
         }
     }

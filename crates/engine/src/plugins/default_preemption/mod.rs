@@ -1,22 +1,11 @@
 //! DefaultPreemption. Upstream's `pkg/scheduler/framework/plugins/defaultpreemption` and
 //! `pkg/scheduler/framework/preemption`.
 
-mod dry_runs;
-mod evaluate;
-mod knockout;
-mod pick;
-mod preempting;
-mod victims;
-
-pub use dry_runs::KeptDryRuns;
-pub(crate) use dry_runs::{Detail, DryRuns, has_no_victims, report_without_victims};
-pub use evaluate::{Candidate, Preemption, PreemptionReport, Preemptor, evaluate};
-pub use pick::DecidedBy;
-pub use preempting::Preempting;
-
+use crate::framework::preemption::{PreemptionReport, Preemptor, evaluate};
 use crate::framework::{
-    Action, ClusterEvent, Cx, EventResource, Fit, Hint, Plugin, Point, PostFilterCx,
-    PostFilterResult, Registration, Slot, Status,
+    Action, AnyPlugin, ClusterEvent, Cx, EnqueueExtensions, EventResource, Fit, Hint, Plugin,
+    PluginBuilder, PostFilter, PostFilterCx, PostFilterResult, PreEnqueue, Registration, Slot,
+    Status,
 };
 use crate::model::{Object, Pod};
 
@@ -49,12 +38,23 @@ impl DefaultPreemption {
     }
 }
 
-impl Plugin for DefaultPreemption {
-    const NAME: &'static str = "DefaultPreemption";
-    const POINTS: &'static [Point] = &[Point::PreEnqueue, Point::PostFilter];
-    type Filter = ();
-    type Score = ();
+impl DefaultPreemption {
+    /// The plugin at its extension points.
+    pub fn build(self) -> AnyPlugin {
+        PluginBuilder::new(self)
+            .pre_enqueue()
+            .post_filter()
+            .enqueue_extensions()
+            .build()
+    }
+}
 
+impl Plugin for DefaultPreemption {
+    type FilterState = ();
+    type ScoreState = ();
+}
+
+impl PreEnqueue for DefaultPreemption {
     fn pre_enqueue(&self, cx: Cx<'_>, pod: &Pod) -> Fit {
         if cx.preempting.gates(cx.cluster, &pod.uid) {
             return Err(Status::unresolvable(
@@ -63,7 +63,9 @@ impl Plugin for DefaultPreemption {
         }
         Ok(())
     }
+}
 
+impl PostFilter for DefaultPreemption {
     fn post_filter(
         &self,
         cx: &mut PostFilterCx<'_>,
@@ -89,7 +91,9 @@ impl Plugin for DefaultPreemption {
             preemption: Some(report),
         }
     }
+}
 
+impl EnqueueExtensions for DefaultPreemption {
     /// A gated pod is looked at again when some pod is gone.
     fn events(&self) -> Vec<Registration> {
         vec![Registration::hinted(EventResource::Pod, Action::DELETE)]

@@ -1,5 +1,5 @@
 use super::*;
-use crate::framework::{self, Framework, NodeStatuses, PostFilterCx};
+use crate::framework::{Framework, NodeStatuses, Point, PostFilterCx};
 use crate::model::{DeviceClass, NodeSelector, NodeSelectorTerm, OwnerRef, PodClaim};
 use crate::model::{Requirement, ResourceList};
 use crate::plugins::node_affinity::{NodeAffinity, NodeAffinityArgs};
@@ -104,14 +104,14 @@ fn only_pods_that_need_devices_are_checked() {
     let mut world = World::default();
     let plain = world.pod("ns/q", &[]);
     let skipped = plugin().pre_filter(world.cx(), &plain);
-    assert!(matches!(skipped, PreFilter::Skip));
+    assert!(matches!(skipped, PreFilterResult::Skip));
     let name = world.sym("c");
     let needy = pod(&mut world, PodClaimSource::Named(name));
     let rejected = plugin().pre_filter(world.cx(), &needy);
-    assert!(matches!(rejected, PreFilter::Rejected(_)));
+    assert!(matches!(rejected, PreFilterResult::Rejected(_)));
     let there = claim(&mut world, "c");
     add_claim(&mut world, there);
-    let PreFilter::Ready(needs) = plugin().pre_filter(world.cx(), &needy) else {
+    let PreFilterResult::Ready(needs) = plugin().pre_filter(world.cx(), &needy) else {
         panic!("the pod needs devices");
     };
     let node = NodeInfo::new(Arc::new(world.node("n", &[])));
@@ -128,7 +128,10 @@ fn an_extended_resource_may_come_from_a_device_plugin() {
     let mut pod = world.pod("ns/p", &[]);
     pod.requests.spec_columns.set(column, 2);
     let skipped = plugin().pre_filter(world.cx(), &pod);
-    assert!(matches!(skipped, PreFilter::Skip), "no class stands for it");
+    assert!(
+        matches!(skipped, PreFilterResult::Skip),
+        "no class stands for it"
+    );
     let class = DeviceClass {
         name: world.sym("gpus"),
         created: None,
@@ -136,7 +139,7 @@ fn an_extended_resource_may_come_from_a_device_plugin() {
         implicit_resource_name: world.sym("deviceclass.resource.kubernetes.io/gpus"),
     };
     world.snapshot.upsert(Object::DeviceClass(Arc::new(class)));
-    let PreFilter::Ready(needs) = plugin().pre_filter(world.cx(), &pod) else {
+    let PreFilterResult::Ready(needs) = plugin().pre_filter(world.cx(), &pod) else {
         panic!("a class stands for it");
     };
     for (offered, fits) in [(None, false), (Some(0), false), (Some(4), true)] {
@@ -157,9 +160,9 @@ fn profile() -> Framework {
     let mut enabled: [Vec<usize>; Point::ALL.len()] = Default::default();
     enabled[Point::PreFilter as usize] = vec![0, 1];
     enabled[Point::PostFilter as usize] = vec![1];
-    let plugins: Vec<Box<dyn framework::AnyPlugin>> = vec![
-        Box::new(NodeAffinity::new(NodeAffinityArgs::default())),
-        Box::new(plugin()),
+    let plugins = vec![
+        NodeAffinity::new(NodeAffinityArgs::default()).build(),
+        plugin().build(),
     ];
     Framework::new("test".to_owned(), plugins, enabled, vec![1, 1])
 }

@@ -2,7 +2,7 @@
 
 use super::term::{IncomingTerm, matches_all};
 use super::topology::{Change, Place, Topologies, TopologyCounts};
-use crate::framework::{Fit, Kept, Reads, Status};
+use crate::framework::{Fit, Invalidation, Reads, Status};
 use crate::model::{AffinityTerm, Labels, Node, Pod};
 use crate::{Fact, Snapshot};
 use std::sync::Arc;
@@ -162,18 +162,18 @@ impl RequiredTerms {
         other: &Pod,
         node: &Node,
         added: bool,
-    ) -> Kept {
+    ) -> Invalidation {
         let namespace_labels = cluster.namespace_labels(pod.namespace);
         let names = &cluster.names;
         let existing = if other.has_required_anti_affinity() {
             self.count_existing(other, pod, namespace_labels, &node.labels, added, names)
         } else {
-            Kept::Same
+            Invalidation::Nothing
         };
         let incoming = if self.has_terms() {
             self.count_incoming(other, &node.labels, added, names)
         } else {
-            Kept::Same
+            Invalidation::Nothing
         };
         existing.max(incoming)
     }
@@ -185,13 +185,15 @@ impl RequiredTerms {
         pod: &Pod,
         fact: Fact<'_>,
         holds: bool,
-    ) -> Kept {
+    ) -> Invalidation {
         match fact {
-            Fact::Node(_) => Kept::Changed,
+            Fact::Node(_) => Invalidation::Answers,
             Fact::Pod(other, node, _) => {
                 let kept = self.update_with_pod(cluster, pod, other, node, holds);
-                if kept == Kept::Changed && self.topologies.shares_a_fine_domain(cluster, node) {
-                    return Kept::Regroup;
+                if kept == Invalidation::Answers
+                    && self.topologies.shares_a_fine_domain(cluster, node)
+                {
+                    return Invalidation::Groups;
                 }
                 kept
             }
@@ -207,16 +209,18 @@ impl RequiredTerms {
         labels: &Labels,
         added: bool,
         names: &Names,
-    ) -> Kept {
-        let mut kept = Kept::Same;
+    ) -> Invalidation {
+        let mut kept = Invalidation::Nothing;
         for term in other.required_anti_affinity() {
             if term.matches(pod, namespace_labels, names) {
                 let counts = &mut self.existing_anti_affinity_counts;
                 let change = counts.add(labels, term.topology_key, 1, added);
                 kept = kept.max(match change {
-                    Change::None => Kept::Same,
-                    Change::NewKey if !self.topologies.knows(term.topology_key) => Kept::Lost,
-                    Change::NewKey | Change::Known => Kept::Changed,
+                    Change::None => Invalidation::Nothing,
+                    Change::NewKey if !self.topologies.knows(term.topology_key) => {
+                        Invalidation::State
+                    }
+                    Change::NewKey | Change::Known => Invalidation::Answers,
                 });
             }
         }
@@ -224,20 +228,26 @@ impl RequiredTerms {
     }
 
     /// Counts `other`, on a node with these labels, for the pod's own terms.
-    fn count_incoming(&mut self, other: &Pod, labels: &Labels, added: bool, names: &Names) -> Kept {
-        let mut kept = Kept::Same;
+    fn count_incoming(
+        &mut self,
+        other: &Pod,
+        labels: &Labels,
+        added: bool,
+        names: &Names,
+    ) -> Invalidation {
+        let mut kept = Invalidation::Nothing;
         if matches_all(&self.affinity, other, names) {
             for term in &*self.affinity {
                 self.affinity_counts
                     .add(labels, term.topology_key, 1, added);
-                kept = Kept::Changed;
+                kept = Invalidation::Answers;
             }
         }
         for term in &*self.anti_affinity {
             if term.matches(other, names) {
                 self.anti_affinity_counts
                     .add(labels, term.topology_key, 1, added);
-                kept = Kept::Changed;
+                kept = Invalidation::Answers;
             }
         }
         kept

@@ -16,8 +16,10 @@ pub use filtering::RequiredTerms;
 pub use scoring::PreferredTerms;
 
 use crate::framework::{
-    Changed, ClusterEvent, Code, Cx, Fit, Hint, Kept, Plugin, Point, PreFilter, PreScore, Range,
-    Reads, Registration, Sight, Status, Trial,
+    AnyPlugin, Changed, ClusterEvent, Code, Cx, EnqueueExtensions, Filter, FilterState, Fit, Hint,
+    Invalidation, NormalizeScore, Plugin, PluginBuilder, PreFilter, PreFilterExtensions,
+    PreFilterResult, PreScore, PreScoreResult, Range, Reads, Registration, Scope, Score,
+    ScoreState, Status,
 };
 use crate::model::{Kind, Object, Pod, Selector};
 use crate::{Fact, NodeInfo, Snapshot};
@@ -69,68 +71,23 @@ impl InterPodAffinity {
         cx: Cx<'_>,
         pod: &Pod,
         weigh: fn(&Snapshot, &Pod, i32) -> PreferredTerms,
-    ) -> PreScore<PreferredTerms> {
+    ) -> PreScoreResult<PreferredTerms> {
         let has_preferred =
             !pod.preferred_affinity().is_empty() || !pod.preferred_anti_affinity().is_empty();
         if self.args.ignore_preferred_terms_of_existing_pods && !has_preferred {
-            return PreScore::Skip;
+            return PreScoreResult::Skip;
         }
         if let Some(error) = &pod.affinity_error {
-            return PreScore::Failed(Status::error(format!("failed to parse pod: {error}")));
+            return PreScoreResult::Failed(Status::error(format!("failed to parse pod: {error}")));
         }
         let hard_weight = self.args.hard_pod_affinity_weight;
-        PreScore::Ready(weigh(cx.cluster, pod, hard_weight))
+        PreScoreResult::Ready(weigh(cx.cluster, pod, hard_weight))
     }
 }
 
-impl Plugin for InterPodAffinity {
-    const NAME: &'static str = "InterPodAffinity";
-    const POINTS: &'static [Point] = &[
-        Point::PreFilter,
-        Point::Filter,
-        Point::PreScore,
-        Point::Score,
-    ];
-    const FILTER_SIGHT: Sight = Sight::Domains;
-    const SCORE_SIGHT: Sight = Sight::Domains;
-    type Filter = RequiredTerms;
-    type Score = PreferredTerms;
-
-    fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<RequiredTerms> {
-        if let Err(status) = Self::check(pod) {
-            return PreFilter::Rejected(status);
-        }
-        let terms = RequiredTerms::count(cx.cluster, pod);
-        if terms.restricts_nothing() {
-            return PreFilter::Skip;
-        }
-        PreFilter::Ready(terms)
-    }
-
-    fn filter_unprepared(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<RequiredTerms, Status> {
-        Err(Status::error(
-            "error reading \"PreFilterInterPodAffinity\" from cycleState: not found",
-        ))
-    }
-
-    fn filter(&self, _cx: Cx<'_>, state: &RequiredTerms, _pod: &Pod, node: &NodeInfo) -> Fit {
-        state.filter(&node.node)
-    }
-
-    fn trial(
-        &self,
-        cx: Cx<'_>,
-        state: &mut RequiredTerms,
-        pod: &Pod,
-        other: &Pod,
-        node: &NodeInfo,
-        op: Trial,
-    ) {
-        state.update_with_pod(cx.cluster, pod, other, &node.node, op == Trial::Add);
-    }
-
+impl InterPodAffinity {
     /// The namespaces that terms select by label, and the pod's own, which others' terms may.
-    fn forgets(&self, _cx: Cx<'_>, pod: &Pod, object: Changed<'_>) -> bool {
+    fn is_invalidated_by(&self, _cx: Cx<'_>, pod: &Pod, object: Changed<'_>) -> bool {
         let selects = |selector: &Selector| !selector.requirements().is_empty();
         object.kind == Kind::Namespace
             && (object.name == pod.namespace
@@ -139,117 +96,167 @@ impl Plugin for InterPodAffinity {
                     .any(|term| selects(&term.namespace_selector)))
     }
 
-    fn keep_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<RequiredTerms> {
+    /// The plugin at its extension points.
+    pub fn build(self) -> AnyPlugin {
+        PluginBuilder::new(self)
+            .pre_filter()
+            .pre_filter_extensions()
+            .filter()
+            .filter_state()
+            .pre_score()
+            .score()
+            .normalize_score()
+            .score_state()
+            .enqueue_extensions()
+            .build()
+    }
+}
+
+impl Plugin for InterPodAffinity {
+    type FilterState = RequiredTerms;
+    type ScoreState = PreferredTerms;
+}
+
+impl PreFilter for InterPodAffinity {
+    fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilterResult<RequiredTerms> {
         if let Err(status) = Self::check(pod) {
-            return PreFilter::Rejected(status);
+            return PreFilterResult::Rejected(status);
         }
-        let terms = RequiredTerms::count_kin(cx.cluster, pod);
-        PreFilter::Ready(terms.with_topologies(cx.cluster))
+        let terms = RequiredTerms::count(cx.cluster, pod);
+        if terms.restricts_nothing() {
+            return PreFilterResult::Skip;
+        }
+        PreFilterResult::Ready(terms)
     }
 
-    fn filter_looks_for(&self, state: &RequiredTerms) -> u64 {
-        state.looks_for()
+    fn pre_filter_disabled(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<RequiredTerms, Status> {
+        Err(Status::error(
+            "error reading \"PreFilterInterPodAffinity\" from cycleState: not found",
+        ))
     }
+}
 
-    fn minds_filter(&self, cx: Cx<'_>, state: &RequiredTerms, pod: &Pod, other: &Pod) -> bool {
-        state.minds(cx.cluster, pod, other)
-    }
-
-    fn filter_rests(&self, state: &RequiredTerms) -> bool {
-        state.restricts_nothing()
-    }
-
-    fn observe_filter(
+impl PreFilterExtensions for InterPodAffinity {
+    fn add_pod(
         &self,
         cx: Cx<'_>,
         state: &mut RequiredTerms,
         pod: &Pod,
+        other: &Pod,
+        node: &NodeInfo,
+    ) {
+        state.update_with_pod(cx.cluster, pod, other, &node.node, true);
+    }
+
+    fn remove_pod(
+        &self,
+        cx: Cx<'_>,
+        state: &mut RequiredTerms,
+        pod: &Pod,
+        other: &Pod,
+        node: &NodeInfo,
+    ) {
+        state.update_with_pod(cx.cluster, pod, other, &node.node, false);
+    }
+}
+
+impl Filter for InterPodAffinity {
+    fn filter(&self, _cx: Cx<'_>, state: &RequiredTerms, _pod: &Pod, node: &NodeInfo) -> Fit {
+        state.filter(&node.node)
+    }
+}
+
+impl FilterState<InterPodAffinity> for RequiredTerms {
+    const SCOPE: Scope = Scope::Domains;
+
+    fn is_invalidated_by(
+        plugin: &InterPodAffinity,
+        cx: Cx<'_>,
+        pod: &Pod,
+        object: Changed<'_>,
+    ) -> bool {
+        plugin.is_invalidated_by(cx, pod, object)
+    }
+
+    fn prepare(
+        _plugin: &InterPodAffinity,
+        cx: Cx<'_>,
+        pod: &Pod,
+    ) -> Option<PreFilterResult<RequiredTerms>> {
+        if let Err(status) = InterPodAffinity::check(pod) {
+            return Some(PreFilterResult::Rejected(status));
+        }
+        let terms = RequiredTerms::count_kin(cx.cluster, pod);
+        Some(PreFilterResult::Ready(terms.with_topologies(cx.cluster)))
+    }
+
+    fn label_marks(&self) -> u64 {
+        self.looks_for()
+    }
+
+    fn is_affected_by(
+        &self,
+        _plugin: &InterPodAffinity,
+        cx: Cx<'_>,
+        pod: &Pod,
+        other: &Pod,
+    ) -> bool {
+        self.minds(cx.cluster, pod, other)
+    }
+
+    fn skips(&self) -> bool {
+        self.restricts_nothing()
+    }
+
+    fn update(
+        &mut self,
+        _plugin: &InterPodAffinity,
+        cx: Cx<'_>,
+        pod: &Pod,
         fact: Fact<'_>,
         holds: bool,
-    ) -> Kept {
-        state.observe(cx.cluster, pod, fact, holds)
+    ) -> Invalidation {
+        self.observe(cx.cluster, pod, fact, holds)
     }
 
-    fn filter_bytes(&self, state: &RequiredTerms) -> usize {
-        state.bytes()
+    fn bytes(&self) -> usize {
+        self.bytes()
     }
 
-    fn score_bytes(&self, state: &PreferredTerms) -> usize {
-        state.bytes()
+    fn group_key(&self, node: &NodeInfo, key: &mut Vec<u64>) {
+        self.see(&node.node, key);
     }
 
-    fn see_filter(&self, state: &RequiredTerms, node: &NodeInfo, seen: &mut Vec<u64>) {
-        state.see(&node.node, seen);
+    fn reads(&self, _plugin: &InterPodAffinity, _pod: &Pod) -> Option<Reads> {
+        Some(self.reads())
     }
 
-    fn filter_reads(&self, state: &RequiredTerms, _pod: &Pod) -> Option<Reads> {
-        Some(state.reads())
+    fn filter_group(&self, key: &[u64]) -> Fit {
+        self.admit(key)
     }
+}
 
-    fn admit(&self, state: &RequiredTerms, seen: &[u64]) -> Fit {
-        state.admit(seen)
-    }
-
+impl PreScore for InterPodAffinity {
     fn pre_score(
         &self,
         cx: Cx<'_>,
         pod: &Pod,
         _feasible: &[&NodeInfo],
-    ) -> PreScore<PreferredTerms> {
+    ) -> PreScoreResult<PreferredTerms> {
         match self.preferred_terms(cx, pod, PreferredTerms::weigh) {
-            PreScore::Ready(terms) if terms.is_empty() => PreScore::Skip,
+            PreScoreResult::Ready(terms) if terms.is_empty() => PreScoreResult::Skip,
             found => found,
         }
     }
 
-    fn keep_score(&self, cx: Cx<'_>, pod: &Pod) -> PreScore<PreferredTerms> {
-        match self.preferred_terms(cx, pod, PreferredTerms::weigh_kin) {
-            PreScore::Ready(terms) => PreScore::Ready(terms.with_topologies(cx.cluster)),
-            found => found,
-        }
-    }
-
-    fn score_rests(&self, state: &PreferredTerms) -> bool {
-        state.is_empty()
-    }
-
-    fn score_looks_for(&self, state: &PreferredTerms) -> u64 {
-        state.looks_for()
-    }
-
-    fn minds_score(&self, cx: Cx<'_>, state: &PreferredTerms, pod: &Pod, other: &Pod) -> bool {
-        state.minds(cx.cluster, pod, other)
-    }
-
-    fn observe_score(
-        &self,
-        cx: Cx<'_>,
-        state: &mut PreferredTerms,
-        pod: &Pod,
-        fact: Fact<'_>,
-        holds: bool,
-    ) -> Kept {
-        state.observe(cx.cluster, pod, fact, holds)
-    }
-
-    fn see_score(&self, state: &PreferredTerms, _pod: &Pod, node: &NodeInfo, seen: &mut Vec<u64>) {
-        state.see(&node.node, seen);
-    }
-
-    fn score_reads(&self, state: &PreferredTerms, _pod: &Pod) -> Option<Reads> {
-        Some(state.reads())
-    }
-
-    fn raw(&self, _cx: Cx<'_>, state: &PreferredTerms, _pod: &Pod, seen: &[u64]) -> Option<i64> {
-        Some(state.raw(seen))
-    }
-
-    fn score_unprepared(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<PreferredTerms, Status> {
+    fn pre_score_disabled(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<PreferredTerms, Status> {
         Err(Status::error(
             "failed to read \"PreScoreInterPodAffinity\" from cycleState: not found",
         ))
     }
+}
 
+impl Score for InterPodAffinity {
     fn score(
         &self,
         _cx: Cx<'_>,
@@ -259,11 +266,88 @@ impl Plugin for InterPodAffinity {
     ) -> Option<i64> {
         Some(state.score(&node.node))
     }
+}
 
+impl NormalizeScore for InterPodAffinity {
     fn normalize(&self, _state: &PreferredTerms, raw: i64, over: Range) -> i64 {
         scoring::normalize(raw, over)
     }
+}
 
+impl ScoreState<InterPodAffinity> for PreferredTerms {
+    const SCOPE: Scope = Scope::Domains;
+
+    fn bytes(&self) -> usize {
+        self.bytes()
+    }
+
+    fn prepare(
+        plugin: &InterPodAffinity,
+        cx: Cx<'_>,
+        pod: &Pod,
+    ) -> Option<PreScoreResult<PreferredTerms>> {
+        Some(
+            match plugin.preferred_terms(cx, pod, PreferredTerms::weigh_kin) {
+                PreScoreResult::Ready(terms) => {
+                    PreScoreResult::Ready(terms.with_topologies(cx.cluster))
+                }
+                found => found,
+            },
+        )
+    }
+
+    fn is_invalidated_by(
+        plugin: &InterPodAffinity,
+        cx: Cx<'_>,
+        pod: &Pod,
+        object: Changed<'_>,
+    ) -> bool {
+        plugin.is_invalidated_by(cx, pod, object)
+    }
+
+    fn skips(&self) -> bool {
+        self.is_empty()
+    }
+
+    fn label_marks(&self) -> u64 {
+        self.looks_for()
+    }
+
+    fn is_affected_by(
+        &self,
+        _plugin: &InterPodAffinity,
+        cx: Cx<'_>,
+        pod: &Pod,
+        other: &Pod,
+    ) -> bool {
+        self.minds(cx.cluster, pod, other)
+    }
+
+    fn update(
+        &mut self,
+        _plugin: &InterPodAffinity,
+        cx: Cx<'_>,
+        pod: &Pod,
+        fact: Fact<'_>,
+        holds: bool,
+    ) -> Invalidation {
+        self.observe(cx.cluster, pod, fact, holds)
+    }
+
+    fn group_key(&self, _pod: &Pod, node: &NodeInfo, key: &mut Vec<u64>) {
+        self.see(&node.node, key);
+    }
+
+    fn reads(&self, _plugin: &InterPodAffinity, _pod: &Pod) -> Option<Reads> {
+        Some(self.reads())
+    }
+
+    fn score_group(&self, _cx: Cx<'_>, _pod: &Pod, key: &[u64]) -> Option<i64> {
+        Some(self.raw(key))
+    }
+}
+
+impl EnqueueExtensions for InterPodAffinity {
     fn events(&self) -> Vec<Registration> {
         hints::events()
     }

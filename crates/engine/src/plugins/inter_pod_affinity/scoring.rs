@@ -2,7 +2,7 @@
 
 use super::term::IncomingTerm;
 use super::topology::{Change, Place, Topologies, TopologyCounts};
-use crate::framework::{Kept, MAX_NODE_SCORE, Range, Reads};
+use crate::framework::{Invalidation, MAX_NODE_SCORE, Range, Reads};
 use crate::model::{AffinityTerm, Labels, Node, Pod, WeightedAffinityTerm};
 use crate::{Fact, Snapshot};
 use std::sync::Arc;
@@ -126,8 +126,14 @@ impl PreferredTerms {
     }
 
     /// Weighs an existing pod by the pod's own terms.
-    fn add_own(&mut self, existing: &Pod, labels: &Labels, added: bool, names: &Names) -> Kept {
-        let mut kept = Kept::Same;
+    fn add_own(
+        &mut self,
+        existing: &Pod,
+        labels: &Labels,
+        added: bool,
+        names: &Names,
+    ) -> Invalidation {
+        let mut kept = Invalidation::Nothing;
         for (term, weight) in &*self.own.clone() {
             if term.matches(existing, names) {
                 let change = self.worth.add(labels, term.topology_key, *weight, added);
@@ -146,8 +152,8 @@ impl PreferredTerms {
         labels: &Labels,
         added: bool,
         names: &Names,
-    ) -> Kept {
-        let mut kept = Kept::Same;
+    ) -> Invalidation {
+        let mut kept = Invalidation::Nothing;
         for (term, weight) in terms_of_existing(existing, self.hard_weight) {
             if term.matches(pod, namespace_labels, names) {
                 let change = self.worth.add(labels, term.topology_key, weight, added);
@@ -157,12 +163,12 @@ impl PreferredTerms {
         kept
     }
 
-    fn kept_after(&self, change: Change, key: Sym) -> Kept {
+    fn kept_after(&self, change: Change, key: Sym) -> Invalidation {
         match change {
-            Change::None => Kept::Same,
+            Change::None => Invalidation::Nothing,
             // Nodes are looked at in one more topology.
-            Change::NewKey if !self.topologies.knows(key) => Kept::Lost,
-            Change::NewKey | Change::Known => Kept::Changed,
+            Change::NewKey if !self.topologies.knows(key) => Invalidation::State,
+            Change::NewKey | Change::Known => Invalidation::Answers,
         }
     }
 
@@ -193,9 +199,9 @@ impl PreferredTerms {
         pod: &Pod,
         fact: Fact<'_>,
         holds: bool,
-    ) -> Kept {
+    ) -> Invalidation {
         let (other, node, kin) = match fact {
-            Fact::Node(_) => return Kept::Changed,
+            Fact::Node(_) => return Invalidation::Answers,
             Fact::Pod(other, node, kin) => (other, node, kin),
         };
         let kept = match kin.and_then(|kin| self.known_kin.get(&kin).copied()) {
@@ -215,8 +221,8 @@ impl PreferredTerms {
                 own.max(self.add_existing(other, pod, namespace_labels, labels, holds, names))
             }
         };
-        if kept == Kept::Changed && self.topologies.shares_a_fine_domain(cluster, node) {
-            return Kept::Regroup;
+        if kept == Invalidation::Answers && self.topologies.shares_a_fine_domain(cluster, node) {
+            return Invalidation::Groups;
         }
         kept
     }

@@ -54,7 +54,7 @@ fn app(world: &mut World, name: &str, app: &str) -> Pod {
 
 fn state(world: &World, pod: &Pod) -> RequiredTerms {
     match plugin().pre_filter(world.cx(), pod) {
-        PreFilter::Ready(state) => state,
+        PreFilterResult::Ready(state) => state,
         _ => panic!("PreFilter has something to check"),
     }
 }
@@ -72,7 +72,7 @@ fn fits(world: &World, pod: &Pod) -> Vec<bool> {
 }
 
 fn raw_scores(world: &World, plugin: &InterPodAffinity, pod: &Pod) -> Option<Vec<i64>> {
-    let PreScore::Ready(state) = plugin.pre_score(world.cx(), pod, &[]) else {
+    let PreScoreResult::Ready(state) = plugin.pre_score(world.cx(), pod, &[]) else {
         return None;
     };
     let nodes = world.snapshot.nodes().iter();
@@ -127,7 +127,7 @@ fn existing_pods_keep_newcomers_away() {
     );
     let other = app(&mut world, "ns/other", "other");
     let outcome = plugin().pre_filter(world.cx(), &other);
-    assert!(matches!(outcome, PreFilter::Skip));
+    assert!(matches!(outcome, PreFilterResult::Skip));
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn a_namespace_selector_that_accepts_no_labels_accepts_every_namespace() {
     world.add_pod(hermit, "b1");
     let newcomer = app(&mut world, "prod/new", "web");
     let outcome = plugin().pre_filter(world.cx(), &newcomer);
-    assert!(matches!(outcome, PreFilter::Skip));
+    assert!(matches!(outcome, PreFilterResult::Skip));
     let newcomer = app(&mut world, "unknown/new", "web");
     assert_eq!(fits(&world, &newcomer), [true, true, false, true]);
 }
@@ -257,10 +257,10 @@ fn trials_add_and_remove() {
     let mut state = state(&world, &pod);
     let a1 = world.snapshot.nodes()[0].clone();
     assert_eq!(fits_with(&world, &state, &pod), [false; 4]);
-    plugin().trial(world.cx(), &mut state, &pod, &rival, &a1, Trial::Remove);
+    plugin().remove_pod(world.cx(), &mut state, &pod, &rival, &a1);
     // Nobody matches any more: the pod is the first of its kind.
     assert_eq!(fits_with(&world, &state, &pod), [true, true, true, false]);
-    plugin().trial(world.cx(), &mut state, &pod, &rival, &a1, Trial::Add);
+    plugin().add_pod(world.cx(), &mut state, &pod, &rival, &a1);
     assert_eq!(fits_with(&world, &state, &pod), [false; 4]);
 }
 
@@ -269,7 +269,7 @@ fn a_selector_that_cannot_be_parsed_rejects_the_pod() {
     let mut world = cluster();
     let mut pod = app(&mut world, "ns/new", "web");
     pod.affinity_error = Some("requiredAffinityTerms: bad".into());
-    let PreFilter::Rejected(status) = plugin().pre_filter(world.cx(), &pod) else {
+    let PreFilterResult::Rejected(status) = plugin().pre_filter(world.cx(), &pod) else {
         panic!("the pod is rejected");
     };
     assert_eq!(status.code, Code::UnschedulableAndUnresolvable);
@@ -278,9 +278,9 @@ fn a_selector_that_cannot_be_parsed_rejects_the_pod() {
         "parsing pod: requiredAffinityTerms: bad"
     );
     let outcome = plugin().pre_score(world.cx(), &pod, &[]);
-    assert!(matches!(outcome, PreScore::Failed(status) if status.code == Code::Error));
-    assert!(plugin().filter_unprepared(world.cx(), &pod).is_err());
-    assert!(plugin().score_unprepared(world.cx(), &pod).is_err());
+    assert!(matches!(outcome, PreScoreResult::Failed(status) if status.code == Code::Error));
+    assert!(plugin().pre_filter_disabled(world.cx(), &pod).is_err());
+    assert!(plugin().pre_score_disabled(world.cx(), &pod).is_err());
 }
 
 #[test]

@@ -67,13 +67,13 @@ fn terms_that_name_nodes_narrow_the_search() {
     let narrowed = |world: &mut World, terms: &[&NodeSelectorTerm]| {
         let pod = requiring(world, terms.iter().map(|t| (*t).clone()).collect());
         match plugin().pre_filter(world.cx(), &pod) {
-            PreFilter::Narrowed((), nodes) => {
+            PreFilterResult::Narrowed((), nodes) => {
                 let names = &world.snapshot.names;
                 nodes.iter().map(|n| names.text(*n).to_owned()).collect()
             }
-            PreFilter::Ready(()) => vec!["*".to_owned()],
-            PreFilter::Rejected(status) => vec![status.message(&world.snapshot)],
-            PreFilter::Skip => vec![],
+            PreFilterResult::Ready(()) => vec!["*".to_owned()],
+            PreFilterResult::Rejected(status) => vec![status.message(&world.snapshot)],
+            PreFilterResult::Skip => vec![],
         }
     };
     assert_eq!(narrowed(&mut world, &[&a, &b]), ["a", "b"]);
@@ -92,7 +92,7 @@ fn pods_without_a_wish_are_skipped_unless_the_profile_has_one() {
     let mut world = World::default();
     let mut pod = world.pod("ns/p", &[]);
     let skipped = |plugin: &NodeAffinity, pod: &Pod, world: &World| {
-        matches!(plugin.pre_filter(world.cx(), pod), PreFilter::Skip)
+        matches!(plugin.pre_filter(world.cx(), pod), PreFilterResult::Skip)
     };
     assert!(skipped(&plugin(), &pod, &world));
     let mut args = NodeAffinityArgs::default();
@@ -149,13 +149,13 @@ fn a_broken_preferred_term_fails_unless_it_is_worth_nothing() {
     ] {
         let pod = preferring(&mut world, terms);
         let state = plugin().pre_score(world.cx(), &pod, &[]);
-        assert_eq!(matches!(state, PreScore::Failed(_)), fails);
-        let unprepared = plugin().score_unprepared(world.cx(), &pod);
+        assert_eq!(matches!(state, PreScoreResult::Failed(_)), fails);
+        let unprepared = plugin().pre_score_disabled(world.cx(), &pod);
         assert_eq!(unprepared.is_err(), fails);
     }
     let plain = world.pod("ns/p", &[]);
     let state = plugin().pre_score(world.cx(), &plain, &[]);
-    assert!(matches!(state, PreScore::Skip));
+    assert!(matches!(state, PreScoreResult::Skip));
 }
 
 #[test]

@@ -2,7 +2,10 @@
 
 use super::allocation::{Load, Share, Shares, Sums, is_best_effort, shares};
 use super::fit::ResourceSpec;
-use crate::framework::{Cx, MAX_NODE_SCORE, Plugin, Point, PreScore, Sight, Status};
+use crate::framework::{
+    AnyPlugin, Cx, MAX_NODE_SCORE, Plugin, PluginBuilder, PreScore, PreScoreResult, Scope, Score,
+    ScoreState, Status,
+};
 use crate::model::Pod;
 use crate::{Gauge, NodeInfo};
 
@@ -51,27 +54,43 @@ impl NodeResourcesBalancedAllocation {
     }
 }
 
-impl Plugin for NodeResourcesBalancedAllocation {
-    const NAME: &'static str = "NodeResourcesBalancedAllocation";
-    const POINTS: &'static [Point] = &[Point::PreScore, Point::Score];
-    const SCORE_SIGHT: Sight = Sight::Node;
-    const RELATIVE: bool = false;
-    type Filter = ();
-    type Score = BalancedState;
+impl NodeResourcesBalancedAllocation {
+    /// The plugin at its extension points.
+    pub fn build(self) -> AnyPlugin {
+        PluginBuilder::new(self)
+            .pre_score()
+            .score()
+            .score_state()
+            .build()
+    }
+}
 
+impl Plugin for NodeResourcesBalancedAllocation {
+    type FilterState = ();
+    type ScoreState = BalancedState;
+}
+
+impl PreScore for NodeResourcesBalancedAllocation {
     /// Pods that ask for nothing are left alone, or they would all go to the most balanced node.
-    fn pre_score(&self, cx: Cx<'_>, pod: &Pod, _feasible: &[&NodeInfo]) -> PreScore<BalancedState> {
+    fn pre_score(
+        &self,
+        cx: Cx<'_>,
+        pod: &Pod,
+        _feasible: &[&NodeInfo],
+    ) -> PreScoreResult<BalancedState> {
         let state = self.state(cx, pod);
         if state.best_effort {
-            return PreScore::Skip;
+            return PreScoreResult::Skip;
         }
-        PreScore::Ready(state)
+        PreScoreResult::Ready(state)
     }
 
-    fn score_unprepared(&self, cx: Cx<'_>, pod: &Pod) -> Result<BalancedState, Status> {
+    fn pre_score_disabled(&self, cx: Cx<'_>, pod: &Pod) -> Result<BalancedState, Status> {
         Ok(self.state(cx, pod))
     }
+}
 
+impl Score for NodeResourcesBalancedAllocation {
     #[inline]
     fn score(
         &self,
@@ -86,10 +105,14 @@ impl Plugin for NodeResourcesBalancedAllocation {
         let [with_pod, without_pod] = deviations(&state.shares, node).map(balance);
         Some(score_of(with_pod - without_pod))
     }
+}
+
+impl ScoreState<NodeResourcesBalancedAllocation> for BalancedState {
+    const SCOPE: Scope = Scope::Node;
 
     #[inline]
-    fn score_gauge(&self, state: &BalancedState, gauge: &Gauge) -> Option<i64> {
-        let request = state.shares.gauged(gauge).filter(|_| !state.best_effort)?;
+    fn score_gauge(&self, _plugin: &NodeResourcesBalancedAllocation, gauge: &Gauge) -> Option<i64> {
+        let request = self.shares.gauged(gauge).filter(|_| !self.best_effort)?;
         Some(score_of(gauge.evenness_gain(request)))
     }
 }

@@ -4,8 +4,9 @@ use super::allocation::{Shares, shares};
 use super::hints;
 use super::strategies::Strategy;
 use crate::framework::{
-    ClusterEvent, Code, Cx, Fit, Hint, Plugin, Point, PreFilter, PreScore, Reason, Reasons,
-    Registration, Sight, Status,
+    AnyPlugin, ClusterEvent, Code, Cx, EnqueueExtensions, Filter, FilterState, Fit, Hint, Plugin,
+    PluginBuilder, PreFilter, PreFilterResult, PreScore, PreScoreResult, Reason, Reasons,
+    Registration, Scope, Score, ScoreState, Status,
 };
 use crate::model::{Node, Object, Pod, ResourceId, is_extended_name};
 use crate::{Gauge, NodeInfo, PairRequest, Snapshot};
@@ -222,62 +223,85 @@ fn shortage(requests: impl Iterator<Item = Request>, node: &NodeInfo, of_pods: b
     }
 }
 
-impl Plugin for NodeResourcesFit {
-    const NAME: &'static str = "NodeResourcesFit";
-    const POINTS: &'static [Point] = &[
-        Point::PreFilter,
-        Point::Filter,
-        Point::PreScore,
-        Point::Score,
-    ];
-    const FILTER_SIGHT: Sight = Sight::Node;
-    const SCORE_SIGHT: Sight = Sight::Node;
-    const RELATIVE: bool = false;
-    type Filter = FitState;
-    type Score = Shares;
+impl NodeResourcesFit {
+    /// The plugin at its extension points.
+    pub fn build(self) -> AnyPlugin {
+        PluginBuilder::new(self)
+            .pre_filter()
+            .filter()
+            .filter_state()
+            .pre_score()
+            .score()
+            .score_state()
+            .enqueue_extensions()
+            .build()
+    }
+}
 
-    fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<FitState> {
+impl Plugin for NodeResourcesFit {
+    type FilterState = FitState;
+    type ScoreState = Shares;
+}
+
+impl PreFilter for NodeResourcesFit {
+    fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilterResult<FitState> {
         let name = |id| cx.cluster.names.text(cx.cluster.resource_names.name(id));
         let requests = requests_of(cx.cluster, pod)
             .filter(|request| !(request.id.is_scalar() && self.ignores(name(request.id))))
             .collect();
-        PreFilter::Ready(FitState::new(requests))
+        PreFilterResult::Ready(FitState::new(requests))
     }
 
-    fn filter_unprepared(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<FitState, Status> {
+    fn pre_filter_disabled(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<FitState, Status> {
         Err(Status::error(
             "error reading \"PreFilterNodeResourcesFit\" from cycleState: not found",
         ))
     }
+}
 
+impl Filter for NodeResourcesFit {
     #[inline]
     fn filter(&self, _cx: Cx<'_>, state: &FitState, _pod: &Pod, node: &NodeInfo) -> Fit {
         fits(state.requests.iter().copied(), node)
     }
+}
+
+impl FilterState<NodeResourcesFit> for FitState {
+    const SCOPE: Scope = Scope::Node;
 
     #[inline]
-    fn fits_gauge(&self, state: &FitState, gauge: &Gauge) -> bool {
-        state.pair.is_some_and(|request| gauge.has_room(request))
+    fn fits_gauge(&self, _plugin: &NodeResourcesFit, gauge: &Gauge) -> bool {
+        self.pair.is_some_and(|request| gauge.has_room(request))
+    }
+}
+
+impl PreScore for NodeResourcesFit {
+    fn pre_score(&self, cx: Cx<'_>, pod: &Pod, _feasible: &[&NodeInfo]) -> PreScoreResult<Shares> {
+        PreScoreResult::Ready(self.shares(cx, pod))
     }
 
-    fn pre_score(&self, cx: Cx<'_>, pod: &Pod, _feasible: &[&NodeInfo]) -> PreScore<Shares> {
-        PreScore::Ready(self.shares(cx, pod))
-    }
-
-    fn score_unprepared(&self, cx: Cx<'_>, pod: &Pod) -> Result<Shares, Status> {
+    fn pre_score_disabled(&self, cx: Cx<'_>, pod: &Pod) -> Result<Shares, Status> {
         Ok(self.shares(cx, pod))
     }
+}
 
+impl Score for NodeResourcesFit {
     #[inline]
     fn score(&self, _cx: Cx<'_>, shares: &Shares, _pod: &Pod, node: &NodeInfo) -> Option<i64> {
         Some(self.strategy.score(shares, node))
     }
+}
+
+impl ScoreState<NodeResourcesFit> for Shares {
+    const SCOPE: Scope = Scope::Node;
 
     #[inline]
-    fn score_gauge(&self, shares: &Shares, gauge: &Gauge) -> Option<i64> {
-        self.strategy.score_gauge(shares.gauged(gauge)?, gauge)
+    fn score_gauge(&self, plugin: &NodeResourcesFit, gauge: &Gauge) -> Option<i64> {
+        plugin.strategy.score_gauge(self.gauged(gauge)?, gauge)
     }
+}
 
+impl EnqueueExtensions for NodeResourcesFit {
     fn events(&self) -> Vec<Registration> {
         hints::events()
     }

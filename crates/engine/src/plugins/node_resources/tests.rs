@@ -5,7 +5,9 @@ mod score;
 
 use super::fit::*;
 use crate::NodeInfo;
-use crate::framework::{Code, Plugin, PreFilter};
+use crate::framework::{
+    Code, Filter, FilterState, PreFilter, PreFilterResult, PreScoreResult, Score, ScoreState,
+};
 use crate::model::{Node, Pod};
 use crate::testing::World;
 
@@ -41,7 +43,7 @@ fn the_node(world: &World) -> &NodeInfo {
 
 fn filter(world: &World, args: NodeResourcesFitArgs, pod: &Pod) -> Option<(Code, String)> {
     let plugin = NodeResourcesFit::new(args);
-    let PreFilter::Ready(state) = plugin.pre_filter(world.cx(), pod) else {
+    let PreFilterResult::Ready(state) = plugin.pre_filter(world.cx(), pod) else {
         panic!("NodeResourcesFit never skips and never narrows");
     };
     let status = plugin

@@ -25,7 +25,7 @@ fn add_bound(world: &mut World, claim: &str, handle: &str) {
 }
 
 fn filter(world: &World, pod: &Pod) -> Fit {
-    let PreFilter::Ready(state) = NodeVolumeLimits.pre_filter(world.cx(), pod) else {
+    let PreFilterResult::Ready(state) = NodeVolumeLimits.pre_filter(world.cx(), pod) else {
         panic!("volumes expected");
     };
     NodeVolumeLimits.filter(world.cx(), &state, pod, &world.snapshot.nodes()[0])
@@ -176,7 +176,7 @@ fn pods_without_attachable_volumes_are_skipped() {
     let pod = world.pod_with_volumes("ns/pod", [crate::model::VolumeSource::Other]);
     assert!(matches!(
         NodeVolumeLimits.pre_filter(world.cx(), &pod),
-        PreFilter::Skip
+        PreFilterResult::Skip
     ));
 }
 

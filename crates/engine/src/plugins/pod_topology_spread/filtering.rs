@@ -2,7 +2,7 @@
 
 use super::constraint::{Constraint, has_all_keys};
 use super::domains::{Domains, Place};
-use crate::framework::{Fit, Kept, NodePart, Reads, Status};
+use crate::framework::{Fit, Invalidation, NodePart, Reads, Status};
 use crate::model::{Node, Pod};
 use crate::{Fact, Snapshot};
 use std::sync::Arc;
@@ -111,11 +111,11 @@ impl HardConstraints {
         fact: Fact<'_>,
         holds: bool,
         cluster: &Snapshot,
-    ) -> Kept {
+    ) -> Invalidation {
         match fact {
             Fact::Node(node) => {
                 self.observe_node(pod, node, holds, &cluster.names);
-                Kept::Changed
+                Invalidation::Answers
             }
             Fact::Pod(other, node, _) => self.observe_pod(pod, other, node, holds, cluster),
         }
@@ -141,16 +141,16 @@ impl HardConstraints {
         node: &Node,
         holds: bool,
         cluster: &Snapshot,
-    ) -> Kept {
+    ) -> Invalidation {
         let names = &cluster.names;
         let counts = |hard: &HardConstraint| hard.constraint.counts(other, pod.namespace, names);
         if other.namespace != pod.namespace
             || !self.0.iter().any(counts)
             || !self.has_all_keys(node)
         {
-            return Kept::Same;
+            return Invalidation::Nothing;
         }
-        let mut kept = Kept::Same;
+        let mut kept = Invalidation::Nothing;
         for hard in &mut self.0 {
             let delta = match (counts(hard), holds) {
                 (false, _) => continue,
@@ -159,9 +159,9 @@ impl HardConstraints {
             };
             let key = hard.constraint.topology_key;
             kept = kept.max(match hard.count_pods(pod, node, names, delta) {
-                true if hard.fine && cluster.shares_label(node, key) => Kept::Regroup,
-                true => Kept::Changed,
-                false => Kept::Same,
+                true if hard.fine && cluster.shares_label(node, key) => Invalidation::Groups,
+                true => Invalidation::Answers,
+                false => Invalidation::Nothing,
             });
         }
         kept

@@ -17,8 +17,10 @@ pub use filtering::HardConstraints;
 pub use scoring::SoftConstraints;
 
 use crate::framework::{
-    Changed, ClusterEvent, Cx, Fit, Hint, Kept, Plugin, Point, PreFilter, PreScore, Range, Reads,
-    Registration, Sight, Status, Trial,
+    AnyPlugin, Changed, ClusterEvent, Cx, EnqueueExtensions, Filter, FilterState, Fit, Hint,
+    Invalidation, NormalizeScore, Plugin, PluginBuilder, PreFilter, PreFilterExtensions,
+    PreFilterResult, PreScore, PreScoreResult, Range, Reads, Registration, Scope, Score,
+    ScoreState, Status,
 };
 use crate::model::{
     Kind, Object, Pod, PodSelectorOwner, Selector, SpreadConstraint, UnsatisfiableAction,
@@ -123,103 +125,10 @@ fn system_default(topology_key: Sym, max_skew: i32) -> SpreadConstraint {
     }
 }
 
-impl Plugin for PodTopologySpread {
-    const NAME: &'static str = "PodTopologySpread";
-    const POINTS: &'static [Point] = &[
-        Point::PreFilter,
-        Point::Filter,
-        Point::PreScore,
-        Point::Score,
-    ];
-    const FILTER_SIGHT: Sight = Sight::Domains;
-    const SCORE_SIGHT: Sight = Sight::Domains;
-    type Filter = HardConstraints;
-    type Score = SoftConstraints;
-
-    fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<HardConstraints> {
-        let constraints = self.constraints(cx, pod, UnsatisfiableAction::DoNotSchedule);
-        if constraints.is_empty() {
-            return PreFilter::Skip;
-        }
-        PreFilter::Ready(HardConstraints::count(cx.cluster, pod, constraints))
-    }
-
-    fn filter_unprepared(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<HardConstraints, Status> {
-        Err(Status::error(
-            "reading \"PreFilterPodTopologySpread\" from cycleState: not found",
-        ))
-    }
-
-    fn filter(&self, _cx: Cx<'_>, state: &HardConstraints, _pod: &Pod, node: &NodeInfo) -> Fit {
-        state.filter(&node.node)
-    }
-
-    fn trial(
-        &self,
-        cx: Cx<'_>,
-        state: &mut HardConstraints,
-        pod: &Pod,
-        other: &Pod,
-        node: &NodeInfo,
-        op: Trial,
-    ) {
-        let delta = match op {
-            Trial::Add => 1,
-            Trial::Remove => -1,
-        };
-        state.update_with_pod(pod, other, &node.node, delta, &cx.cluster.names);
-    }
-
-    fn keep_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<HardConstraints> {
-        let constraints = self.constraints(cx, pod, UnsatisfiableAction::DoNotSchedule);
-        if constraints.is_empty() {
-            return PreFilter::Skip;
-        }
-        PreFilter::Ready(HardConstraints::count_kin(cx.cluster, pod, constraints))
-    }
-
-    fn filter_looks_for(&self, state: &HardConstraints) -> u64 {
-        state.looks_for()
-    }
-
-    fn minds_filter(&self, cx: Cx<'_>, state: &HardConstraints, pod: &Pod, other: &Pod) -> bool {
-        state.minds(pod, other, &cx.cluster.names)
-    }
-
-    fn observe_filter(
-        &self,
-        cx: Cx<'_>,
-        state: &mut HardConstraints,
-        pod: &Pod,
-        fact: Fact<'_>,
-        holds: bool,
-    ) -> Kept {
-        state.observe(pod, fact, holds, cx.cluster)
-    }
-
-    fn filter_bytes(&self, state: &HardConstraints) -> usize {
-        state.bytes()
-    }
-
-    fn score_bytes(&self, state: &SoftConstraints) -> usize {
-        state.bytes()
-    }
-
-    fn see_filter(&self, state: &HardConstraints, node: &NodeInfo, seen: &mut Vec<u64>) {
-        state.see(&node.node, seen);
-    }
-
-    fn filter_reads(&self, state: &HardConstraints, _pod: &Pod) -> Option<Reads> {
-        Some(state.reads())
-    }
-
-    fn admit(&self, state: &HardConstraints, seen: &[u64]) -> Fit {
-        state.admit(seen.iter().map(|word| Place::unpack(*word)))
-    }
-
+impl PodTopologySpread {
     /// Default constraints take their selector from the Services that select the pod, and from its
     /// owner.
-    fn forgets(&self, cx: Cx<'_>, pod: &Pod, object: Changed<'_>) -> bool {
+    fn is_invalidated_by(&self, cx: Cx<'_>, pod: &Pod, object: Changed<'_>) -> bool {
         use Kind::{ReplicaSet, ReplicationController, Service, StatefulSet};
         let (namespace, name) = (object.namespace, object.name);
         if namespace != pod.namespace
@@ -246,73 +155,163 @@ impl Plugin for PodTopologySpread {
         }
     }
 
+    /// The plugin at its extension points.
+    pub fn build(self) -> AnyPlugin {
+        PluginBuilder::new(self)
+            .pre_filter()
+            .pre_filter_extensions()
+            .filter()
+            .filter_state()
+            .pre_score()
+            .score()
+            .normalize_score()
+            .score_state()
+            .enqueue_extensions()
+            .build()
+    }
+}
+
+impl Plugin for PodTopologySpread {
+    type FilterState = HardConstraints;
+    type ScoreState = SoftConstraints;
+}
+
+impl PreFilter for PodTopologySpread {
+    fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilterResult<HardConstraints> {
+        let constraints = self.constraints(cx, pod, UnsatisfiableAction::DoNotSchedule);
+        if constraints.is_empty() {
+            return PreFilterResult::Skip;
+        }
+        PreFilterResult::Ready(HardConstraints::count(cx.cluster, pod, constraints))
+    }
+
+    fn pre_filter_disabled(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<HardConstraints, Status> {
+        Err(Status::error(
+            "reading \"PreFilterPodTopologySpread\" from cycleState: not found",
+        ))
+    }
+}
+
+impl PreFilterExtensions for PodTopologySpread {
+    fn add_pod(
+        &self,
+        cx: Cx<'_>,
+        state: &mut HardConstraints,
+        pod: &Pod,
+        other: &Pod,
+        node: &NodeInfo,
+    ) {
+        state.update_with_pod(pod, other, &node.node, 1, &cx.cluster.names);
+    }
+
+    fn remove_pod(
+        &self,
+        cx: Cx<'_>,
+        state: &mut HardConstraints,
+        pod: &Pod,
+        other: &Pod,
+        node: &NodeInfo,
+    ) {
+        state.update_with_pod(pod, other, &node.node, -1, &cx.cluster.names);
+    }
+}
+
+impl Filter for PodTopologySpread {
+    fn filter(&self, _cx: Cx<'_>, state: &HardConstraints, _pod: &Pod, node: &NodeInfo) -> Fit {
+        state.filter(&node.node)
+    }
+}
+
+impl FilterState<PodTopologySpread> for HardConstraints {
+    const SCOPE: Scope = Scope::Domains;
+
+    fn prepare(
+        plugin: &PodTopologySpread,
+        cx: Cx<'_>,
+        pod: &Pod,
+    ) -> Option<PreFilterResult<HardConstraints>> {
+        let constraints = plugin.constraints(cx, pod, UnsatisfiableAction::DoNotSchedule);
+        if constraints.is_empty() {
+            return Some(PreFilterResult::Skip);
+        }
+        let state = HardConstraints::count_kin(cx.cluster, pod, constraints);
+        Some(PreFilterResult::Ready(state))
+    }
+
+    fn label_marks(&self) -> u64 {
+        self.looks_for()
+    }
+
+    fn is_affected_by(
+        &self,
+        _plugin: &PodTopologySpread,
+        cx: Cx<'_>,
+        pod: &Pod,
+        other: &Pod,
+    ) -> bool {
+        self.minds(pod, other, &cx.cluster.names)
+    }
+
+    fn update(
+        &mut self,
+        _plugin: &PodTopologySpread,
+        cx: Cx<'_>,
+        pod: &Pod,
+        fact: Fact<'_>,
+        holds: bool,
+    ) -> Invalidation {
+        self.observe(pod, fact, holds, cx.cluster)
+    }
+
+    fn bytes(&self) -> usize {
+        self.bytes()
+    }
+
+    fn group_key(&self, node: &NodeInfo, key: &mut Vec<u64>) {
+        self.see(&node.node, key);
+    }
+
+    fn reads(&self, _plugin: &PodTopologySpread, _pod: &Pod) -> Option<Reads> {
+        Some(self.reads())
+    }
+
+    fn filter_group(&self, key: &[u64]) -> Fit {
+        self.admit(key.iter().map(|word| Place::unpack(*word)))
+    }
+
+    fn is_invalidated_by(
+        plugin: &PodTopologySpread,
+        cx: Cx<'_>,
+        pod: &Pod,
+        object: Changed<'_>,
+    ) -> bool {
+        plugin.is_invalidated_by(cx, pod, object)
+    }
+}
+
+impl PreScore for PodTopologySpread {
     fn pre_score(
         &self,
         cx: Cx<'_>,
         pod: &Pod,
         feasible: &[&NodeInfo],
-    ) -> PreScore<SoftConstraints> {
+    ) -> PreScoreResult<SoftConstraints> {
         let Some((constraints, require_all_keys)) = self.soft_constraints(cx, pod) else {
-            return PreScore::Skip;
+            return PreScoreResult::Skip;
         };
         let mut state = SoftConstraints::count(cx.cluster, pod, constraints, require_all_keys);
         state.weigh_nodes(feasible);
-        PreScore::Ready(state)
+        PreScoreResult::Ready(state)
     }
 
-    fn keep_score(&self, cx: Cx<'_>, pod: &Pod) -> PreScore<SoftConstraints> {
-        let Some((constraints, require_all_keys)) = self.soft_constraints(cx, pod) else {
-            return PreScore::Skip;
-        };
-        let state = SoftConstraints::count_kin(cx.cluster, pod, constraints, require_all_keys);
-        PreScore::Ready(state)
-    }
-
-    fn score_looks_for(&self, state: &SoftConstraints) -> u64 {
-        state.looks_for()
-    }
-
-    fn minds_score(&self, cx: Cx<'_>, state: &SoftConstraints, pod: &Pod, other: &Pod) -> bool {
-        state.minds(pod, other, &cx.cluster.names)
-    }
-
-    fn observe_score(
-        &self,
-        cx: Cx<'_>,
-        state: &mut SoftConstraints,
-        pod: &Pod,
-        fact: Fact<'_>,
-        holds: bool,
-    ) -> Kept {
-        state.observe(pod, fact, holds, &cx.cluster.names)
-    }
-
-    fn see_score(&self, state: &SoftConstraints, _pod: &Pod, node: &NodeInfo, seen: &mut Vec<u64>) {
-        state.see(&node.node, seen);
-    }
-
-    fn score_reads(&self, state: &SoftConstraints, _pod: &Pod) -> Option<Reads> {
-        Some(state.reads())
-    }
-
-    fn weigh<'a>(
-        &self,
-        state: &mut SoftConstraints,
-        feasible: impl Iterator<Item = (&'a [u64], usize)>,
-    ) {
-        state.weigh(feasible);
-    }
-
-    fn raw(&self, _cx: Cx<'_>, state: &SoftConstraints, _pod: &Pod, seen: &[u64]) -> Option<i64> {
-        state.raw(seen.iter().copied())
-    }
-
-    fn score_unprepared(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<SoftConstraints, Status> {
+    fn pre_score_disabled(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<SoftConstraints, Status> {
         Err(Status::error(
             "error reading \"PreScorePodTopologySpread\" from cycleState: not found",
         ))
     }
+}
 
+impl Score for PodTopologySpread {
     fn score(
         &self,
         _cx: Cx<'_>,
@@ -322,11 +321,85 @@ impl Plugin for PodTopologySpread {
     ) -> Option<i64> {
         state.score(&node.node)
     }
+}
 
+impl NormalizeScore for PodTopologySpread {
     fn normalize(&self, _state: &SoftConstraints, raw: i64, over: Range) -> i64 {
         scoring::normalize(raw, over)
     }
+}
 
+impl ScoreState<PodTopologySpread> for SoftConstraints {
+    const SCOPE: Scope = Scope::Domains;
+
+    fn bytes(&self) -> usize {
+        self.bytes()
+    }
+
+    fn prepare(
+        plugin: &PodTopologySpread,
+        cx: Cx<'_>,
+        pod: &Pod,
+    ) -> Option<PreScoreResult<SoftConstraints>> {
+        let Some((constraints, require_all_keys)) = plugin.soft_constraints(cx, pod) else {
+            return Some(PreScoreResult::Skip);
+        };
+        let state = SoftConstraints::count_kin(cx.cluster, pod, constraints, require_all_keys);
+        Some(PreScoreResult::Ready(state))
+    }
+
+    fn label_marks(&self) -> u64 {
+        self.looks_for()
+    }
+
+    fn is_affected_by(
+        &self,
+        _plugin: &PodTopologySpread,
+        cx: Cx<'_>,
+        pod: &Pod,
+        other: &Pod,
+    ) -> bool {
+        self.minds(pod, other, &cx.cluster.names)
+    }
+
+    fn update(
+        &mut self,
+        _plugin: &PodTopologySpread,
+        cx: Cx<'_>,
+        pod: &Pod,
+        fact: Fact<'_>,
+        holds: bool,
+    ) -> Invalidation {
+        self.observe(pod, fact, holds, &cx.cluster.names)
+    }
+
+    fn group_key(&self, _pod: &Pod, node: &NodeInfo, key: &mut Vec<u64>) {
+        self.see(&node.node, key);
+    }
+
+    fn reads(&self, _plugin: &PodTopologySpread, _pod: &Pod) -> Option<Reads> {
+        Some(self.reads())
+    }
+
+    fn set_feasible<'a>(&mut self, feasible: impl Iterator<Item = (&'a [u64], usize)>) {
+        self.weigh(feasible);
+    }
+
+    fn score_group(&self, _cx: Cx<'_>, _pod: &Pod, key: &[u64]) -> Option<i64> {
+        self.raw(key.iter().copied())
+    }
+
+    fn is_invalidated_by(
+        plugin: &PodTopologySpread,
+        cx: Cx<'_>,
+        pod: &Pod,
+        object: Changed<'_>,
+    ) -> bool {
+        plugin.is_invalidated_by(cx, pod, object)
+    }
+}
+
+impl EnqueueExtensions for PodTopologySpread {
     fn events(&self) -> Vec<Registration> {
         hints::events()
     }

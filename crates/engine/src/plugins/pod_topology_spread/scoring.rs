@@ -2,7 +2,7 @@
 
 use super::constraint::{Constraint, has_all_keys};
 use super::logarithm::ln;
-use crate::framework::{Kept, MAX_NODE_SCORE, NodePart, Range, Reads};
+use crate::framework::{Invalidation, MAX_NODE_SCORE, NodePart, Range, Reads};
 use crate::model::{Node, Pod};
 use crate::{Fact, NodeInfo, Snapshot};
 use std::sync::Arc;
@@ -215,9 +215,9 @@ impl SoftConstraints {
         fact: Fact<'_>,
         holds: bool,
         names: &Names,
-    ) -> Kept {
+    ) -> Invalidation {
         let (other, node) = match fact {
-            Fact::Node(_) => return Kept::Changed,
+            Fact::Node(_) => return Invalidation::Answers,
             Fact::Pod(other, node, _) => (other, node),
         };
         let counts = |soft: &SoftConstraint| soft.constraint.counts(other, pod.namespace, names);
@@ -225,14 +225,14 @@ impl SoftConstraints {
             || !self.constraints.iter().any(counts)
             || self.ignores(node)
         {
-            return Kept::Same;
+            return Invalidation::Nothing;
         }
         for soft in &mut self.constraints {
             if counts(soft) {
                 soft.count_pods(pod, node, if holds { 1 } else { -1 }, names);
             }
         }
-        Kept::Changed
+        Invalidation::Answers
     }
 
     /// What is seen of a node.

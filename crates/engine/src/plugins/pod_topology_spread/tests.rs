@@ -58,7 +58,7 @@ fn occupy(world: &mut World, nodes: &[&str]) {
 
 fn hard_state(world: &World, pod: &Pod) -> HardConstraints {
     match plugin().pre_filter(world.cx(), pod) {
-        PreFilter::Ready(state) => state,
+        PreFilterResult::Ready(state) => state,
         _ => panic!("PreFilter has something to check"),
     }
 }
@@ -107,16 +107,16 @@ fn without_hard_constraints_the_filter_is_skipped() {
     let zone = constraint(&mut world, "zone", SOFT);
     let pod = web(&mut world, vec![zone]);
     let outcome = plugin().pre_filter(world.cx(), &pod);
-    assert!(matches!(outcome, PreFilter::Skip));
+    assert!(matches!(outcome, PreFilterResult::Skip));
 }
 
 #[test]
 fn with_pre_filter_or_pre_score_disabled_the_attempt_fails() {
     let mut world = two_zones();
     let pod = web(&mut world, Vec::new());
-    let status = plugin().filter_unprepared(world.cx(), &pod).unwrap_err();
+    let status = plugin().pre_filter_disabled(world.cx(), &pod).unwrap_err();
     assert_eq!(status.code, Code::Error);
-    let status = plugin().score_unprepared(world.cx(), &pod).unwrap_err();
+    let status = plugin().pre_score_disabled(world.cx(), &pod).unwrap_err();
     assert_eq!(status.code, Code::Error);
 }
 
@@ -277,10 +277,10 @@ fn trials_move_the_counts_and_the_minimum() {
         all.iter().map(Result::is_ok).collect()
     };
     assert_eq!(fit(&state), [true, true, true]);
-    plugin().trial(world.cx(), &mut state, &pod, &other, &a1, Trial::Remove);
+    plugin().remove_pod(world.cx(), &mut state, &pod, &other, &a1);
     assert_eq!(fit(&state), [true, true, false]);
-    plugin().trial(world.cx(), &mut state, &pod, &other, &a1, Trial::Add);
-    plugin().trial(world.cx(), &mut state, &pod, &other, &a1, Trial::Add);
+    plugin().add_pod(world.cx(), &mut state, &pod, &other, &a1);
+    plugin().add_pod(world.cx(), &mut state, &pod, &other, &a1);
     assert_eq!(fit(&state), [false, false, true]);
     assert_eq!(fit(&before), [true, true, true]);
 }
@@ -294,7 +294,7 @@ fn a_trial_subtracts_a_terminating_victim_that_was_never_counted() {
     let pod = web(&mut world, vec![zone]);
     let mut state = hard_state(&world, &pod);
     let a1 = world.snapshot.nodes()[0].clone();
-    plugin().trial(world.cx(), &mut state, &pod, &victim, &a1, Trial::Remove);
+    plugin().remove_pod(world.cx(), &mut state, &pod, &victim, &a1);
     // Zone a has -1 now: one more in zone b makes a skew of 2.
     let all = verdicts_of(&world, &state, &pod);
     assert_eq!(

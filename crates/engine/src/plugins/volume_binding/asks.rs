@@ -2,20 +2,20 @@
 
 use super::pod_claims::{PodClaims, Provision, UnboundClaim};
 use crate::Snapshot;
-use crate::framework::Ask;
+use crate::framework::NodesToCheck;
 use crate::model::{NodeSelector, Op};
 use stowplan_base::Sym;
 
 /// Most often only some labels count.
-pub(super) fn asks(cluster: &Snapshot, claims: &PodClaims) -> Ask {
+pub(super) fn asks(cluster: &Snapshot, claims: &PodClaims) -> NodesToCheck {
     match keys(cluster, claims) {
         Some(mut keys) => {
             keys.sort_unstable();
             keys.dedup();
             let need = need(claims);
-            Ask::Alike { keys, need }
+            NodesToCheck::Alike { keys, need }
         }
-        None => Ask::All,
+        None => NodesToCheck::All,
     }
 }
 

@@ -13,8 +13,10 @@ pub use pod_claims::PodClaims;
 use super::claims::uses_claim;
 use crate::NodeInfo;
 use crate::framework::{
-    Action, Ask, ClusterEvent, Cx, Effect, EventResource, Fit, Hint, Plugin, Point, PreFilter,
-    PreScore, Registration, Sight, Slot, Status,
+    Action, AnyPlugin, ClusterEvent, Cx, Effect, EnqueueExtensions, EventResource, Filter,
+    FilterState, Fit, Hint, NodesToCheck, Plugin, PluginBuilder, PreBind, PreFilter,
+    PreFilterResult, PreScore, PreScoreResult, Registration, Reserve, Scope, Score, ScoreState,
+    Slot, Status,
 };
 use crate::model::{CsiDriver, CsiStorageCapacity, Object, Pod, VolumeSource};
 use std::sync::Arc;
@@ -56,57 +58,86 @@ impl VolumeBinding {
     }
 }
 
-impl Plugin for VolumeBinding {
-    const NAME: &'static str = "VolumeBinding";
-    const POINTS: &'static [Point] = &[
-        Point::PreFilter,
-        Point::Filter,
-        Point::PreScore,
-        Point::Score,
-        Point::Reserve,
-        Point::PreBind,
-    ];
-    const SCORE_SIGHT: Sight = Sight::Object;
-    type Filter = Arc<PodClaims>;
-    type Score = ();
+impl VolumeBinding {
+    /// The plugin at its extension points.
+    pub fn build(self) -> AnyPlugin {
+        PluginBuilder::new(self)
+            .pre_filter()
+            .filter()
+            .filter_state()
+            .pre_score()
+            .score()
+            .score_state()
+            .reserve()
+            .pre_bind()
+            .enqueue_extensions()
+            .build()
+    }
+}
 
-    fn ignores(&self, pod: &Pod) -> bool {
+impl Plugin for VolumeBinding {
+    type FilterState = Arc<PodClaims>;
+    type ScoreState = ();
+}
+
+impl PreFilter for VolumeBinding {
+    fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilterResult<Self::FilterState> {
+        match PodClaims::of(cx.cluster, pod) {
+            Ok(Some(claims)) => PreFilterResult::Ready(Arc::new(claims)),
+            Ok(None) => PreFilterResult::Skip,
+            Err(status) => PreFilterResult::Rejected(status),
+        }
+    }
+}
+
+impl Filter for VolumeBinding {
+    fn filter(&self, cx: Cx<'_>, state: &Self::FilterState, _pod: &Pod, node: &NodeInfo) -> Fit {
+        find::check_pod_volumes(cx.cluster, state, node)
+    }
+}
+
+impl FilterState<VolumeBinding> for Arc<PodClaims> {
+    const SCOPE: Scope = Scope::Cluster;
+
+    fn ignores(_plugin: &VolumeBinding, pod: &Pod) -> bool {
         pod.volumes.iter().all(|volume| volume.claim().is_none())
     }
 
-    fn pre_filter(&self, cx: Cx<'_>, pod: &Pod) -> PreFilter<Self::Filter> {
-        match PodClaims::of(cx.cluster, pod) {
-            Ok(Some(claims)) => PreFilter::Ready(Arc::new(claims)),
-            Ok(None) => PreFilter::Skip,
-            Err(status) => PreFilter::Rejected(status),
-        }
+    fn accepts_all(&self, _plugin: &VolumeBinding, _cx: Cx<'_>) -> bool {
+        self.bound.is_empty() && self.all_bound()
     }
 
-    fn filter(&self, cx: Cx<'_>, state: &Self::Filter, _pod: &Pod, node: &NodeInfo) -> Fit {
-        find::check_pod_volumes(cx.cluster, state, node)
+    fn nodes_to_check(&self, _plugin: &VolumeBinding, cx: Cx<'_>, _pod: &Pod) -> NodesToCheck {
+        asks::asks(cx.cluster, self)
     }
+}
 
-    fn accepts_all(&self, _cx: Cx<'_>, claims: &Self::Filter) -> bool {
-        claims.bound.is_empty() && claims.all_bound()
-    }
-
-    fn asks(&self, cx: Cx<'_>, state: &Self::Filter, _pod: &Pod) -> Ask {
-        asks::asks(cx.cluster, state)
-    }
-
+impl PreScore for VolumeBinding {
     // Storage is scored only with the feature StorageCapacityScoring.
-    fn pre_score(&self, _cx: Cx<'_>, _pod: &Pod, _feasible: &[&NodeInfo]) -> PreScore<()> {
-        PreScore::Skip
+    fn pre_score(&self, _cx: Cx<'_>, _pod: &Pod, _feasible: &[&NodeInfo]) -> PreScoreResult<()> {
+        PreScoreResult::Skip
     }
 
-    fn score_unprepared(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<(), Status> {
+    fn pre_score_disabled(&self, _cx: Cx<'_>, _pod: &Pod) -> Result<(), Status> {
         Ok(())
     }
+}
 
+impl Score for VolumeBinding {
+    fn score(&self, _cx: Cx<'_>, _state: &(), _pod: &Pod, _node: &NodeInfo) -> Option<i64> {
+        Some(0)
+    }
+}
+
+impl ScoreState<VolumeBinding> for () {
+    const SCOPE: Scope = Scope::Object;
+}
+
+impl Reserve for VolumeBinding {
     fn reserve(
         &self,
         cx: Cx<'_>,
-        state: Slot<&Self::Filter>,
+        state: Slot<&Self::FilterState>,
         _pod: &Pod,
         node: Sym,
     ) -> Result<Vec<Object>, Status> {
@@ -117,11 +148,13 @@ impl Plugin for VolumeBinding {
             .map(|change| change.object)
             .collect())
     }
+}
 
+impl PreBind for VolumeBinding {
     fn pre_bind(
         &self,
         cx: Cx<'_>,
-        state: Slot<&Self::Filter>,
+        state: Slot<&Self::FilterState>,
         _pod: &Pod,
         node: Sym,
     ) -> Result<Vec<Effect>, Status> {
@@ -131,7 +164,9 @@ impl Plugin for VolumeBinding {
             .map(|change| Effect::Write(change.object))
             .collect())
     }
+}
 
+impl EnqueueExtensions for VolumeBinding {
     fn events(&self) -> Vec<Registration> {
         let add_or_update = Action::ADD.or(Action::UPDATE);
         let node = Action::ADD

@@ -59,8 +59,10 @@ fn volume_in(world: &mut World, name: &str, class: &str, zone: &str) -> Persiste
 
 fn prepare(world: &World, pod: &Pod) -> Arc<PodClaims> {
     match plugin().pre_filter(world.cx(), pod) {
-        PreFilter::Ready(claims) => claims,
-        PreFilter::Rejected(status) => panic!("rejected: {}", status.message(&world.snapshot)),
+        PreFilterResult::Ready(claims) => claims,
+        PreFilterResult::Rejected(status) => {
+            panic!("rejected: {}", status.message(&world.snapshot))
+        }
         _ => panic!("claims expected"),
     }
 }

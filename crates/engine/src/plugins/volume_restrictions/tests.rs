@@ -58,7 +58,7 @@ fn a_disk_in_use_keeps_the_pod_away_from_its_node_alone() {
     let user = world.pod_with_volumes("elsewhere/user", [disk.clone()]);
     world.add_pod(user, "n1");
     let pod = world.pod_with_volumes("ns/pod", [disk]);
-    let PreFilter::Ready(state) = VolumeRestrictions.pre_filter(world.cx(), &pod) else {
+    let PreFilterResult::Ready(state) = VolumeRestrictions.pre_filter(world.cx(), &pod) else {
         panic!("a disk must be checked");
     };
     let [n1, n2] = world.snapshot.nodes() else {
@@ -69,7 +69,7 @@ fn a_disk_in_use_keeps_the_pod_away_from_its_node_alone() {
     assert_eq!(filter(n2), Ok(()));
     // Without PreFilter the disks are checked all the same, the claims are not.
     let state = VolumeRestrictions
-        .filter_unprepared(world.cx(), &pod)
+        .pre_filter_disabled(world.cx(), &pod)
         .expect("never fails");
     let filter = |node| VolumeRestrictions.filter(world.cx(), &state, &pod, node);
     assert_eq!(filter(n1), Err(Status::unschedulable(DISK_CONFLICT)));
@@ -81,7 +81,7 @@ fn a_disk_in_use_keeps_the_pod_away_from_its_node_alone() {
 fn semantic_31_a_missing_claim_is_reported_here() {
     let mut world = World::default();
     let pod = world.pod_with_claims("ns/pod", &["data"]);
-    let PreFilter::Rejected(status) = VolumeRestrictions.pre_filter(world.cx(), &pod) else {
+    let PreFilterResult::Rejected(status) = VolumeRestrictions.pre_filter(world.cx(), &pod) else {
         panic!("a rejection expected");
     };
     assert_eq!(status.code, Code::UnschedulableAndUnresolvable);
@@ -92,7 +92,7 @@ fn semantic_31_a_missing_claim_is_reported_here() {
     let ephemeral = world.pod_with_ephemeral("ns/other");
     assert!(matches!(
         VolumeRestrictions.pre_filter(world.cx(), &ephemeral),
-        PreFilter::Skip
+        PreFilterResult::Skip
     ));
 }
 
@@ -115,7 +115,7 @@ fn exclusive(users: &[&str]) -> World {
 fn an_exclusive_claim_in_use_rejects_every_node() {
     let mut world = exclusive(&["ns/user"]);
     let pod = world.pod_with_claims("ns/pod", &["data", "data"]);
-    let PreFilter::Ready(mut state) = VolumeRestrictions.pre_filter(world.cx(), &pod) else {
+    let PreFilterResult::Ready(mut state) = VolumeRestrictions.pre_filter(world.cx(), &pod) else {
         panic!("the claim is in use");
     };
     assert_eq!(state.conflicts, 1, "the claim counts once");
@@ -124,10 +124,11 @@ fn an_exclusive_claim_in_use_rejects_every_node() {
     let conflict = Err(Status::unschedulable(READ_WRITE_ONCE_POD_CONFLICT));
     assert_eq!(filter(&state), conflict);
     let user = node.pods[0].clone();
-    let mut trial = |op| VolumeRestrictions.trial(world.cx(), &mut state, &pod, &user, node, op);
-    trial(Trial::Remove);
-    trial(Trial::Add);
-    trial(Trial::Remove);
+    let cx = world.cx();
+    VolumeRestrictions.remove_pod(cx, &mut state, &pod, &user, node);
+    VolumeRestrictions.add_pod(cx, &mut state, &pod, &user, node);
+    assert_eq!(filter(&state), conflict);
+    VolumeRestrictions.remove_pod(cx, &mut state, &pod, &user, node);
     assert_eq!(filter(&state), Ok(()));
 }
 
@@ -137,7 +138,7 @@ fn a_free_exclusive_claim_is_skipped() {
     let pod = world.pod_with_claims("ns/pod", &["data"]);
     assert!(matches!(
         VolumeRestrictions.pre_filter(world.cx(), &pod),
-        PreFilter::Skip
+        PreFilterResult::Skip
     ));
 }
 
@@ -147,12 +148,12 @@ fn trials_count_every_reference_whatever_its_namespace() {
     let mut world = exclusive(&["ns/user"]);
     let pod = world.pod_with_claims("ns/pod", &["data"]);
     let foreigner = world.pod_with_claims("elsewhere/pod", &["data", "data"]);
-    let PreFilter::Ready(mut state) = VolumeRestrictions.pre_filter(world.cx(), &pod) else {
+    let PreFilterResult::Ready(mut state) = VolumeRestrictions.pre_filter(world.cx(), &pod) else {
         panic!("the claim is in use");
     };
     let node = &world.snapshot.nodes()[0];
     let cx = world.cx();
-    VolumeRestrictions.trial(cx, &mut state, &pod, &foreigner, node, Trial::Remove);
+    VolumeRestrictions.remove_pod(cx, &mut state, &pod, &foreigner, node);
     assert_eq!(state.conflicts, -1);
 }
 

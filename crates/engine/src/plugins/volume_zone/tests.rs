@@ -32,7 +32,7 @@ fn fits(topology: &[(Sym, &[&str])], node_labels: &[(Sym, &str)]) -> bool {
             .collect::<Vec<_>>(),
     );
     world.add_node(node);
-    let PreFilter::Ready(state) = VolumeZone.pre_filter(world.cx(), &pod) else {
+    let PreFilterResult::Ready(state) = VolumeZone.pre_filter(world.cx(), &pod) else {
         panic!("topologies expected");
     };
     let fit = VolumeZone.filter(world.cx(), &state, &pod, &world.snapshot.nodes()[0]);
@@ -61,7 +61,7 @@ fn semantic_32_zone_sets_beta_labels_and_nodes_without_labels() {
 
 fn rejection(world: &World, pod: &Pod) -> Option<String> {
     match VolumeZone.pre_filter(world.cx(), pod) {
-        PreFilter::Rejected(status) => {
+        PreFilterResult::Rejected(status) => {
             assert_eq!(status.code, Code::UnschedulableAndUnresolvable);
             Some(status.message(&world.snapshot))
         }
@@ -100,7 +100,7 @@ fn unbound_claims_must_wait_for_their_pod() {
     world.add_class(class);
     assert!(matches!(
         VolumeZone.pre_filter(world.cx(), &pod),
-        PreFilter::Skip
+        PreFilterResult::Skip
     ));
 
     let claim = world.bound_claim("ns/data", "pv");
@@ -114,10 +114,13 @@ fn volumes_without_topology_and_ephemeral_volumes_are_skipped() {
     let mut world = World::default();
     let pod = zoned(&mut world, &[]);
     let state = VolumeZone.pre_filter(world.cx(), &pod);
-    assert!(matches!(state, PreFilter::Skip));
+    assert!(matches!(state, PreFilterResult::Skip));
     let ephemeral = world.pod_with_ephemeral("ns/other");
     let state = VolumeZone.pre_filter(world.cx(), &ephemeral);
-    assert!(matches!(state, PreFilter::Skip), "its claim is missing");
+    assert!(
+        matches!(state, PreFilterResult::Skip),
+        "its claim is missing"
+    );
 }
 
 #[test]

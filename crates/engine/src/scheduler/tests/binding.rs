@@ -1,7 +1,9 @@
 //! Reserve and Permit.
 
 use super::Rig;
-use crate::framework::{Cx, EnabledPlugin, Framework, Permit, Plugin, Plugins, Point, expand};
+use crate::framework::{
+    Cx, EnabledPlugin, Framework, Permit, PermitResult, PluginBuilder, Plugins, expand,
+};
 use crate::model::{Object, PersistentVolume, Pod};
 use crate::plugins::registry::{PluginArgs, Registry};
 use crate::scheduler::{Effect, Failure};
@@ -11,14 +13,9 @@ use stowplan_base::{Duration, Rng, Sym};
 /// Holds every pod at Permit, for ten seconds at most.
 struct Holder;
 
-impl Plugin for Holder {
-    const NAME: &'static str = "Holder";
-    const POINTS: &'static [Point] = &[Point::Permit];
-    type Filter = ();
-    type Score = ();
-
-    fn permit(&self, _cx: Cx<'_>, _pod: &Pod, _node: Sym) -> Permit {
-        Permit::Wait(Duration::from_secs(10))
+impl Permit for Holder {
+    fn permit(&self, _cx: Cx<'_>, _pod: &Pod, _node: Sym) -> PermitResult {
+        PermitResult::Wait(Duration::from_secs(10))
     }
 }
 
@@ -28,7 +25,8 @@ fn holding() -> Framework {
         name: "Holder".to_owned(),
         weight: 0,
     });
-    let registry = Registry::in_tree().with(|_| Holder);
+    let registry =
+        Registry::in_tree().with("Holder", |_| PluginBuilder::new(Holder).permit().build());
     expand(
         "default-scheduler",
         &plugins,

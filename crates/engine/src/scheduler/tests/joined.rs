@@ -1,7 +1,10 @@
 //! A plugin from outside at the points that no in-tree plugin uses alone: Reserve, Permit, PostBind.
 
 use super::Rig;
-use crate::framework::{Cx, Effect as Step, Permit, Plugin, Point, Slot, Status};
+use crate::framework::{
+    Cx, Effect as Step, Permit, PermitResult, Plugin, PluginBuilder, PostBind, Reserve, Slot,
+    Status,
+};
 use crate::framework::{EnabledPlugin, Plugins, expand};
 use crate::model::{Object, Pod};
 use crate::plugins::registry::{PluginArgs, Registry};
@@ -19,11 +22,11 @@ enum Mood {
 struct Gatekeeper(Mood);
 
 impl Plugin for Gatekeeper {
-    const NAME: &'static str = "Gatekeeper";
-    const POINTS: &'static [Point] = &[Point::Reserve, Point::Permit, Point::PostBind];
-    type Filter = ();
-    type Score = ();
+    type FilterState = ();
+    type ScoreState = ();
+}
 
+impl Reserve for Gatekeeper {
     fn reserve(
         &self,
         cx: Cx<'_>,
@@ -40,14 +43,18 @@ impl Plugin for Gatekeeper {
             Mood::Hold | Mood::LetGo => Ok(Vec::new()),
         }
     }
+}
 
-    fn permit(&self, _cx: Cx<'_>, _pod: &Pod, _node: Sym) -> Permit {
+impl Permit for Gatekeeper {
+    fn permit(&self, _cx: Cx<'_>, _pod: &Pod, _node: Sym) -> PermitResult {
         match self.0 {
-            Mood::Hold => Permit::Wait(Duration::from_secs(10)),
-            Mood::Refuse | Mood::LetGo => Permit::Allow,
+            Mood::Hold => PermitResult::Wait(Duration::from_secs(10)),
+            Mood::Refuse | Mood::LetGo => PermitResult::Allow,
         }
     }
+}
 
+impl PostBind for Gatekeeper {
     fn post_bind(&self, cx: Cx<'_>, pod: &Pod, _node: Sym) -> Vec<Step> {
         let pod = cx.cluster.pod(&pod.uid).expect("the pod is on its node");
         vec![Step::Write(Object::Pod(pod.clone()))]
@@ -58,10 +65,16 @@ impl Plugin for Gatekeeper {
 fn tried(mood: Mood) -> (Rig, Vec<Effect>) {
     let mut plugins = Plugins::default_plugins();
     plugins.multi_point.enabled.push(EnabledPlugin {
-        name: Gatekeeper::NAME.to_owned(),
+        name: "Gatekeeper".to_owned(),
         weight: 0,
     });
-    let registry = Registry::in_tree().with(move |_| Gatekeeper(mood));
+    let registry = Registry::in_tree().with("Gatekeeper", move |_| {
+        PluginBuilder::new(Gatekeeper(mood))
+            .reserve()
+            .permit()
+            .post_bind()
+            .build()
+    });
     let framework = expand(
         "default-scheduler",
         &plugins,

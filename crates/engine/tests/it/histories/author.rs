@@ -8,8 +8,8 @@ use super::templates::{Template, ephemeral_claim};
 use std::sync::Arc;
 use stowplan_base::{Names, Sym, Time};
 use stowplan_engine::framework::Nomination;
+use stowplan_engine::framework::PreemptionReport;
 use stowplan_engine::model::{Kind, Object, Pod};
-use stowplan_engine::plugins::default_preemption::PreemptionReport;
 use stowplan_engine::schedule::Attempt;
 
 /// At most so many pods wait for another attempt.

@@ -2,9 +2,9 @@
 
 use stowplan_base::Sym;
 use stowplan_engine::explain::{Explanation, NodeVerdict};
+use stowplan_engine::framework::PreemptionReport;
 use stowplan_engine::framework::{Cx, Framework, Nomination, PluginStatus, PostFilterResult};
 use stowplan_engine::model::Pod;
-use stowplan_engine::plugins::default_preemption::PreemptionReport;
 use stowplan_engine::schedule::{Attempt, Placement};
 
 /// Everything about an attempt.

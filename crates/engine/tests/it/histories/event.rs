@@ -5,8 +5,8 @@ use std::sync::Arc;
 use stowplan_base::{Names, Sym};
 use stowplan_engine::Snapshot;
 use stowplan_engine::framework::Cx;
+use stowplan_engine::framework::Preempting;
 use stowplan_engine::model::{Kind, Labels, Node, Object, Pod};
-use stowplan_engine::plugins::default_preemption::Preempting;
 use stowplan_engine::queue::Nominator;
 
 /// One thing that happens. Every event stands for itself: a history with some of them left out is a

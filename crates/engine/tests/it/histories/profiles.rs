@@ -7,7 +7,6 @@ use stowplan_engine::model::{
     NodeAffinity, NodeSelector, NodeSelectorTerm, Op, Requirement, SpreadConstraint,
 };
 use stowplan_engine::packing::Packing;
-use stowplan_engine::plugins::bin_packing::BinPacking;
 use stowplan_engine::plugins::node_resources::fit::{
     ResourceSpec, ScoringStrategy, ScoringStrategyKind,
 };
@@ -143,7 +142,7 @@ impl Maker<'_> {
         }
         if self.dice.chance(10) {
             args.bin_packing.policy = *self.dice.pick(&Packing::ALL);
-            let packing = PluginSet::enabling([(BinPacking::NAME, 1)]);
+            let packing = PluginSet::enabling([("BinPacking", 1)]);
             plugins.multi_point.enabled.extend(packing.enabled);
         }
         if missing > 0 && self.dice.chance(15) {

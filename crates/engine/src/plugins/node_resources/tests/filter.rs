@@ -118,7 +118,7 @@ fn filter_without_pre_filter_is_an_error() {
     let pod = pod(&mut world, "default/new", &[]);
     let plugin = NodeResourcesFit::new(NodeResourcesFitArgs::default());
     let status = plugin
-        .filter_unprepared(world.cx(), &pod)
+        .pre_filter_disabled(world.cx(), &pod)
         .expect_err("an error");
     assert_eq!(status.code, Code::Error);
     assert_eq!(

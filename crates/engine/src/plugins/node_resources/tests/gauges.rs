@@ -62,12 +62,16 @@ fn random_world(rng: &mut Rng) -> (World, Pod) {
     (world, pod)
 }
 
-fn score_both<P: Plugin>(plugin: &P, world: &World, pod: &Pod) -> Option<[Option<i64>; 2]> {
+fn score_both<P>(plugin: &P, world: &World, pod: &Pod) -> Option<[Option<i64>; 2]>
+where
+    P: PreScore + Score,
+    P::ScoreState: ScoreState<P>,
+{
     let (cx, node) = (world.cx(), the_node(world));
-    let PreScore::Ready(state) = plugin.pre_score(cx, pod, &[]) else {
+    let PreScoreResult::Ready(state) = plugin.pre_score(cx, pod, &[]) else {
         return None;
     };
-    let gauge = plugin.score_gauge(&state, &world.snapshot.gauges()[0])?;
+    let gauge = state.score_gauge(plugin, &world.snapshot.gauges()[0])?;
     Some([Some(gauge), plugin.score(cx, &state, pod, node)])
 }
 
@@ -92,15 +96,15 @@ fn gauges_say_what_the_rules_say() {
     for round in 0..20_000 {
         let (world, pod) = random_world(&mut rng);
         let (cx, node) = (world.cx(), the_node(&world));
-        let PreFilter::Ready(state) = least.pre_filter(cx, &pod) else {
+        let PreFilterResult::Ready(state) = least.pre_filter(cx, &pod) else {
             panic!("NodeResourcesFit never skips and never narrows");
         };
         let fits = least.filter(cx, &state, &pod, node).is_ok();
-        match least.fits_gauge(&state, &world.snapshot.gauges()[0]) {
+        match state.fits_gauge(&least, &world.snapshot.gauges()[0]) {
             true => assert!(fits, "round {round}"),
             false => full += usize::from(!fits),
         }
-        fitting += usize::from(least.fits_gauge(&state, &world.snapshot.gauges()[0]));
+        fitting += usize::from(state.fits_gauge(&least, &world.snapshot.gauges()[0]));
         let scores = [
             score_both(&least, &world, &pod),
             score_both(&most, &world, &pod),

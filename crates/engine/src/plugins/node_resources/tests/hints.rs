@@ -1,5 +1,5 @@
 use super::*;
-use crate::framework::{Action, ClusterEvent, EventResource, Hint};
+use crate::framework::{Action, ClusterEvent, EnqueueExtensions, EventResource, Hint};
 use crate::model::{DeviceClass, Object};
 use std::sync::Arc;
 

@@ -21,7 +21,9 @@ fn check_score(args: NodeResourcesFitArgs, used: &Amounts, requests: &Amounts, e
     let mut world = one_node(&[("cpu", "4"), ("memory", "10000"), (GPU, "8")], used);
     let pod = pod(&mut world, "default/new", requests);
     let plugin = NodeResourcesFit::new(args);
-    let state = plugin.score_unprepared(world.cx(), &pod).expect("a state");
+    let state = plugin
+        .pre_score_disabled(world.cx(), &pod)
+        .expect("a state");
     let score = plugin.score(world.cx(), &state, &pod, the_node(&world));
     assert_eq!(score, Some(expected));
 }
@@ -96,9 +98,9 @@ fn check_balance(resources: &[&str], used: &Amounts, requests: &Amounts, expecte
     });
     let node = the_node(&world);
     let score = match plugin.pre_score(world.cx(), &pod, &[node]) {
-        PreScore::Skip => None,
-        PreScore::Ready(state) => plugin.score(world.cx(), &state, &pod, node),
-        PreScore::Failed(status) => panic!("{status:?}"),
+        PreScoreResult::Skip => None,
+        PreScoreResult::Ready(state) => plugin.score(world.cx(), &state, &pod, node),
+        PreScoreResult::Failed(status) => panic!("{status:?}"),
     };
     assert_eq!(score, expected);
 }
@@ -127,7 +129,9 @@ fn balance_without_pre_score_gives_best_effort_pods_nothing() {
     let pod = pod(&mut world, "default/new", &[]);
     let plugin =
         NodeResourcesBalancedAllocation::new(NodeResourcesBalancedAllocationArgs::default());
-    let state = plugin.score_unprepared(world.cx(), &pod).expect("a state");
+    let state = plugin
+        .pre_score_disabled(world.cx(), &pod)
+        .expect("a state");
     assert_eq!(
         plugin.score(world.cx(), &state, &pod, the_node(&world)),
         Some(0)

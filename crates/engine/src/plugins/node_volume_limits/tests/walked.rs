@@ -95,7 +95,7 @@ fn verdicts_are_those_of_a_walk() {
             if pod.volumes.iter().filter_map(|v| v.claim()).any(missing) {
                 continue;
             }
-            let PreFilter::Ready(new) = NodeVolumeLimits.pre_filter(cx, &pod) else {
+            let PreFilterResult::Ready(new) = NodeVolumeLimits.pre_filter(cx, &pod) else {
                 continue;
             };
             for node in cluster.nodes().iter().filter(|n| n.csi_node.is_some()) {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 fn soft_state(world: &World, plugin: &PodTopologySpread, pod: &Pod) -> Option<SoftConstraints> {
     let feasible: Vec<_> = world.snapshot.nodes().iter().collect();
     match plugin.pre_score(world.cx(), pod, &feasible) {
-        PreScore::Ready(state) => Some(state),
+        PreScoreResult::Ready(state) => Some(state),
         _ => None,
     }
 }
@@ -68,7 +68,7 @@ fn soft_counts_come_from_all_nodes_but_only_for_domains_with_a_feasible_one() {
     let zone = constraint(&mut world, "zone", SOFT);
     let pod = web(&mut world, vec![zone]);
     let feasible = [&world.snapshot.nodes()[1]];
-    let PreScore::Ready(state) = plugin().pre_score(world.cx(), &pod, &feasible) else {
+    let PreScoreResult::Ready(state) = plugin().pre_score(world.cx(), &pod, &feasible) else {
         panic!("there is something to score");
     };
     // The pod on a1 counts; one domain: 1 * ln(3) = 1.1.
@@ -173,7 +173,7 @@ fn hard_defaults_of_a_list_filter() {
         defaults: DefaultConstraints::List(vec![zone]),
     });
     let pod = web(&mut world, Vec::new());
-    let PreFilter::Ready(state) = listed.pre_filter(world.cx(), &pod) else {
+    let PreFilterResult::Ready(state) = listed.pre_filter(world.cx(), &pod) else {
         panic!("the default constraint holds");
     };
     let all = verdicts_of(&world, &state, &pod);

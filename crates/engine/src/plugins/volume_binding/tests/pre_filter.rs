@@ -2,7 +2,7 @@ use super::*;
 
 fn rejection(world: &World, pod: &Pod) -> (Code, String) {
     match plugin().pre_filter(world.cx(), pod) {
-        PreFilter::Rejected(status) => (status.code, status.message(&world.snapshot)),
+        PreFilterResult::Rejected(status) => (status.code, status.message(&world.snapshot)),
         _ => panic!("a rejection expected"),
     }
 }
@@ -13,11 +13,11 @@ fn pods_without_claims_are_skipped() {
     let pod = world.pod_with_volumes("ns/pod", [VolumeSource::Other]);
     assert!(matches!(
         plugin().pre_filter(world.cx(), &pod),
-        PreFilter::Skip
+        PreFilterResult::Skip
     ));
     assert!(matches!(
         plugin().pre_score(world.cx(), &pod, &[]),
-        PreScore::Skip
+        PreScoreResult::Skip
     ));
 }
 
@@ -102,7 +102,7 @@ fn filter_fails_when_pre_filter_is_disabled() {
     let mut world = world();
     let pod = world.pod("ns/pod", &[]);
     let status = plugin()
-        .filter_unprepared(world.cx(), &pod)
+        .pre_filter_disabled(world.cx(), &pod)
         .expect_err("nothing to work with");
     assert_eq!(status, Status::error("not found"));
     let slot = Slot::Absent;

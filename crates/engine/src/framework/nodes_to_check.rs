@@ -4,7 +4,7 @@ use stowplan_base::Sym;
 
 /// About which nodes Filter has to be asked, for its verdict on all of them to be known.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Ask {
+pub enum NodesToCheck {
     /// All of them.
     All,
     /// Those at these positions: it accepts all others.

@@ -5,32 +5,32 @@ use stowplan_base::Sym;
 
 /// How far a rule looks beyond the pod.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Sight {
+pub enum Scope {
     /// At the node object alone: which pods are on the node does not matter.
     Object,
     /// At the node and the pods on it, and at device classes. What changes nothing there changes
     /// no answer.
     Node,
-    /// At domains: what a node has in common with others. The plugin says which nodes look alike
-    /// to it (`see_filter`, `see_score`), answers for all of them at once (`admit`, `raw`) and
-    /// follows the cluster's changes (`observe_filter`, `observe_score`).
+    /// At domains: what a node has in common with others. The state says which nodes are alike
+    /// (`group_key`), answers for all of them at once (`filter_group`, `score_group`) and follows the
+    /// cluster's changes (`update`).
     Domains,
     /// At anything. The rule is asked anew in every attempt, for the pod itself.
     Cluster,
 }
 
-/// What became of kept state after a change; the greater includes the lesser.
+/// What a change makes worthless of what is kept; the greater includes the lesser.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Kept {
+pub enum Invalidation {
     /// No answer can have changed.
-    Same,
-    /// Answers may have changed, but what looked alike looks alike, save for the node that the
+    Nothing,
+    /// Answers may have changed, but nodes of one group are still alike, save for the node that the
     /// change is about.
-    Changed,
-    /// Any node may look different from what it did.
-    Regroup,
+    Answers,
+    /// Any node may belong to another group than before.
+    Groups,
     /// The state is of no use any more.
-    Lost,
+    State,
 }
 
 /// An object, neither a pod nor a node, that came, changed or went.

@@ -106,7 +106,7 @@ impl<'a> Preemptor<'a> {
     }
 
     /// Upstream's `PodEligibleToPreemptOthers`.
-    pub(super) fn why_ineligible(&self) -> Option<&'static str> {
+    pub(crate) fn why_ineligible(&self) -> Option<&'static str> {
         let Self {
             cx, pod, statuses, ..
         } = self;
@@ -132,7 +132,7 @@ impl<'a> Preemptor<'a> {
 ///
 /// `minCandidateNodesPercentage` and `minCandidateNodesAbsolute` ask for a minimum of candidates;
 /// here all of them are found, always.
-pub fn evaluate(preemptor: Preemptor<'_>) -> PreemptionReport {
+pub(crate) fn evaluate(preemptor: Preemptor<'_>) -> PreemptionReport {
     let mut report = PreemptionReport::default();
     let (mut space, budgets) = (TrialSpace::default(), preemptor.budgets());
     let mut trials = preemptor.trials(&mut space);
@@ -203,7 +203,7 @@ impl PostFilterResult {
 
 impl PreemptionReport {
     /// The pod may not preempt others.
-    pub(super) fn ineligible(reason: &'static str) -> Self {
+    pub(crate) fn ineligible(reason: &'static str) -> Self {
         Self {
             ineligible: Some(reason),
             ..Self::default()
@@ -224,7 +224,7 @@ impl PreemptionReport {
     }
 
     /// What PostFilter says, and what becomes of the pod's nomination.
-    pub(super) fn verdict(&self, cx: Cx<'_>) -> (Fit, Nomination) {
+    pub(crate) fn verdict(&self, cx: Cx<'_>) -> (Fit, Nomination) {
         if let Some(reason) = self.ineligible {
             return (fail(Code::Unschedulable, reason), Nomination::Keep);
         }

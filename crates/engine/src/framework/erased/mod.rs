@@ -1,0 +1,15 @@
+//! Plugins of any type in one list. The only place where state is cast back to its type.
+
+mod filtering;
+mod scoring;
+mod slots;
+
+pub(super) use filtering::{
+    AnyFilter, AnyFilterState, AnyPostFilter, AnyPreBind, AnyPreFilter, AnyPreFilterExtensions,
+    AnyReserve,
+};
+pub(super) use scoring::{AnyNormalizeScore, AnyPreScore, AnyScore, AnyScoreState};
+
+use super::cycle::State;
+
+type Erased = Box<dyn State>;
