@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use stowplan_api::config::{ConfigErrors, KubeSchedulerConfiguration};
 use stowplan_api::k8s::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use stowplan_api::load::{Input, LoadError, Loaded, Object as ApiObject};
-use stowplan_api::prepare::{Prepared, prepare};
+use stowplan_api::load::Object as ApiObject;
 use stowplan_base::{Duration, Time};
 use stowplan_bridge::config;
 use stowplan_bridge::convert::{Door, api_object};
@@ -16,6 +15,7 @@ use stowplan_engine::Snapshot;
 use stowplan_engine::model::{Object, Pod};
 use stowplan_engine::queue::Profiles;
 use stowplan_engine::scheduler::{Change, Scheduler};
+use stowplan_manifest::{Input, LoadError, Loaded, Prepared, prepare};
 
 /// What was read: any number of worlds can be made of it.
 pub(crate) struct Source {

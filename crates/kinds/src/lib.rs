@@ -33,6 +33,7 @@ mod tests;
 mod volume;
 mod workloads;
 
+pub use priority_class::SYSTEM as SYSTEM_PRIORITY_CLASSES;
 pub use conversion::{Conversion, Forms};
 pub use fields::{Fields, Refusal};
 pub use kind::{Kind, Scope, Subresource};

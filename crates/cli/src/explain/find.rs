@@ -3,10 +3,11 @@
 use crate::world::{World, door};
 use anyhow::{Result, bail};
 use std::sync::Arc;
-use stowplan_api::load::{Kind, Loaded, Object as ApiObject};
+use stowplan_api::load::{Kind, Object as ApiObject};
 use stowplan_bridge::convert::api_object;
 use stowplan_engine::model::{Kind as EngineKind, Object, Pod};
 use stowplan_engine::scheduler::Change;
+use stowplan_manifest::Loaded;
 use stowplan_report::State;
 
 /// A pod as if it were on no node yet.
