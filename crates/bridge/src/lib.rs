@@ -3,3 +3,4 @@
 pub mod config;
 pub mod convert;
 pub mod effective;
+pub mod resources;

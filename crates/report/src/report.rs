@@ -7,9 +7,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use stowplan_engine::Snapshot;
 use stowplan_engine::explain::{Explanation, NodeVerdict};
+use stowplan_engine::framework::{Candidate, PreemptionReport};
 use stowplan_engine::framework::{Code, Framework, PluginStatus, PostFilterResult, Status};
 use stowplan_engine::model::Pod;
-use stowplan_engine::framework::{Candidate, PreemptionReport};
 use stowplan_engine::remedy::Remedies;
 
 /// A name: one of ours, or one that was read.

@@ -12,9 +12,9 @@ use std::time::Duration;
 use stowplan_api::load::Object as ApiObject;
 use stowplan_base::Time;
 use stowplan_engine::framework::Point;
+use stowplan_engine::framework::Preemption;
 use stowplan_engine::meter::{Lap, Timed};
 use stowplan_engine::model::{Kind, Pod};
-use stowplan_engine::framework::Preemption;
 use stowplan_engine::scheduler::{Failure, Scheduler};
 use stowplan_telemetry::{
     AttemptResult as Counted, BoxFuture, Census, Check, Health, PodTable, Reader, SchedulerMetrics,

@@ -4,8 +4,8 @@ use k8s_openapi::api::core::v1::{Container, Pod};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Text;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use stowplan_api::resources::{PodResources, RequestOptions, is_supported_pod_level_resource};
 use stowplan_base::Quantity;
+use stowplan_bridge::resources::{PodResources, RequestOptions, is_supported_pod_level_resource};
 use stowplan_telemetry::{Phase, PodRow, PodTable, Resources};
 
 /// Takes in a pod as it is now.
