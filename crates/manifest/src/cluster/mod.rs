@@ -26,6 +26,7 @@ use stowplan_api::load::Object;
 use stowplan_apimachinery::{View as _, meta};
 use stowplan_controllers::{View, ephemeral};
 use stowplan_registry::Resource;
+use stowplan_registry::decode::FieldValidation;
 use warnings::Unknown;
 
 /// An object and where it was read.
@@ -92,13 +93,7 @@ impl Cluster {
         let resource = resource.ok_or("controllers make built-in kinds")?;
         resource.strategy().set_defaults(&mut wanted);
         let nothing = || Value::Null;
-        let object = road::create(
-            &resource,
-            wanted,
-            &self.lookup,
-            &nothing,
-            &mut Vec::new(),
-        );
+        let object = road::create(&resource, wanted, &self.lookup, &nothing, &mut Vec::new());
         let mut object = object.map_err(|status| status.message)?;
         names::settle(&mut object);
         Ok((resource, object))
@@ -184,7 +179,8 @@ impl Preparation {
         } = manifest;
         let names = &mut self.names;
         let mut complete = |object: &mut Value| names.complete(&resource, object);
-        let accepted = road::accept(&resource, &json, &self.cluster.lookup, &mut complete);
+        let (lookup, warn) = (&self.cluster.lookup, FieldValidation::Warn);
+        let accepted = road::accept(&resource, &json, lookup, warn, &mut complete);
         let mut accepted = match accepted {
             Ok(accepted) => accepted,
             Err(status) => {
@@ -194,7 +190,10 @@ impl Preparation {
         };
         self.unknown.note(&resource, &source, accepted.problems);
         names::settle(&mut accepted.object);
-        if let Err(error) = self.names.check_duplicate(&resource, &accepted.object, &source) {
+        if let Err(error) = self
+            .names
+            .check_duplicate(&resource, &accepted.object, &source)
+        {
             self.errors.push(error);
             return None;
         }

@@ -5,9 +5,7 @@ use crate::Source;
 use crate::road::made_up_uid;
 use serde_json::Value;
 use stowplan_apimachinery::{Edit, View as _, meta};
-use stowplan_controllers::{
-    View, daemon_set, deployment, job, replica_set, stateful_set,
-};
+use stowplan_controllers::{View, daemon_set, deployment, job, replica_set, stateful_set};
 
 /// Whether objects of a kind want pods.
 pub(super) fn is_workload(kind: &str) -> bool {
@@ -117,7 +115,11 @@ pub(super) fn one_more(
     let (_, workload) = workloads.all.iter().find(|(_, workload)| is_it(workload))?;
     let mut workload = workload.clone();
     let spec = workload.at_mut("spec");
-    let field = if *kind == "Job" { "parallelism" } else { "replicas" };
+    let field = if *kind == "Job" {
+        "parallelism"
+    } else {
+        "replicas"
+    };
     let more = spec.int(field).unwrap_or(1).saturating_add(1);
     spec.set(field, more);
     if *kind == "Job" {
