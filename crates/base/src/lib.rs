@@ -1,9 +1,10 @@
-//! What every other crate stands on: interned names, lookup maps, quantities, time, seeded
-//! randomness.
+//! What every other crate stands on: interned names, lookup maps, quantities and sums of them,
+//! time, seeded randomness.
 //!
 //! **Invariant:** nothing here reads a clock, the environment or a random device; the same calls
 //! in the same order give the same values.
 
+pub mod amounts;
 mod lookup;
 mod names;
 mod quantity;

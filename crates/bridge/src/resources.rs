@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use stowplan_api::k8s::api::core::v1::{Container, ContainerStatus, Pod, ResourceRequirements};
 use stowplan_api::k8s::apimachinery::pkg::api::resource::Quantity as ApiQuantity;
 use stowplan_base::Quantity;
+use stowplan_base::amounts::{self, Amounts as _};
 
 /// Amounts by resource name. A resource that is mentioned as 0 is not the same as an absent one.
 pub type Amounts<'a> = BTreeMap<&'a str, Quantity>;
@@ -122,33 +123,18 @@ impl<'a> PodResources<'a> {
                 total.insert(name, amount);
             }
         }
-        add(&mut total, &self.overhead);
+        total.add(&self.overhead);
         total
     }
 
-    /// The greater of what runs at the end and what any init container needs while it runs, which
-    /// includes the sidecars started before it.
-    pub fn container_requests(&self, options: RequestOptions<'_>) -> Amounts<'a> {
+    /// What the containers ask for together.
+    fn container_requests(&self, options: RequestOptions<'_>) -> Amounts<'a> {
         let of = |claimant| self.with_non_missing(claimant, options);
-        let mut running = Amounts::new();
-        for container in &self.containers {
-            add(&mut running, &of(container));
-        }
-        let mut sidecars = Amounts::new();
-        let mut starting = Amounts::new();
-        for init in &self.init_containers {
-            let mut own = of(&init.claimant);
-            if init.sidecar {
-                add(&mut running, &own);
-                add(&mut sidecars, &own);
-                raise(&mut starting, &sidecars);
-            } else {
-                add(&mut own, &sidecars);
-                raise(&mut starting, &own);
-            }
-        }
-        raise(&mut running, &starting);
-        running
+        let init = self.init_containers.iter();
+        amounts::of_containers(
+            self.containers.iter().map(of),
+            init.map(|init| (of(&init.claimant), init.sidecar)),
+        )
     }
 
     fn with_non_missing(
@@ -171,12 +157,11 @@ impl<'a> PodResources<'a> {
         else {
             return claimant.spec.clone();
         };
-        let mut amounts = given.actuated.clone();
-        raise(&mut amounts, &given.allocated);
-        if !self.resize_infeasible {
-            raise(&mut amounts, &claimant.spec);
-        }
-        amounts
+        let Given {
+            actuated,
+            allocated,
+        } = given;
+        amounts::while_resized(&claimant.spec, allocated, actuated, self.resize_infeasible)
     }
 }
 
@@ -286,20 +271,6 @@ fn parse(
         amounts.insert(&**name, amount);
     }
     Ok(amounts)
-}
-
-fn add<'a>(list: &mut Amounts<'a>, more: &Amounts<'a>) {
-    for (name, amount) in more {
-        let sum = list.entry(name).or_insert(Quantity::ZERO);
-        *sum = *sum + *amount;
-    }
-}
-
-fn raise<'a>(list: &mut Amounts<'a>, floor: &Amounts<'a>) {
-    for (name, amount) in floor {
-        let greatest = list.entry(name).or_insert(*amount);
-        *greatest = (*greatest).max(*amount);
-    }
 }
 
 #[cfg(test)]

@@ -75,19 +75,12 @@ fn should_run(daemon: &Value, node: &Node) -> bool {
         "" => true,
         name => name == node.name,
     };
-    let keeps_off =
-        |taint: &&Value| matches!(taint.text("effect"), "NoSchedule" | "NoExecute");
+    let keeps_off = |taint: &&Value| matches!(taint.text("effect"), "NoSchedule" | "NoExecute");
     let tolerated = |taint: &Value| {
         let mut tolerations = daemon.list("tolerations").iter();
         tolerations.any(|toleration| tolerates(toleration, taint))
     };
-    on_this_node
-        && selects(daemon, node)
-        && node
-            .taints
-            .iter()
-            .filter(keeps_off)
-            .all(tolerated)
+    on_this_node && selects(daemon, node) && node.taints.iter().filter(keeps_off).all(tolerated)
 }
 
 /// Upstream's `ToleratesTaint`, without the comparing operators.
@@ -135,7 +128,9 @@ fn holds(expression: &Value, labels: &Map<String, Value>) -> bool {
     let requirement = Requirement {
         key: expression.text("key").to_owned(),
         operator,
-        values: values.filter_map(|v| v.as_str().map(str::to_owned)).collect(),
+        values: values
+            .filter_map(|v| v.as_str().map(str::to_owned))
+            .collect(),
     };
     requirement.matches(labels)
 }

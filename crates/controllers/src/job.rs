@@ -21,7 +21,10 @@ pub fn reconcile(view: &View, job: &Value) -> Vec<Value> {
     if spec.text("completionMode") == "Indexed" {
         let busy: BTreeSet<u32> = active.iter().filter_map(|pod| pod.index).collect();
         let pending = pending_indices(job, &busy).filter(|index| {
-            !view.has_pod(meta::namespace(job), &format!("{}-{index}", meta::name(job)))
+            !view.has_pod(
+                meta::namespace(job),
+                &format!("{}-{index}", meta::name(job)),
+            )
         });
         return pending.take(missing).map(|i| make(job, i, true)).collect();
     }

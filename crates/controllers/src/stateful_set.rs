@@ -76,7 +76,9 @@ fn mount(pod: &mut Value, spec: &Value, claims: &[Value]) {
     let given = pod.at("spec").list("volumes");
     let is_claimed = |volume: &&Value| {
         let name = volume.text("name");
-        templates.iter().any(|template| meta::name(template) == name)
+        templates
+            .iter()
+            .any(|template| meta::name(template) == name)
     };
     volumes.extend(given.iter().filter(|volume| !is_claimed(volume)).cloned());
     if !volumes.is_empty() {

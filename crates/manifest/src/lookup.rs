@@ -13,8 +13,8 @@ use stowplan_registry::Resource;
 /// because nobody would look at the volume. Both priority classes of the system are there.
 #[derive(Clone, Debug)]
 pub struct Objects {
-    /// By group, plural, namespace and name.
-    by_key: BTreeMap<(String, String, String, String), Arc<Value>>,
+    /// By place in [`LOOKED_AT`], namespace and name.
+    by_resource: [BTreeMap<String, BTreeMap<String, Arc<Value>>>; LOOKED_AT.len()],
     namespace: Arc<Value>,
     account: Arc<Value>,
 }
@@ -32,7 +32,7 @@ const LOOKED_AT: [(&str, &str); 6] = [
 impl Default for Objects {
     fn default() -> Self {
         let mut objects = Self {
-            by_key: BTreeMap::new(),
+            by_resource: Default::default(),
             namespace: Arc::new(json!({"metadata": {}, "status": {"phase": "Active"}})),
             account: Arc::new(json!({"metadata": {}, "automountServiceAccountToken": false})),
         };
@@ -49,50 +49,44 @@ impl Default for Objects {
 impl Objects {
     /// Whether admission looks at objects of a resource, so that they have to be known first.
     pub(crate) fn wants(resource: &Resource) -> bool {
-        LOOKED_AT.contains(&(resource.group(), resource.plural()))
+        place(resource.group(), resource.plural()).is_some()
     }
 
-    /// Takes in an object, in place of what has its name.
+    /// Takes in an object that admission looks at, in place of what has its name.
     pub fn put(&mut self, group: &str, plural: &str, object: Value) {
-        let key = (
-            group.to_owned(),
-            plural.to_owned(),
-            meta::namespace(&object).to_owned(),
-            meta::name(&object).to_owned(),
-        );
-        self.by_key.insert(key, Arc::new(object));
+        if let Some(place) = place(group, plural) {
+            let names = self.by_resource[place].entry(meta::namespace(&object).to_owned());
+            let name = meta::name(&object).to_owned();
+            names.or_default().insert(name, Arc::new(object));
+        }
     }
+}
+
+fn place(group: &str, plural: &str) -> Option<usize> {
+    LOOKED_AT.iter().position(|known| *known == (group, plural))
 }
 
 impl Lookup for Objects {
     fn get(&self, group: &str, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>> {
-        let key = (
-            group.to_owned(),
-            resource.to_owned(),
-            namespace.to_owned(),
-            name.to_owned(),
-        );
+        let found = place(group, resource)
+            .and_then(|place| self.by_resource[place].get(namespace)?.get(name));
         let implied = || match (group, resource) {
             ("", "namespaces") => Some(&self.namespace),
             ("", "serviceaccounts") => Some(&self.account),
             _ => None,
         };
-        self.by_key.get(&key).or_else(implied).cloned()
+        found.or_else(implied).cloned()
     }
 
     fn list(&self, group: &str, resource: &str, namespace: &str) -> Vec<Arc<Value>> {
-        let from = (
-            group.to_owned(),
-            resource.to_owned(),
-            namespace.to_owned(),
-            String::new(),
-        );
-        let range = self.by_key.range(from..);
-        range
-            .take_while(|((g, r, n, _), _)| {
-                g == group && r == resource && (namespace.is_empty() || n == namespace)
-            })
-            .map(|(_, object)| Arc::clone(object))
-            .collect()
+        let Some(place) = place(group, resource) else {
+            return Vec::new();
+        };
+        let all = &self.by_resource[place];
+        let there = all
+            .iter()
+            .filter(|(there, _)| namespace.is_empty() || *there == namespace);
+        let objects = there.flat_map(|(_, names)| names.values());
+        objects.cloned().collect()
     }
 }

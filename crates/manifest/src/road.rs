@@ -31,10 +31,13 @@ pub fn accept(
     resource: &Resource,
     json: &[u8],
     cluster: &dyn Lookup,
+    validation: FieldValidation,
     complete: &mut dyn FnMut(&mut Value),
 ) -> Result<Accepted, Status> {
-    let decoded = decode::object(json, resource, Encoding::Json, FieldValidation::Warn)?;
-    let mut object = decode::finished(resource, decoded.object);
+    let mut problems = Vec::new();
+    let warn = &mut |problem| problems.push(problem);
+    let object = decode::object(json, resource, Encoding::Json, validation, warn)?;
+    let mut object = decode::finished(resource, object);
     complete(&mut object);
     let given = || decode::given(json, Encoding::Json);
     let mut warnings = Vec::new();
@@ -51,7 +54,7 @@ pub fn accept(
     };
     Ok(Accepted {
         object,
-        problems: decoded.problems,
+        problems,
         warnings,
     })
 }

@@ -1,29 +1,40 @@
 use super::*;
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
+use stowplan_api::load::Object;
+use stowplan_apimachinery::meta;
 
 fn read(name: &str, text: &str) -> Input {
     let mut input = Input::default();
-    input.read_text(name, text.as_bytes());
+    input.read_text(name, text.as_bytes().to_vec());
     input
 }
 
-/// One line per object, per kind passed over, per unknown field and per error.
+/// One line per object, per kind passed over and per error.
 fn summary(input: &Input) -> String {
     let mut lines = Vec::new();
-    for loaded in &input.objects {
-        lines.push(format!("{}: {}", loaded.source, loaded.object.title()));
+    for manifest in &input.manifests {
+        let object = stowplan_schema::parse_any(&manifest.json).expect("JSON");
+        let (namespace, name) = (meta::namespace(&object), meta::name(&object));
+        let kind = manifest.resource.kind();
+        lines.push(format!("{}: {kind} {namespace}/{name}", manifest.source));
     }
     for (kind, count) in &input.passed_over {
         lines.push(format!("passed over: {kind} {count}"));
-    }
-    for ((kind, field), (at, count)) in &input.unknown_fields {
-        lines.push(format!("unknown: {} {field} {count} {at}", kind.as_str()));
     }
     for error in &input.errors {
         lines.push(format!("error: {error}"));
     }
     lines.join("\n") + "\n"
+}
+
+/// What is wrong with a text, or what is warned of.
+fn check_prepared(name: &str, text: &str, expected: Expect) {
+    let said = match prepare(read(name, text)) {
+        Ok(prepared) => prepared.warnings,
+        Err(errors) => errors.iter().map(|e| format!("error: {e}")).collect(),
+    };
+    expected.assert_eq(&(said.join("\n") + "\n"));
 }
 
 fn check(name: &str, text: &str, expected: Expect) {
@@ -105,12 +116,13 @@ spec:
   containers:
   - &c
     name: a
+    image: i
     resources: {requests: {cpu: 2, memory: 1.5}}
   - {<<: *c, name: b}
 ",
     );
-    assert!(input.errors.is_empty(), "{}", summary(&input));
-    let Object::Pod(pod) = &input.objects[0].object else {
+    let prepared = prepare(input).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let Object::Pod(pod) = &prepared.objects[0].object else {
         panic!("a pod")
     };
     let containers = &pod.spec.as_ref().expect("a spec").containers;
@@ -125,7 +137,7 @@ spec:
             .values()
             .map(|q| q.0.as_str())
             .collect();
-        assert_eq!(texts, ["2", "1.5"]);
+        assert_eq!(texts, ["2", "1500m"]);
     }
 }
 
@@ -154,7 +166,7 @@ fn broken_text_is_located() {
         "#]],
     );
     let mut input = Input::default();
-    input.read_text("a.yaml", b"a: b\nc: \xff\n");
+    input.read_text("a.yaml", &b"a: b\nc: \xff\n"[..]);
     expect![[r#"
         error: a.yaml: line 2: not UTF-8 text
     "#]]
@@ -163,7 +175,7 @@ fn broken_text_is_located() {
 
 #[test]
 fn wrong_fields_are_named() {
-    check(
+    check_prepared(
         "a.yaml",
         "
 apiVersion: v1
@@ -181,7 +193,7 @@ metadata: {name: q, labels: {version: 1}}
 apiVersion: v1
 kind: Pod
 metadata: {name: r}
-spec: {nodeSelektor: {a: b}, containers: [{name: a, resource: {}}]}
+spec: {nodeSelektor: {a: b}, containers: [{name: a, image: i, resource: {}}]}
 ",
         expect![[r#"
             a.yaml: document 3: Pod r
@@ -191,7 +203,7 @@ spec: {nodeSelektor: {a: b}, containers: [{name: a, resource: {}}]}
             error: a.yaml: document 2: Pod q: metadata.labels.version: invalid type: integer `1`, expected a string
         "#]],
     );
-    check(
+    check_prepared(
         "a.json",
         r#"{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Pod",
            "metadata":{"name":"p"},"spec":{"priority":"high"}}]}"#,
@@ -284,6 +296,7 @@ proptest! {
             }
         }
         let mut input = Input::default();
-        input.read_text(if json { "a.json" } else { "a.yaml" }, &bytes);
+        input.read_text(if json { "a.json" } else { "a.yaml" }, bytes);
+        let _ = prepare(input);
     }
 }

@@ -34,15 +34,16 @@ pub enum FieldValidation {
     Strict,
 }
 
-/// The object in a body, which has to be of the resource's kind, without the kind's defaults. `problems`
-/// are unknown and duplicate fields that the client is to be told of. Upstream: the decoders of
-/// `runtime/serializer/codec_factory.go` and `transformDecodeError`.
+/// The object in a body, which has to be of the resource's kind, without the kind's defaults. `warn` is told
+/// of unknown and duplicate fields, if the client is to be, even where the object is refused after that.
+/// Upstream: the decoders of `runtime/serializer/codec_factory.go` and `transformDecodeError`.
 pub fn object(
     body: &[u8],
     resource: &Resource,
     encoding: Encoding,
     validation: FieldValidation,
-) -> Result<Decoded, Status> {
+    warn: &mut dyn FnMut(String),
+) -> Result<Value, Status> {
     let unrecognized = |why: String| {
         let kind = resource.kind();
         let summary = summary(body);
@@ -51,8 +52,8 @@ pub fn object(
         ))
     };
     let opened = open(body, encoding).map_err(unrecognized)?;
-    if let Some(decoded) = opened.plain(resource) {
-        return Ok(decoded);
+    if let Some(object) = opened.plain(resource) {
+        return Ok(object);
     }
     let given = opened.meta().map_err(|e| unrecognized(e.to_string()))?;
     let (group, version) = match given.api_version.split('/').collect::<Vec<_>>()[..] {
@@ -98,9 +99,9 @@ pub fn object(
         false => opened.decode_as(registered_type(group, version, kind)),
     };
     let decoded = decoded.map_err(|e| mishandled(&e.to_string()))?;
-    let decoded = validated(decoded, validation).map_err(|why| mishandled(&why))?;
+    let object = validated(decoded, validation, warn).map_err(|why| mishandled(&why))?;
     check_version(resource, group, version)?;
-    Ok(decoded)
+    Ok(object)
 }
 
 /// Reads an object of the kind. An empty `managedFields` is no value in canonical form, but it asks
@@ -191,14 +192,18 @@ fn check_version(resource: &Resource, group: &str, version: &str) -> Result<(), 
 }
 
 /// The object, if unknown and duplicate fields do not matter or are told.
-fn validated(mut decoded: Decoded, validation: FieldValidation) -> Result<Decoded, String> {
+fn validated(
+    decoded: Decoded,
+    validation: FieldValidation,
+    warn: &mut dyn FnMut(String),
+) -> Result<Value, String> {
     match validation {
-        FieldValidation::Ignore => decoded.problems.clear(),
-        FieldValidation::Warn => {}
+        FieldValidation::Ignore => {}
+        FieldValidation::Warn => decoded.problems.into_iter().for_each(warn),
         FieldValidation::Strict if decoded.problems.is_empty() => {}
         FieldValidation::Strict => return Err(strict_error(&decoded.problems)),
     }
-    Ok(decoded)
+    Ok(decoded.object)
 }
 
 /// All problems in one sentence. Upstream: `runtime.NewStrictDecodingError`.
@@ -261,7 +266,7 @@ impl Opened<'_> {
 
     /// The object, if nothing is wrong with it and it is of the kind that is asked for: then one reading
     /// is enough. Otherwise what is said depends on what is found first.
-    fn plain(&self, resource: &Resource) -> Option<Decoded> {
+    fn plain(&self, resource: &Resource) -> Option<Value> {
         if resource.is_custom() || matches!(self, Self::Protobuf(_)) {
             return None;
         }
@@ -271,7 +276,7 @@ impl Opened<'_> {
         let is_plain = decoded.problems.is_empty()
             && fits("apiVersion", &resource.api_version())
             && fits("kind", resource.kind());
-        is_plain.then_some(decoded)
+        is_plain.then_some(decoded.object)
     }
 
     fn decode(&self, resource: &Resource) -> Result<Decoded, DecodeError> {

@@ -39,11 +39,11 @@ pub(crate) fn object(
     encoding: Encoding,
     validation: FieldValidation,
 ) -> Result<Value, Status> {
-    let decoded = decode::object(&request.body, resource, encoding, validation)?;
-    decoded.problems.into_iter().for_each(|p| request.warn(p));
+    let warn = &mut |problem| request.warn(problem);
+    let object = decode::object(&request.body, resource, encoding, validation, warn)?;
     // Upstream looks at the first object only.
-    request.sent.get_or_init(|| Sent::of(&decoded.object));
-    Ok(finished(resource, decoded.object))
+    request.sent.get_or_init(|| Sent::of(&object));
+    Ok(finished(resource, object))
 }
 
 /// What the body of a write of a whole object says, or null: decoding takes away what is empty.

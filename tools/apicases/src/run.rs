@@ -2,6 +2,7 @@
 
 use crate::case::{Case, Step};
 use crate::compare::differences;
+use crate::files::{self, Files};
 use crate::fill::{self, Known, fill, fill_body, lookup};
 use crate::normalise::Normaliser;
 use crate::ordered::Json;
@@ -121,6 +122,15 @@ struct Conversation<'a> {
 
 /// Runs a case and compares its answers.
 pub(crate) async fn case(server: &Server, case: Case) -> Outcome {
+    case_with(server, case, &mut None).await
+}
+
+/// The same, with somebody who reads what is created as if from a file.
+pub(crate) async fn case_with(
+    server: &Server,
+    case: Case,
+    files: &mut Option<&mut Files>,
+) -> Outcome {
     let mut seed = case.name.bytes().fold(0u64, |seed, byte| {
         seed.wrapping_mul(31).wrapping_add(u64::from(byte))
     });
@@ -156,7 +166,7 @@ pub(crate) async fn case(server: &Server, case: Case) -> Outcome {
     }
     if outcome.set_up {
         for (i, step) in case.steps.iter().enumerate() {
-            let lines = conversation.step(i, step).await;
+            let lines = conversation.step(i, step, files).await;
             if !lines.is_empty() {
                 outcome.differences.push((title(i, &step.fields), lines));
             }
@@ -205,8 +215,22 @@ impl Conversation<'_> {
         Ok(())
     }
 
-    async fn step(&mut self, i: usize, step: &Step) -> Vec<String> {
+    async fn step(&mut self, i: usize, step: &Step, files: &mut Option<&mut Files>) -> Vec<String> {
+        let cluster = match files {
+            Some(_) => Some(self.look(step).await),
+            None => None,
+        };
         let (filled, reply) = self.until(step).await;
+        if let (Some(files), Some(cluster)) = (files.as_deref_mut(), cluster) {
+            let body = step.body.as_ref();
+            let body = body.map(|body| fill_body(body, &self.known).to_text());
+            files.judge(
+                &filled,
+                body,
+                &cluster,
+                (reply.code, &reply.headers, &reply.value),
+            );
+        }
         let stem = filled
             .get("body")
             .map(|b| lookup(b, "metadata.generateName"));
@@ -222,6 +246,25 @@ impl Conversation<'_> {
         let mut lines = differences(&want, &got);
         lines.truncate(12);
         lines
+    }
+
+    /// What admission would look at before a step.
+    async fn look(&self, step: &Step) -> files::Cluster {
+        let mut cluster = files::Cluster::default();
+        if step
+            .fields
+            .get("method")
+            .is_none_or(|method| method != "POST")
+        {
+            return cluster;
+        }
+        for (group, plural, path) in files::LOOKED_AT {
+            let list = json!({"method": "GET", "path": path});
+            let reply = self.send(&plain(&list)).await.1;
+            let items = reply.value["items"].as_array().cloned();
+            cluster.put(group, plural, items.unwrap_or_default());
+        }
+        cluster
     }
 
     /// Sends a step, again and again if it says until when.

@@ -26,6 +26,7 @@ use stowplan_api::load::Object;
 use stowplan_apimachinery::{View as _, meta};
 use stowplan_controllers::{View, ephemeral};
 use stowplan_registry::Resource;
+use stowplan_registry::decode::FieldValidation;
 use warnings::Unknown;
 
 /// An object and where it was read.
@@ -178,7 +179,8 @@ impl Preparation {
         } = manifest;
         let names = &mut self.names;
         let mut complete = |object: &mut Value| names.complete(&resource, object);
-        let accepted = road::accept(&resource, &json, &self.cluster.lookup, &mut complete);
+        let (lookup, warn) = (&self.cluster.lookup, FieldValidation::Warn);
+        let accepted = road::accept(&resource, &json, lookup, warn, &mut complete);
         let mut accepted = match accepted {
             Ok(accepted) => accepted,
             Err(status) => {

@@ -1,10 +1,10 @@
 use super::*;
-use crate::load::{Kind, Object};
+use crate::road::made_up_uid;
 use expect_test::{Expect, expect};
 
 fn read(text: &str) -> Result<Prepared, Vec<LoadError>> {
     let mut input = Input::default();
-    input.read_text("a.yaml", text.as_bytes());
+    input.read_text("a.yaml", text.as_bytes().to_vec());
     prepare(input)
 }
 
@@ -34,9 +34,9 @@ fn check(text: &str, expected: Expect) {
 fn names_and_namespaces_are_completed() {
     check(
         "
-{apiVersion: v1, kind: Pod, metadata: {generateName: p-}, spec: {containers: [{name: a}]}}
+{apiVersion: v1, kind: Pod, metadata: {generateName: p-}, spec: {containers: [{name: a, image: i}]}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {generateName: p-, namespace: shop}, spec: {containers: [{name: a}]}}
+{apiVersion: v1, kind: Pod, metadata: {generateName: p-, namespace: shop}, spec: {containers: [{name: a, image: i}]}}
 ---
 {apiVersion: v1, kind: Node, metadata: {name: n, namespace: odd}, status: {capacity: {pods: 110}}}
 ---
@@ -60,11 +60,11 @@ fn duplicates_name_both_places() {
 ---
 {apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Node, metadata: {name: n}}]}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a}]}}
+{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a, image: i}]}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default}, spec: {containers: [{name: a}]}}
+{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: default}, spec: {containers: [{name: a, image: i}]}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: other}, spec: {containers: [{name: a}]}}
+{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: other}, spec: {containers: [{name: a, image: i}]}}
 ",
         expect![[r#"
             error: a.yaml: document 2: items[0]: Node n: already defined in a.yaml: document 1
@@ -73,9 +73,9 @@ fn duplicates_name_both_places() {
     );
     check(
         "
-{apiVersion: v1, kind: Pod, metadata: {name: p, uid: u}, spec: {containers: [{name: a}]}}
+{apiVersion: v1, kind: Pod, metadata: {name: p, uid: u}, spec: {containers: [{name: a, image: i}]}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: q, uid: u}, spec: {containers: [{name: a}]}}
+{apiVersion: v1, kind: Pod, metadata: {name: q, uid: u}, spec: {containers: [{name: a, image: i}]}}
 ",
         expect![[r#"
             error: a.yaml: document 2: Pod default/q: metadata.uid: "u" is also that of Pod default/p in a.yaml: document 1, leave it out in one of them
@@ -87,9 +87,9 @@ fn duplicates_name_both_places() {
 fn everything_wrong_is_told_at_once() {
     check(
         "
-{apiVersion: v1, kind: Pod, spec: {containers: [{name: a, resources: {requests: {cpu: -1}}}]}}
+{apiVersion: v1, kind: Pod, spec: {containers: [{name: a, image: i, resources: {requests: {cpu: -1}}}]}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: q, namespace: shop}, spec: {priorityClassName: nope, containers: [{name: a, resources: {requests: {cpu: 1x}}}]}}
+{apiVersion: v1, kind: Pod, metadata: {name: q, namespace: shop}, spec: {priorityClassName: nope, containers: [{name: a, image: i, resources: {requests: {cpu: 1x}}}]}}
 ---
 {apiVersion: v1, kind: Thing}
 ",
@@ -109,9 +109,9 @@ fn surprises_are_warned_of() {
         "
 {apiVersion: v1, kind: Node, metadata: {name: n}, status: {capacity: {cpu: 4}}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {nodeName: gone, nodeselector: {}, containers: [{name: a}]}}
+{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {nodeName: gone, nodeselector: {}, containers: [{name: a, image: i}]}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: q}, spec: {nodeName: gone, containers: [{name: a}]}, status: {phase: Succeeded}}
+{apiVersion: v1, kind: Pod, metadata: {name: q}, spec: {nodeName: gone, containers: [{name: a, image: i}]}, status: {phase: Succeeded}}
 ---
 {apiVersion: v1, kind: ConfigMap, metadata: {name: c}}
 ---
@@ -141,7 +141,7 @@ fn find(prepared: &Prepared, title: &str) -> Object {
 #[test]
 fn claims_and_volumes_that_name_each_other_are_bound() {
     let spec = "accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}";
-    let volume = "accessModes: [ReadWriteOnce], capacity: {storage: 1Gi}";
+    let volume = "accessModes: [ReadWriteOnce], capacity: {storage: 1Gi}, hostPath: {path: /v}";
     let prepared = read(&format!(
         "
 {{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{name: by-claim}}, spec: {{{spec}, volumeName: v1}}}}
@@ -170,7 +170,7 @@ fn claims_and_volumes_that_name_each_other_are_bound() {
     assert_eq!(claim("by-claim"), some("v1", "Bound"));
     assert_eq!(claim("by-volume"), some("v2", "Bound"));
     assert_eq!(claim("late"), some("v1", "Pending"));
-    let uid = |name: &str| made_up_uid(Kind::PersistentVolumeClaim, Some("default"), name);
+    let uid = |name: &str| made_up_uid("PersistentVolumeClaim", "default", name);
     let volume = |name: &str| match find(&prepared, &format!("PersistentVolume {name}")) {
         Object::PersistentVolume(volume) => (
             volume.spec.and_then(|spec| spec.claim_ref?.uid),
@@ -186,7 +186,7 @@ fn claims_and_volumes_that_name_each_other_are_bound() {
 #[test]
 fn ephemeral_volumes_have_claims() {
     let prepared = read(
-        "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a}], volumes: [{name: scratch, ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}}}]}}",
+        "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a, image: i}], volumes: [{name: scratch, ephemeral: {volumeClaimTemplate: {spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}}}]}}",
     )
     .expect("a cluster");
     let claim = find(&prepared, "PersistentVolumeClaim default/p-scratch");
@@ -197,7 +197,7 @@ fn ephemeral_volumes_have_claims() {
         .expect("an owner")[0];
     assert_eq!(
         (&*owner.kind, &*owner.uid),
-        ("Pod", &*made_up_uid(Kind::Pod, Some("default"), "p"))
+        ("Pod", &*made_up_uid("Pod", "default", "p"))
     );
 }
 
@@ -205,7 +205,7 @@ fn ephemeral_volumes_have_claims() {
 fn budgets_without_a_status_get_one() {
     let pod = |name: &str, more: &str| {
         format!(
-            "{{apiVersion: v1, kind: Pod, metadata: {{name: {name}, labels: {{app: web}}}}, spec: {{containers: [{{name: a}}]{more}}}}}\n---\n"
+            "{{apiVersion: v1, kind: Pod, metadata: {{name: {name}, labels: {{app: web}}}}, spec: {{containers: [{{name: a, image: i}}]{more}}}}}\n---\n"
         )
     };
     let pods = [

@@ -1,11 +1,10 @@
 use super::*;
-use crate::load::Input;
-use crate::prepare::{Prepared, prepare};
 use expect_test::{Expect, expect};
+use stowplan_api::load::Object;
 
 fn prepared(text: &str) -> Prepared {
     let mut input = Input::default();
-    input.read_text("a.yaml", text.as_bytes());
+    input.read_text("a.yaml", text.as_bytes().to_vec());
     prepare(input).unwrap_or_else(|errors| panic!("{errors:?}"))
 }
 
@@ -24,7 +23,8 @@ fn check(text: &str, expected: Expect) {
 fn line(object: &Object) -> String {
     let metadata = object.metadata();
     let mut line = object.title();
-    if let Some(owner) = controller_of(metadata) {
+    let mut owners = metadata.owner_references.iter().flatten();
+    if let Some(owner) = owners.find(|owner| owner.controller == Some(true)) {
         line += &format!(" of {} {} ({})", owner.kind, owner.name, owner.uid);
     }
     for (key, value) in metadata.labels.iter().flatten() {
@@ -44,7 +44,9 @@ fn line(object: &Object) -> String {
 }
 
 const TEMPLATE: &str =
-    "template: {metadata: {labels: {app: web}}, spec: {containers: [{name: a}]}}";
+    "template: {metadata: {labels: {app: web}}, spec: {containers: [{name: a, image: i}]}}";
+const JOB_TEMPLATE: &str =
+    "template: {spec: {restartPolicy: Never, containers: [{name: a, image: i}]}}";
 const SELECTOR: &str = "selector: {matchLabels: {app: web}}";
 
 #[test]
@@ -73,7 +75,7 @@ metadata:
 spec:
   replicas: 2
   selector: {matchLabels: {app: web, pod-template-hash: abc}}
-  template: {metadata: {labels: {app: web, pod-template-hash: abc}}, spec: {containers: [{name: a}]}}
+  template: {metadata: {labels: {app: web, pod-template-hash: abc}}, spec: {containers: [{name: a, image: i}]}}
 ---
 ";
     let deployment = format!(
@@ -81,7 +83,7 @@ spec:
     );
     let pod = |name: &str, more: &str| {
         format!(
-            "{{apiVersion: v1, kind: Pod, metadata: {{name: {name}, uid: {name}, labels: {{app: web, pod-template-hash: abc}}, ownerReferences: [{{apiVersion: apps/v1, kind: ReplicaSet, name: web-abc, uid: rs1, controller: true}}]}}, spec: {{containers: [{{name: a}}]}}{more}}}\n---\n"
+            "{{apiVersion: v1, kind: Pod, metadata: {{name: {name}, uid: {name}, labels: {{app: web, pod-template-hash: abc}}, ownerReferences: [{{apiVersion: apps/v1, kind: ReplicaSet, name: web-abc, uid: rs1, controller: true}}]}}, spec: {{containers: [{{name: a, image: i}}]}}{more}}}\n---\n"
         )
     };
     // The ReplicaSet lacks one of two, and the Deployment wants one more; a pod that has run its
@@ -125,7 +127,7 @@ spec:
   serviceName: db
   ordinals: {{start: 1}}
   {SELECTOR}
-  template: {{metadata: {{labels: {{app: web}}}}, spec: {{containers: [{{name: a}}], volumes: [{{name: data}}, {{name: tmp}}]}}}}
+  template: {{metadata: {{labels: {{app: web}}}}, spec: {{containers: [{{name: a, image: i}}], volumes: [{{name: data, emptyDir: {{}}}}, {{name: tmp, emptyDir: {{}}}}]}}}}
   volumeClaimTemplates: [{{metadata: {{name: data}}, spec: {{accessModes: [ReadWriteOnce], resources: {{requests: {{storage: 1Gi}}}}}}}}]
 ---
 {{apiVersion: v1, kind: PersistentVolumeClaim, metadata: {{name: data-db-2}}, spec: {{accessModes: [ReadWriteOnce], resources: {{requests: {{storage: 1Gi}}}}}}}}
@@ -153,9 +155,9 @@ fn a_daemon_set_goes_to_every_node_that_will_have_it() {
 ---
 {{apiVersion: v1, kind: Node, metadata: {{name: b2}}}}
 ---
-{{apiVersion: apps/v1, kind: DaemonSet, metadata: {{name: agent}}, spec: {{{SELECTOR}, template: {{metadata: {{labels: {{app: web}}}}, spec: {{containers: [{{name: a}}], affinity: {{nodeAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: {{nodeSelectorTerms: [{{matchExpressions: [{{key: edge, operator: DoesNotExist}}]}}]}}}}}}}}}}}}}}
+{{apiVersion: apps/v1, kind: DaemonSet, metadata: {{name: agent}}, spec: {{{SELECTOR}, template: {{metadata: {{labels: {{app: web}}}}, spec: {{containers: [{{name: a, image: i}}], affinity: {{nodeAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: {{nodeSelectorTerms: [{{matchExpressions: [{{key: edge, operator: DoesNotExist}}]}}]}}}}}}}}}}}}}}
 ---
-{{apiVersion: v1, kind: Pod, metadata: {{name: agent-old, ownerReferences: [{{apiVersion: apps/v1, kind: DaemonSet, name: agent, uid: '', controller: true}}]}}, spec: {{nodeName: b2, containers: [{{name: a}}]}}}}
+{{apiVersion: v1, kind: Pod, metadata: {{name: agent-old, ownerReferences: [{{apiVersion: apps/v1, kind: DaemonSet, name: agent, uid: '', controller: true}}]}}, spec: {{nodeName: b2, containers: [{{name: a, image: i}}]}}}}
 "
     );
     check(
@@ -205,7 +207,7 @@ fn a_daemon_set_goes_to_every_node_that_will_have_it() {
 fn jobs_start_what_is_left_to_do() {
     let job = |name: &str, spec: &str, status: &str| {
         format!(
-            "{{apiVersion: batch/v1, kind: Job, metadata: {{name: {name}}}, spec: {{{spec}template: {{spec: {{containers: [{{name: a}}]}}}}}}, status: {{{status}}}}}\n---\n"
+            "{{apiVersion: batch/v1, kind: Job, metadata: {{name: {name}}}, spec: {{{spec}template: {{spec: {{restartPolicy: Never, containers: [{{name: a, image: i}}]}}}}}}, status: {{{status}}}}}\n---\n"
         )
     };
     check(
@@ -239,9 +241,12 @@ fn jobs_start_what_is_left_to_do() {
 #[test]
 fn one_more_pod_of_a_template() {
     let check = |kind: &str, spec: &str, expected: &str| {
-        let api_version = if kind == "Job" { "batch/v1" } else { "apps/v1" };
+        let (api_version, template) = match kind {
+            "Job" => ("batch/v1", JOB_TEMPLATE),
+            _ => ("apps/v1", TEMPLATE),
+        };
         let prepared = prepared(&format!(
-            "{{apiVersion: {api_version}, kind: {kind}, metadata: {{name: web}}, spec: {{{spec}{TEMPLATE}}}}}"
+            "{{apiVersion: {api_version}, kind: {kind}, metadata: {{name: web}}, spec: {{{spec}{template}}}}}"
         ));
         let one_more = prepared.one_more(&prepared.objects[0]);
         let title = one_more
