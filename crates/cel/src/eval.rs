@@ -4,7 +4,7 @@ use crate::constants::is_constant;
 use crate::expr::Expr;
 use crate::meter::{self, Meter};
 use crate::value::{Entries, Val};
-use crate::{fold, functions, kubernetes};
+use crate::{fold, functions, kubernetes, times};
 
 /// The names that an expression may use, and what its run has cost so far.
 pub(crate) struct Scope<'a> {
@@ -159,7 +159,7 @@ fn negative(value: &Val) -> Outcome {
     match value {
         Val::Int(n) => n.checked_neg().map(Val::Int).ok_or_else(overflow),
         Val::Double(n) => Ok(Val::Double(-n)),
-        Val::Duration(n) => Ok(Val::Duration(-n)),
+        Val::Duration(n) => times::duration(-n),
         _ => overload(),
     }
 }
@@ -204,9 +204,15 @@ fn index(of: &Val, at: &Val, optional: bool) -> Outcome {
     let found = match (of, at) {
         (Val::Optional(None), _) => return Ok(Val::Optional(None)),
         (Val::Optional(Some(inner)), at) => return index(inner, at, true),
-        (Val::List(list), Val::Int(i)) => {
-            let found = usize::try_from(*i).ok().and_then(|i| list.get(i)).cloned();
-            found.ok_or_else(|| format!("index out of bounds: {i}"))
+        (Val::List(list), Val::Int(_) | Val::Uint(_) | Val::Double(_)) => {
+            let place = place(at).ok_or_else(|| {
+                let at = functions::shown(at);
+                format!("unsupported index value {at} in list")
+            });
+            place.and_then(|i| {
+                let found = usize::try_from(i).ok().and_then(|i| list.get(i)).cloned();
+                found.ok_or_else(|| format!("index out of bounds: {i}"))
+            })
         }
         (Val::Map(_), at) => {
             let missing = || format!("no such key: {}", functions::shown(at));
@@ -217,6 +223,16 @@ fn index(of: &Val, at: &Val, optional: bool) -> Outcome {
     match optional {
         true => Ok(Val::optional(found.ok())),
         false => found,
+    }
+}
+
+/// The whole number that an index is.
+fn place(at: &Val) -> Option<i128> {
+    match at {
+        Val::Int(n) => Some(i128::from(*n)),
+        Val::Uint(n) => Some(i128::from(*n)),
+        Val::Double(n) if n.fract() == 0.0 => Some(*n as i128),
+        _ => None,
     }
 }
 
@@ -279,12 +295,13 @@ fn arithmetic(operator: &str, a: Val, b: Val) -> Outcome {
             let both: Vec<Val> = a.iter().chain(b.iter()).cloned().collect();
             Ok(both.into())
         }
-        ("+", Val::Duration(a), Val::Duration(b)) => Ok(Val::Duration(a + b)),
-        ("-", Val::Duration(a), Val::Duration(b)) => Ok(Val::Duration(a - b)),
-        ("+", Val::Time(a), Val::Duration(b)) => Ok(Val::Time(a + b)),
-        ("+", Val::Duration(a), Val::Time(b)) => Ok(Val::Time(a + b)),
-        ("-", Val::Time(a), Val::Duration(b)) => Ok(Val::Time(a - b)),
-        ("-", Val::Time(a), Val::Time(b)) => Ok(Val::Duration(a - b)),
+        ("+", Val::Duration(a), Val::Duration(b)) => times::duration(a + b),
+        ("-", Val::Duration(a), Val::Duration(b)) => times::duration(a - b),
+        ("+", Val::Time(a), Val::Duration(b)) | ("+", Val::Duration(b), Val::Time(a)) => {
+            times::time(a + b)
+        }
+        ("-", Val::Time(a), Val::Duration(b)) => times::time(a - b),
+        ("-", Val::Time(a), Val::Time(b)) => times::duration(a - b),
         _ => overload(),
     }
 }

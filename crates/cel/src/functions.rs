@@ -3,10 +3,8 @@
 use crate::eval::{Outcome, overflow, overload};
 use crate::meter::Meter;
 use crate::value::Val;
-use crate::{kubernetes, lists, text};
+use crate::{kubernetes, lists, text, times};
 use std::sync::Arc;
-
-const SECOND: i128 = 1_000_000_000;
 
 fn conversion<T>(from: &Val, to: &str) -> Result<T, String> {
     let from = from.type_name();
@@ -30,59 +28,6 @@ pub(crate) fn type_of_name(name: &str) -> Option<&'static str> {
     known.into_iter().find(|known| *known == name)
 }
 
-/// A duration such as `1h30m`, in nanoseconds. Upstream: Go's `time.ParseDuration`.
-pub(crate) fn duration(text: &str) -> Option<i128> {
-    let (negative, mut rest) = match text.strip_prefix(['-', '+']) {
-        Some(rest) => (text.starts_with('-'), rest),
-        None => (false, text),
-    };
-    if rest == "0" {
-        return Some(0);
-    }
-    if rest.is_empty() {
-        return None;
-    }
-    let mut total = 0f64;
-    let mut whole = 0i128;
-    while !rest.is_empty() {
-        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-        let (number, after) = rest.split_at(end);
-        let units = [
-            ("ns", 1i128),
-            ("us", 1_000),
-            ("µs", 1_000),
-            ("μs", 1_000),
-            ("ms", 1_000_000),
-            ("s", SECOND),
-            ("m", 60 * SECOND),
-            ("h", 3_600 * SECOND),
-        ];
-        let unit = |(name, _): &&(&str, i128)| {
-            let after = after.strip_prefix(*name);
-            after.is_some_and(|a| {
-                a.is_empty() || a.starts_with(|c: char| c.is_ascii_digit() || c == '.')
-            })
-        };
-        let (name, size) = units.iter().find(unit)?;
-        match number.parse::<i64>() {
-            Ok(n) => whole = whole.checked_add(i128::from(n) * size)?,
-            Err(_) => {
-                let number = number.parse::<f64>().ok().filter(|n| n.is_finite())?;
-                total += number * (*size as f64);
-            }
-        }
-        rest = &after[name.len()..];
-    }
-    let total = whole.checked_add(total as i128)?;
-    (total <= i128::from(i64::MAX)).then_some(if negative { -total } else { total })
-}
-
-/// A time as RFC 3339 has it, in nanoseconds since the epoch.
-pub(crate) fn timestamp(text: &str) -> Option<i128> {
-    let time: jiff::Timestamp = text.parse().ok()?;
-    Some(time.as_nanosecond())
-}
-
 /// A value as text, as `string()` makes it and messages show it.
 pub(crate) fn shown(value: &Val) -> String {
     match value {
@@ -92,20 +37,8 @@ pub(crate) fn shown(value: &Val) -> String {
         Val::Double(n) => stowplan_apimachinery::go::float(*n),
         Val::Bool(b) => b.to_string(),
         Val::Null => "null".to_owned(),
-        Val::Duration(nanos) => {
-            let (seconds, rest) = (nanos / SECOND, (nanos % SECOND).abs());
-            match rest {
-                0 => format!("{seconds}s"),
-                rest => {
-                    let rest = format!("{rest:09}");
-                    format!("{seconds}.{}s", rest.trim_end_matches('0'))
-                }
-            }
-        }
-        Val::Time(nanos) => {
-            let time = jiff::Timestamp::from_nanosecond(*nanos);
-            time.map(|t| t.to_string()).unwrap_or_default()
-        }
+        Val::Duration(nanos) => times::duration_text(*nanos),
+        Val::Time(nanos) => times::time_text(*nanos),
         Val::Type(name) => (*name).to_owned(),
         Val::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
         Val::Opaque(value) => value.to_string(),
@@ -136,9 +69,16 @@ pub(crate) fn plain(name: &str, with: &[Val], meter: &Meter) -> Outcome {
         ("size", value) => size(value),
         ("dyn", value) => Ok(value.clone()),
         ("type", value) => Ok(Val::Type(value.type_name())),
-        ("string", Val::List(_) | Val::Map(_) | Val::Optional(_) | Val::Null) => overload(),
+        ("string", Val::List(_) | Val::Map(_) | Val::Optional(_) | Val::Null | Val::Type(_)) => {
+            overload()
+        }
+        ("string", Val::Bytes(bytes)) => match std::str::from_utf8(bytes) {
+            Ok(text) => Ok(text.into()),
+            Err(_) => Err("invalid UTF-8 in bytes, cannot convert to string".to_owned()),
+        },
         ("string", Val::Opaque(value)) if !value.is_text() => overload(),
         ("string", value) => Ok(shown(value).into()),
+        ("bytes", Val::Bytes(bytes)) => Ok(Val::Bytes(Arc::clone(bytes))),
         ("bytes", Val::Text(text)) => Ok(Val::Bytes(text.as_bytes().into())),
         ("bool", Val::Bool(b)) => Ok(Val::Bool(*b)),
         ("bool", Val::Text(text)) => match &**text {
@@ -147,45 +87,65 @@ pub(crate) fn plain(name: &str, with: &[Val], meter: &Meter) -> Outcome {
             _ => conversion(value, "bool"),
         },
         ("int", value) => int(value),
-        ("uint", value) => match int(value)? {
-            Val::Int(n) => match u64::try_from(n) {
-                Ok(n) => Ok(Val::Uint(n)),
-                Err(_) => Err("unsigned integer overflow".to_owned()),
-            },
-            _ => overload(),
-        },
+        ("uint", value) => uint(value),
         ("double", Val::Int(n)) => Ok(Val::Double(*n as f64)),
         ("double", Val::Uint(n)) => Ok(Val::Double(*n as f64)),
         ("double", Val::Double(n)) => Ok(Val::Double(*n)),
-        ("double", Val::Text(text)) => match text.parse() {
+        ("double", Val::Text(text)) => match text.parse::<f64>() {
+            // What is too large for a number is no other one.
+            Ok(n) if n.is_infinite() && text.contains(|c: char| c.is_ascii_digit()) => {
+                conversion(value, "double")
+            }
             Ok(n) => Ok(Val::Double(n)),
             Err(_) => conversion(value, "double"),
         },
         ("duration", Val::Duration(n)) => Ok(Val::Duration(*n)),
-        ("duration", Val::Text(text)) => match duration(text) {
+        ("duration", Val::Text(text)) => match times::parse_duration(text) {
             Some(n) => Ok(Val::Duration(n)),
             None => conversion(value, "google.protobuf.Duration"),
         },
         ("timestamp", Val::Time(n)) => Ok(Val::Time(*n)),
-        ("timestamp", Val::Text(text)) => match timestamp(text) {
-            Some(n) => Ok(Val::Time(n)),
+        ("timestamp", Val::Int(seconds)) => times::time_at(*seconds),
+        ("timestamp", Val::Text(text)) => match times::parse_time(text) {
+            Some(n) => times::time(n),
             None => conversion(value, "google.protobuf.Timestamp"),
         },
         _ => overload(),
     }
 }
 
+/// What lies between the first two powers of two that a double cannot tell from their neighbours.
+const INTS: (f64, f64) = (-9_223_372_036_854_775_808.0, 9_223_372_036_854_775_808.0);
+const UINT_END: f64 = 18_446_744_073_709_551_616.0;
+
 fn int(value: &Val) -> Outcome {
     match value {
         Val::Int(n) => Ok(Val::Int(*n)),
         Val::Uint(n) => i64::try_from(*n).map(Val::Int).map_err(|_| overflow()),
-        Val::Double(n) if n.abs() < 9.2e18 => Ok(Val::Int(*n as i64)),
+        // Both ends are out, as upstream has it.
+        Val::Double(n) if *n > INTS.0 && *n < INTS.1 => Ok(Val::Int(*n as i64)),
         Val::Double(_) => Err(overflow()),
         Val::Text(text) => match text.parse() {
             Ok(n) => Ok(Val::Int(n)),
             Err(_) => conversion(value, "int"),
         },
-        Val::Time(n) => Ok(Val::Int(i64::try_from(n / SECOND).unwrap_or(i64::MAX))),
+        Val::Time(n) => Ok(Val::Int(times::seconds(*n))),
+        Val::Duration(nanos) => i64::try_from(*nanos).map(Val::Int).map_err(|_| overflow()),
+        _ => overload(),
+    }
+}
+
+fn uint(value: &Val) -> Outcome {
+    let overflow = || "unsigned integer overflow".to_owned();
+    match value {
+        Val::Int(n) => u64::try_from(*n).map(Val::Uint).map_err(|_| overflow()),
+        Val::Uint(n) => Ok(Val::Uint(*n)),
+        Val::Double(n) if *n >= 0.0 && *n < UINT_END => Ok(Val::Uint(*n as u64)),
+        Val::Double(_) => Err(overflow()),
+        Val::Text(text) => match text.parse() {
+            Ok(n) if !text.starts_with('+') => Ok(Val::Uint(n)),
+            _ => conversion(value, "uint"),
+        },
         _ => overload(),
     }
 }
@@ -243,48 +203,10 @@ pub(crate) fn method(own: &Val, name: &str, with: &[Val], meter: &Meter) -> Outc
         Val::List(list) => lists::method(list, name, with, meter),
         Val::Optional(inner) => of_optional(inner.as_ref(), name, with),
         Val::Opaque(value) => kubernetes::method(value, name, with),
-        Val::Duration(nanos) => {
-            let unit = match name {
-                "getHours" => 3_600 * SECOND,
-                "getMinutes" => 60 * SECOND,
-                "getSeconds" => SECOND,
-                "getMilliseconds" => 1_000_000,
-                _ => return overload(),
-            };
-            Ok(Val::Int(i64::try_from(nanos / unit).unwrap_or(i64::MAX)))
-        }
-        Val::Time(nanos) => of_time(*nanos, name, with),
+        Val::Duration(nanos) => times::of_duration(*nanos, name),
+        Val::Time(nanos) => times::of_time(*nanos, name, with),
         _ => overload(),
     }
-}
-
-fn of_time(nanos: i128, name: &str, with: &[Val]) -> Outcome {
-    let zone = match with {
-        [] => jiff::tz::TimeZone::UTC,
-        [Val::Text(zone)] => match jiff::tz::TimeZone::get(zone) {
-            Ok(zone) => zone,
-            Err(_) => return Err(format!("unknown time zone {zone}")),
-        },
-        _ => return overload(),
-    };
-    let Ok(time) = jiff::Timestamp::from_nanosecond(nanos) else {
-        return overload();
-    };
-    let time = time.to_zoned(zone);
-    let value = match name {
-        "getFullYear" => i64::from(time.year()),
-        "getMonth" => i64::from(time.month()) - 1,
-        "getDate" => i64::from(time.day()),
-        "getDayOfMonth" => i64::from(time.day()) - 1,
-        "getDayOfWeek" => i64::from(time.weekday().to_sunday_zero_offset()),
-        "getDayOfYear" => i64::from(time.day_of_year()) - 1,
-        "getHours" => i64::from(time.hour()),
-        "getMinutes" => i64::from(time.minute()),
-        "getSeconds" => i64::from(time.second()),
-        "getMilliseconds" => i64::from(time.millisecond()),
-        _ => return overload(),
-    };
-    Ok(Val::Int(value))
 }
 
 fn of_optional(inner: Option<&Arc<Val>>, name: &str, with: &[Val]) -> Outcome {

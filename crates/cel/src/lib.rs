@@ -42,6 +42,7 @@ mod program;
 mod room;
 pub mod schema;
 mod text;
+mod times;
 mod value;
 
 pub use estimate::size_max;

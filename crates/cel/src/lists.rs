@@ -2,6 +2,7 @@
 
 use crate::eval::{Outcome, overflow, overload};
 use crate::meter::{self, Meter};
+use crate::times;
 use crate::value::Val;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -41,7 +42,7 @@ fn sum(list: &[Val]) -> Outcome {
                 a.checked_add(*b).map(Val::Uint).ok_or_else(why)
             }
             (Val::Double(a), Val::Double(b)) => Ok(Val::Double(a + b)),
-            (Val::Duration(a), Val::Duration(b)) => Ok(Val::Duration(a + b)),
+            (Val::Duration(a), Val::Duration(b)) => times::duration(a + b),
             _ => overload(),
         })
 }

@@ -1,7 +1,7 @@
 //! From JSON to the values of expressions: a schema says what a value is. Upstream:
 //! `apiserver/pkg/cel/common`.
 
-use crate::functions;
+use crate::times;
 use crate::value::Val;
 use serde_json::Value;
 use stowplan_apimachinery::View;
@@ -123,9 +123,9 @@ fn of_text(text: &str, format: &str) -> Val {
             let bytes = base64::decode(text.as_bytes()).unwrap_or_default();
             Some(Val::Bytes(bytes.into()))
         }
-        "duration" => functions::duration(text).map(Val::Duration),
-        "date-time" => functions::timestamp(text).map(Val::Time),
-        "date" => functions::timestamp(&format!("{text}T00:00:00Z")).map(Val::Time),
+        "duration" => times::parse_duration(text).map(Val::Duration),
+        "date-time" => times::parse_time(text).map(Val::Time),
+        "date" => times::parse_time(&format!("{text}T00:00:00Z")).map(Val::Time),
         _ => None,
     };
     parsed.unwrap_or_else(|| text.into())

@@ -467,3 +467,25 @@ fn durations_beyond_all_bounds_are_none() {
     let why = run(rule, json!({"wait": wait})).outcome.unwrap_err();
     assert!(why.to_string().contains("type conversion error"), "{why}");
 }
+
+#[test]
+fn literals_that_cel_go_does_not_read_are_refused() {
+    let refused = [
+        "'a\nb'",
+        r"b'\u00e9'",
+        "rb'a'",
+        r"'\400'",
+        r"'\8'",
+        r"'\xg1'",
+        r"'\ud800'",
+        r"b'\x1'",
+        "'a",
+    ];
+    for text in refused {
+        assert!(Program::parse(text).is_err(), "{text}");
+    }
+    holds(&[
+        r"br'\n' == b'\\n' && B'\377' == b'\xFF' && '\101' == 'A'",
+        "'''a\nb''' == 'a\\nb'",
+    ]);
+}

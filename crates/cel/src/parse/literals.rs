@@ -4,21 +4,18 @@ use super::{Expr, Fault, Heights, Node, Parsed, Parser, Val};
 
 impl Parser<'_> {
     pub(super) fn word(&mut self) -> Parsed {
-        let quoted = |rest: &str, prefix: &str| {
-            let after = rest.strip_prefix(prefix);
-            after.is_some_and(|after| after.starts_with(['\'', '"']))
-        };
-        for prefix in ["r", "R"] {
-            if quoted(self.rest, prefix) {
-                self.rest = &self.rest[1..];
-                return Ok(Node::leaf(Expr::Literal(self.text(true)?.into())));
-            }
-        }
-        for prefix in ["b", "B"] {
-            if quoted(self.rest, prefix) {
-                self.rest = &self.rest[1..];
-                let bytes = self.text(false)?.into_bytes();
-                return Ok(Node::leaf(Expr::Literal(Val::Bytes(bytes.into()))));
+        // `r` for a raw text, `b` for bytes, `br` for raw bytes.
+        for (prefix, bytes, raw) in [("br", true, true), ("b", true, false), ("r", false, true)] {
+            let Some(start) = self.rest.get(..prefix.len()) else {
+                continue;
+            };
+            let after = &self.rest[start.len()..];
+            if start.eq_ignore_ascii_case(prefix) && after.starts_with(['\'', '"']) {
+                self.rest = after;
+                return Ok(Node::leaf(Expr::Literal(match bytes {
+                    true => Val::Bytes(self.bytes(raw)?.into()),
+                    false => self.text(raw)?.into(),
+                })));
             }
         }
         let name = self.name().ok_or_else(|| self.wrong())?;
@@ -85,42 +82,109 @@ impl Parser<'_> {
 
     /// A text in quotes, single or triple.
     pub(super) fn text(&mut self, raw: bool) -> Result<String, Fault> {
+        let mut out = String::new();
+        self.quoted(raw, &mut |escape| match escape {
+            Escape::Plain(c) | Escape::Code(c) => {
+                out.push(c);
+                Some(())
+            }
+            Escape::Byte(byte) => {
+                out.push(char::from(byte));
+                Some(())
+            }
+        })?;
+        Ok(out)
+    }
+
+    /// Bytes in quotes: texts stand for their UTF-8, and there are no code points.
+    fn bytes(&mut self, raw: bool) -> Result<Vec<u8>, Fault> {
+        let mut out = Vec::new();
+        self.quoted(raw, &mut |escape| match escape {
+            Escape::Plain(c) => {
+                out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+                Some(())
+            }
+            Escape::Byte(byte) => {
+                out.push(byte);
+                Some(())
+            }
+            Escape::Code(_) => None,
+        })?;
+        Ok(out)
+    }
+
+    /// Reads what is in quotes, part by part. Upstream: `cel-go/parser/unescape.go`.
+    fn quoted(
+        &mut self,
+        raw: bool,
+        take: &mut dyn FnMut(Escape) -> Option<()>,
+    ) -> Result<(), Fault> {
         let wrong = self.wrong();
         let quote = self.rest.chars().next().ok_or_else(|| wrong.clone())?;
         let triple: String = std::iter::repeat_n(quote, 3).collect();
-        let end: String = match self.rest.starts_with(&triple) {
+        let is_triple = self.rest.starts_with(&triple);
+        let end = match is_triple {
             true => triple,
             false => quote.to_string(),
         };
         let mut rest = &self.rest[end.len()..];
-        let mut out = String::new();
         loop {
             if let Some(after) = rest.strip_prefix(end.as_str()) {
                 self.rest = after;
-                return Ok(out);
+                return Ok(());
             }
             let c = rest.chars().next().ok_or_else(|| wrong.clone())?;
             rest = &rest[c.len_utf8()..];
-            if c != '\\' || raw {
-                out.push(c);
-                continue;
-            }
-            let c = rest.chars().next().ok_or_else(|| wrong.clone())?;
-            rest = &rest[c.len_utf8()..];
-            let digits = match c {
-                'x' | 'X' => 2,
-                'u' => 4,
-                'U' => 8,
-                _ => 0,
+            let part = match c {
+                '\n' | '\r' if !is_triple => return Err(wrong),
+                '\\' if !raw => {
+                    let (part, after) = escape(rest).ok_or_else(|| wrong.clone())?;
+                    rest = after;
+                    part
+                }
+                c => Escape::Plain(c),
             };
-            if digits > 0 {
-                let code = rest.get(..digits).ok_or_else(|| wrong.clone())?;
-                let code = u32::from_str_radix(code, 16).ok().and_then(char::from_u32);
-                out.push(code.ok_or_else(|| wrong.clone())?);
-                rest = &rest[digits..];
-                continue;
-            }
-            out.push(match c {
+            take(part).ok_or_else(|| wrong.clone())?;
+        }
+    }
+}
+
+/// A part of what is in quotes.
+enum Escape {
+    /// A character, or an escape that stands for one.
+    Plain(char),
+    /// `\x41` or `\101`: a byte of bytes, a code point of a text.
+    Byte(u8),
+    /// `\u0041` or `\U00000041`.
+    Code(char),
+}
+
+/// What stands behind a backslash, and what follows that.
+fn escape(rest: &str) -> Option<(Escape, &str)> {
+    let c = rest.chars().next()?;
+    let after = &rest[c.len_utf8()..];
+    let number = |text: &str, digits: usize, base: u32| {
+        let text = text.get(..digits)?;
+        let all = text.chars().all(|c| c.is_digit(base));
+        all.then(|| u32::from_str_radix(text, base).ok())?
+    };
+    let code = |digits: usize| {
+        let code = number(after, digits, 16).and_then(char::from_u32)?;
+        Some((Escape::Code(code), &after[digits..]))
+    };
+    match c {
+        'x' | 'X' => {
+            let byte = number(after, 2, 16).and_then(|n| u8::try_from(n).ok())?;
+            Some((Escape::Byte(byte), &after[2..]))
+        }
+        '0'..='3' => {
+            let byte = number(rest, 3, 8).and_then(|n| u8::try_from(n).ok())?;
+            Some((Escape::Byte(byte), &rest[3..]))
+        }
+        'u' => code(4),
+        'U' => code(8),
+        c => {
+            let c = match c {
                 'n' => '\n',
                 't' => '\t',
                 'r' => '\r',
@@ -129,8 +193,9 @@ impl Parser<'_> {
                 'f' => '\x0c',
                 'v' => '\x0b',
                 '\\' | '\'' | '"' | '`' | '?' => c,
-                _ => return Err(wrong),
-            });
+                _ => return None,
+            };
+            Some((Escape::Plain(c), after))
         }
     }
 }
