@@ -69,7 +69,7 @@ impl Drive {
     /// From now on attempts are recorded, as the live scheduler does.
     pub(super) fn keep_records(&mut self) {
         self.scheduler.note_contenders();
-        self.scheduler.lend_clock(stowplan_scheduler::nanos);
+        self.scheduler.lend_clock(stowplan_env::stopwatch_ns);
         self.records = Some(Records::default());
     }
 
