@@ -10,6 +10,7 @@ use stowplan_admission::{Attributes, Operation, Outcome, QuotaWrite, Quotas};
 use stowplan_apimachinery::field::{ErrorList, Path};
 use stowplan_apimachinery::lookup::Lookup;
 use stowplan_apimachinery::{Edit, Status, View, meta, names};
+use stowplan_base::Env;
 use stowplan_kinds::common::metadata;
 use stowplan_kinds::service::allocate::{self, Allocation, InUse, Ranges};
 use stowplan_kinds::{Context, Strategy};
@@ -24,6 +25,20 @@ pub trait Stamps {
 
     /// 64 bits, to choose among free addresses by.
     fn random(&self) -> u64;
+}
+
+impl Stamps for &dyn Env {
+    fn uid(&self) -> String {
+        (**self).uid()
+    }
+
+    fn suffix(&self) -> String {
+        (**self).suffix()
+    }
+
+    fn random(&self) -> u64 {
+        (**self).random()
+    }
 }
 
 /// One write of one object, without the store.

@@ -3,15 +3,17 @@
 use crate::answer::{self, Answer};
 use crate::audit::{self, Arrival, Outcome};
 use crate::decisions::Decisions;
-use crate::env::Env;
 use crate::flowcontrol::{Flow, FlowControl};
 use crate::provider::Provider;
 use crate::request::{Info, Query, Request, options, unescape};
 use crate::resource::Resources;
 use crate::{advertise, bootstrap, dispatch, expiry, gate, negotiate, openapi, storage};
 use axum::body::Body;
+use bytes::Bytes;
 use futures_util::FutureExt;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::future::Future;
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,12 +21,14 @@ use std::sync::{Arc, OnceLock};
 use stowplan_admission::Quotas;
 use stowplan_apimachinery::{Status, meta};
 use stowplan_auth::{Owner, User, token};
+use stowplan_base::Env;
 use stowplan_store::{CommitError, Store};
+use tower::{BoxError, Service, service_fn};
 
 /// What a server is made from.
 pub struct Config {
     /// The clock and randomness.
-    pub env: Box<dyn Env>,
+    pub env: Arc<dyn Env>,
     /// Where objects are kept.
     pub store: Store,
     /// Bearer tokens and whom they stand for.
@@ -54,6 +58,7 @@ pub struct Api {
 impl Api {
     /// A server over a store, to which it adds what every cluster has. Fails if that cannot be stored.
     pub async fn new(config: Config) -> Result<Arc<Self>, CommitError> {
+        let flow_control = FlowControl::new(config.env.clone());
         let api = Arc::new(Self {
             config,
             resources: Resources::default(),
@@ -61,7 +66,7 @@ impl Api {
             decisions: OnceLock::new(),
             addresses: tokio::sync::Mutex::default(),
             address: OnceLock::new(),
-            flow_control: FlowControl::default(),
+            flow_control,
             documents: openapi::Documents::default(),
             audit: OnceLock::new(),
             counts_quotas: AtomicBool::new(false),
@@ -162,6 +167,31 @@ impl Api {
         let resource = self.resources.by_group(group, plural);
         let key = |r| storage::key(&r, meta::namespace(object), meta::name(object));
         resource.map(key).unwrap_or_default()
+    }
+
+    /// The server as one user sees it, for clients in the same process.
+    pub fn service<B>(
+        self: &Arc<Self>,
+        user: User,
+    ) -> impl Service<
+        http::Request<B>,
+        Response = Answer,
+        Error = Infallible,
+        Future = impl Future<Output = Result<Answer, Infallible>> + Send + use<B>,
+    > + Clone
+    + Send
+    + use<B>
+    where
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let api = Arc::clone(self);
+        service_fn(move |request: http::Request<B>| {
+            let api = Arc::clone(&api);
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(user.clone());
+            async move { Ok(api.call(request).await) }
+        })
     }
 
     /// Answers one request.

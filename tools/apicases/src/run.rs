@@ -11,10 +11,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use http_body_util::BodyExt;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use stowplan_base::Rng;
-use stowplan_server::{Api, Config, User, env, token};
+use stowplan_env::System;
+use stowplan_server::{Api, Config, User, token};
 use stowplan_store::{Options, Store};
 
 const TOKEN: &str = "apicases";
@@ -38,12 +39,12 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) async fn new() -> Self {
-        Self::with(Box::new(env::System::new())).await
+        Self::with(System::new()).await
     }
 
     /// A server that makes up the same names again.
     pub(crate) async fn seeded(seed: u64) -> Self {
-        Self::with(Box::new(Seeded(Mutex::new(Rng::new(seed))))).await
+        Self::with(System::seeded(seed)).await
     }
 
     /// Asks it.
@@ -51,12 +52,12 @@ impl Server {
         self.api.call(request).await
     }
 
-    async fn with(env: Box<dyn env::Env>) -> Self {
+    async fn with(env: System) -> Self {
         let mut admin = User::new("admin", &["system:masters"]);
         "admin".clone_into(&mut admin.uid);
         let key = token::Key::generate().and_then(|key| token::Key::from_pkcs8(&key));
         let config = Config {
-            env,
+            env: Arc::new(env),
             store: Store::in_memory(Options::default()),
             tokens: BTreeMap::from([(TOKEN.to_owned(), admin)]),
             token_key: key.ok(),
@@ -66,22 +67,6 @@ impl Server {
                 .await
                 .expect("a store in memory takes everything"),
         }
-    }
-}
-
-/// The machine's clock, and randomness from a seed.
-struct Seeded(Mutex<Rng>);
-
-impl env::Env for Seeded {
-    fn now(&self) -> stowplan_base::Time {
-        env::System::new().now()
-    }
-
-    fn random(&self) -> u64 {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .next_u64()
     }
 }
 

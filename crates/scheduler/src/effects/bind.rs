@@ -8,7 +8,7 @@ use crate::message::Message;
 use crate::observer::Steps;
 use serde::de::IgnoredAny;
 use serde_json::json;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use stowplan_api::k8s::api::core::v1::Pod;
 
 /// How long to wait before asking again what became of a request that was not answered.
@@ -70,17 +70,17 @@ impl Bind {
         if self.nominate {
             self.nominate(tools).await;
         }
-        let start = Instant::now();
+        let start = tools.env().monotonic();
         let bound = match self.volumes.is_empty() {
             true => Ok(()),
             false => self.bind_volumes(tools).await,
         };
-        steps.pre_bind = Some(start.elapsed());
+        steps.pre_bind = Some(tools.env().monotonic().since(start));
         steps.pre_bind_failed = bound.is_err();
         bound.map_err(|error| format!("running PreBind plugin \"VolumeBinding\": {error}"))?;
-        let start = Instant::now();
+        let start = tools.env().monotonic();
         let bound = self.bind_pod(tools, steps).await;
-        steps.bind = Some(start.elapsed());
+        steps.bind = Some(tools.env().monotonic().since(start));
         bound
     }
 
@@ -187,7 +187,7 @@ impl Bind {
                 Err(error) if !may_be && matches!(error.code(), Some(401 | 403)) => {
                     return Err(failed.to_owned().into());
                 }
-                Err(_) => tokio::time::sleep(ASK_AGAIN).await,
+                Err(_) => tools.env().sleep(ASK_AGAIN).await,
             }
         }
     }

@@ -6,13 +6,12 @@
 mod bind;
 mod events;
 mod preempt;
-mod requests;
 mod status;
-mod throttle;
 mod volumes;
 
 pub(crate) use events::{Note, Recorder};
-pub(crate) use requests::Requests;
+use stowplan_client as requests;
+pub(crate) use stowplan_client::Requests;
 
 use crate::extenders::Extender;
 use crate::message::Message;
@@ -22,8 +21,8 @@ use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 use std::time::Duration;
+use stowplan_base::Env;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -99,12 +98,17 @@ pub(crate) struct Preempt {
 /// What all work is done with.
 pub(crate) struct Tools {
     pub(crate) requests: Requests,
-    pub(crate) recorder: Arc<Recorder>,
-    pub(crate) engine: Sender<Message>,
+    pub(crate) recorder: Recorder,
+    pub(crate) engine: mpsc::UnboundedSender<Message>,
     pub(crate) extenders: Arc<[Extender]>,
 }
 
 impl Tools {
+    /// The time, and timers.
+    fn env(&self) -> &dyn Env {
+        &**self.requests.env()
+    }
+
     fn tell(&self, message: Message) {
         // Nobody listens if everything is being stopped.
         let _ = self.engine.send(message);
@@ -122,6 +126,7 @@ pub(crate) async fn carry_out(tools: Arc<Tools>, mut work: mpsc::UnboundedReceiv
     let mut open = true;
     while open || !tasks.is_empty() {
         tokio::select! {
+            biased;
             next = work.recv(), if open => match next {
                 Some(next) => {
                     if let Some(next) = lanes.enter(next) {

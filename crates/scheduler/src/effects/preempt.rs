@@ -8,7 +8,6 @@ use futures::{StreamExt, stream};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
 use stowplan_api::k8s::api::core::v1::Pod;
 use stowplan_api::k8s::jiff::Timestamp;
 
@@ -17,7 +16,7 @@ const EVICTIONS_MAX: usize = 16;
 
 impl Preempt {
     pub(super) async fn carry_out(self, tools: &Tools) {
-        let start = Instant::now();
+        let start = tools.env().monotonic();
         // Who broke halfway did not make room.
         let failed = unbroken(self.make_room(tools)).await != Ok(true);
         tools.tell(Message::PreemptionEnded {
@@ -25,7 +24,7 @@ impl Preempt {
             namespace: (&*self.pod.namespace).into(),
             name: (&*self.pod.name).into(),
             failed,
-            took: start.elapsed(),
+            took: tools.env().monotonic().since(start),
         });
     }
 
@@ -158,10 +157,11 @@ impl Preempt {
 mod tests {
     use super::super::{Recorder, Requests};
     use super::*;
-    use crate::fence::Open;
     use http::{Request, Response};
     use kube::client::Body;
     use std::sync::{Arc, Mutex};
+    use stowplan_client::{EventRecorder, Unguarded};
+    use stowplan_env::System;
     use tower::{BoxError, service_fn};
 
     fn pod(name: &str) -> PodRef {
@@ -190,11 +190,12 @@ mod tests {
             }
         });
         let client = kube::Client::new(service, "default");
-        let (recorder, _writes) = Recorder::new("host".to_owned());
-        let (engine, messages) = std::sync::mpsc::channel();
+        let env = Arc::new(System::new());
+        let (recorder, _writes) = EventRecorder::new(env.clone(), "host");
+        let (engine, mut messages) = tokio::sync::mpsc::unbounded_channel();
         let tools = Tools {
-            requests: Requests::new(client, Arc::new(Open), 0.0, 0),
-            recorder,
+            requests: Requests::new(client, env, Arc::new(Unguarded)),
+            recorder: Recorder(recorder),
             engine,
             extenders: Arc::new([]),
         };

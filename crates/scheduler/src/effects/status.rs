@@ -38,7 +38,7 @@ pub(super) async fn patch(tools: &Tools, pod: &PodRef, body: &Value) -> Result<(
             Err(failed) => failed,
         };
         match (is_retriable(&failed), pauses.next()) {
-            (true, Some(pause)) => tokio::time::sleep(pause).await,
+            (true, Some(pause)) => tools.env().sleep(pause).await,
             _ => return Err(failed),
         }
     }

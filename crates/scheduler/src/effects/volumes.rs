@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use stowplan_api::k8s::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use stowplan_api::load::Object as ApiObject;
+use stowplan_env::timeout;
 use tokio::sync::oneshot;
 
 const SELECTED_NODE: &str = "volume.kubernetes.io/selected-node";
@@ -18,7 +19,11 @@ const ASK_AGAIN: Duration = Duration::from_secs(1);
 impl Bind {
     /// Writes what is to be, and waits until it is.
     pub(super) async fn bind_volumes(&self, tools: &Tools) -> Result<(), String> {
-        let bound = tokio::time::timeout(self.volumes_timeout, self.write_and_wait(tools));
+        let bound = timeout(
+            tools.env(),
+            self.volumes_timeout,
+            self.write_and_wait(tools),
+        );
         let late = || Err("binding volumes: context deadline exceeded".to_owned());
         bound.await.unwrap_or_else(|_| late())
     }
@@ -116,7 +121,7 @@ async fn read<T: DeserializeOwned>(tools: &Tools, path: &str) -> Result<Option<T
             Ok(object) => return Ok(Some(object)),
             Err(failed) if failed.code() == Some(404) => return Ok(None),
             // A server that is not there may come back before the time is over.
-            Err(failed) if failed.is_open() => tokio::time::sleep(ASK_AGAIN).await,
+            Err(failed) if failed.is_open() => tools.env().sleep(ASK_AGAIN).await,
             Err(failed) => return Err(failed.message()),
         }
     }

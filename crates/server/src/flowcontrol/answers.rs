@@ -10,6 +10,7 @@ use http_body::{Body as _, Frame, SizeHint};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
+use stowplan_base::Env;
 
 impl FlowControl {
     /// Room for something that waits to be read.
@@ -35,7 +36,7 @@ impl FlowControl {
         Some(answer.map(|body| match size > SMALL_ANSWER_BYTES {
             true => Body::new(Large {
                 size,
-                shared: Shared::watched(body, room),
+                shared: Shared::watched(body, room, self.env.clone()),
             }),
             false => Body::new(Small {
                 body,
@@ -115,7 +116,7 @@ struct Shared {
 }
 
 impl Shared {
-    fn watched(body: Body, room: Held) -> Arc<Mutex<Self>> {
+    fn watched(body: Body, room: Held, env: Arc<dyn Env>) -> Arc<Mutex<Self>> {
         let shared = Arc::new(Mutex::new(Self {
             held: Some((body, Arc::new(room))),
             rest: Bytes::new(),
@@ -125,7 +126,7 @@ impl Shared {
         tokio::spawn(async move {
             let mut seen = None;
             loop {
-                tokio::time::sleep(ANSWER_TIME).await;
+                env.sleep(ANSWER_TIME).await;
                 let Some(shared) = weak.upgrade() else {
                     return;
                 };

@@ -13,6 +13,11 @@ use serde_json::json;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use stowplan_env::System;
+
+fn env() -> Arc<dyn Env> {
+    Arc::new(System::new())
+}
 
 fn flow(name: &str) -> Flow {
     Flow::Of(name.into())
@@ -70,7 +75,7 @@ fn what_the_exempt_take_is_taken_from_nobody() {
 
 #[tokio::test(start_paused = true)]
 async fn who_finds_no_seat_waits_in_a_short_queue() {
-    let seats = Seats::new(4);
+    let seats = Seats::new(4, env());
     let greedy = flow("greedy");
     let one = seats.take(&greedy, 1).await.expect("free");
     let two = seats.take(&greedy, 1).await.expect("free");
@@ -96,7 +101,7 @@ async fn who_finds_no_seat_waits_in_a_short_queue() {
 
 #[tokio::test(start_paused = true)]
 async fn who_has_waited_for_too_long_is_told_to_come_back() {
-    let seats = Seats::new(2);
+    let seats = Seats::new(2, env());
     let greedy = flow("greedy");
     let held = seats.take(&greedy, 1).await.expect("free");
     assert!(seats.take(&greedy, 1).await.is_none());
@@ -108,7 +113,7 @@ async fn who_has_waited_for_too_long_is_told_to_come_back() {
 
 #[tokio::test(start_paused = true)]
 async fn the_flow_with_the_fewest_seats_is_served_first() {
-    let seats = Seats::new(3);
+    let seats = Seats::new(3, env());
     let (busy, idle) = (flow("busy"), flow("idle"));
     let first = seats.take(&busy, 1).await.expect("free");
     let others = [
@@ -326,7 +331,7 @@ async fn bodies_take_up_room_while_they_are_needed() {
 
 #[tokio::test]
 async fn nobody_takes_all_the_room_for_bodies() {
-    let control = FlowControl::default();
+    let control = FlowControl::new(env());
     let body = || Body::from(vec![b'x'; BODY_BYTES_MAX]);
     let (greedy, other) = (flow("greedy"), flow("other"));
     let mut held = Vec::new();
@@ -357,7 +362,7 @@ async fn nobody_takes_all_the_room_for_bodies() {
 
 #[tokio::test]
 async fn a_write_that_is_done_is_answered_even_without_room() {
-    let control = FlowControl::default();
+    let control = FlowControl::new(env());
     let _flooded = flood(&control.answers_kib);
     let weak = flow("weak");
     assert!(control.hold(large(), &weak, false).is_none());
@@ -368,7 +373,7 @@ async fn a_write_that_is_done_is_answered_even_without_room() {
 /// The attack: large lists that nobody reads.
 #[tokio::test]
 async fn unread_answers_leave_room_for_others() {
-    let control = FlowControl::default();
+    let control = FlowControl::new(env());
     let nine_mb = || large().map(|_| Body::new(Sized(9 << 20)));
     let greedy = flow("greedy");
     let unread: Vec<_> = (0..130)
@@ -380,7 +385,7 @@ async fn unread_answers_leave_room_for_others() {
 
 #[tokio::test]
 async fn an_answer_larger_than_all_room_is_given_while_nobody_else_needs_it() {
-    let control = FlowControl::default();
+    let control = FlowControl::new(env());
     let size = u64::try_from(ANSWERS_KIB_MAX).expect("fits") * 1024 + 1;
     let huge = || large().map(|_| Body::new(Sized(size)));
     let (one, other) = (flow("one"), flow("other"));
@@ -417,7 +422,7 @@ fn large() -> Answer {
 
 #[tokio::test(start_paused = true)]
 async fn a_large_answer_keeps_its_room_until_it_is_read_or_given_up() {
-    let control = FlowControl::default();
+    let control = FlowControl::new(env());
     let one = flow("one");
     let held = || control.hold(large(), &one, false).expect("room");
     let free = || control.answers_kib.free();
@@ -440,7 +445,7 @@ async fn a_large_answer_keeps_its_room_until_it_is_read_or_given_up() {
 
 #[tokio::test]
 async fn small_answers_take_up_room_too() {
-    let control = FlowControl::default();
+    let control = FlowControl::new(env());
     let one = flow("one");
     let small = || answer::bytes(200, "text/plain", vec![b'x'; 5_000]);
     let answer = control.hold(small(), &one, false).expect("room");
@@ -453,7 +458,7 @@ async fn small_answers_take_up_room_too() {
 /// The attack: writes whose answers are not read. What is done is answered, but no more is done.
 #[tokio::test]
 async fn who_does_not_read_must_read_first() {
-    let control = FlowControl::default();
+    let control = FlowControl::new(env());
     let one = flow("one");
     let huge = || large().map(|_| Body::new(Sized(100 << 20)));
     let unread: Vec<_> = (0..20)
@@ -470,7 +475,7 @@ async fn who_does_not_read_must_read_first() {
 
 #[tokio::test(start_paused = true)]
 async fn a_long_queue_does_not_go_before_who_comes_next() {
-    let seats = Seats::new(2);
+    let seats = Seats::new(2, env());
     let held = [
         seats.take(&flow("a"), 1).await,
         seats.take(&flow("b"), 1).await,
@@ -504,7 +509,7 @@ fn no_two_flows_take_all_at_once() {
 
 #[tokio::test]
 async fn a_large_body_takes_more_seats() {
-    let control = FlowControl::default();
+    let control = FlowControl::new(env());
     let one = flow("one");
     let seat = control.request(&one, 20 * 1024).await;
     assert_eq!(control.seats.pool().free(), SEATS - 6);
@@ -557,7 +562,7 @@ async fn what_looks_at_many_objects_needs_a_heavy_seat() {
 /// The attack: an HTTP/2 window of one byte. Who sends takes a whole piece into buffers of its own.
 #[tokio::test]
 async fn bytes_keep_their_room_wherever_they_are() {
-    let control = FlowControl::default();
+    let control = FlowControl::new(env());
     let one = flow("one");
     for answer in [answer::bytes(200, "text/plain", vec![b'x'; 5_000]), large()] {
         let mut body = control.hold(answer, &one, false).expect("room").into_body();

@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::Duration;
 use stowplan_apimachinery::{Cause, Edit, Status};
+use stowplan_env::timeout;
 use stowplan_store::{Entry, Error, Revision};
 
 /// How long a list waits for a revision that is not there yet. Upstream: `blockTimeout` of the
@@ -191,7 +192,7 @@ pub(crate) async fn wait_for(api: &Api, target: &Target, wanted: Revision) -> Re
     if wanted <= api.store().revision() {
         return Ok(());
     }
-    let reached = tokio::time::timeout(PATIENCE, api.store().reached(wanted)).await;
+    let reached = timeout(api.env(), PATIENCE, api.store().reached(wanted)).await;
     match reached {
         Ok(Ok(())) => Ok(()),
         _ => {

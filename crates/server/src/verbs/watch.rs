@@ -22,8 +22,8 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 use stowplan_apimachinery::{Edit, Status};
+use stowplan_base::Time;
 use stowplan_store::{Entry, Error, Event, Revision};
-use tokio::time::Instant;
 
 /// How long a watch lasts if the client does not say: at least this, at most twice.
 const DURATION_MIN: Duration = Duration::from_secs(1_800);
@@ -82,7 +82,7 @@ pub(crate) async fn watch(
     let Some(own) = api.flow_control().unread(flow, kib) else {
         return Ok(answer::too_many_requests());
     };
-    let now = Instant::now();
+    let now = api.env().monotonic();
     let duration = match options.timeout_seconds {
         None | Some(0) => DURATION_MIN + spread(api),
         // One that was over before it began.
@@ -181,8 +181,8 @@ struct Stream {
     room: Option<Held>,
     flow: Flow,
     ended: bool,
-    deadline: Instant,
-    bookmark_at: Option<Instant>,
+    deadline: Time,
+    bookmark_at: Option<Time>,
     last_bookmark: bool,
 }
 
@@ -332,7 +332,7 @@ impl Stream {
             if self.ended {
                 return None;
             }
-            let now = Instant::now();
+            let now = self.api.env().monotonic();
             let over = now >= self.deadline || *self.stopping.borrow();
             if self.tell_initial() {
                 self.ended |= over;
@@ -351,7 +351,7 @@ impl Stream {
         }
     }
 
-    fn bookmark_due(&self) -> Option<Instant> {
+    fn bookmark_due(&self) -> Option<Time> {
         let at = self.bookmark_at?;
         Some(match self.last_bookmark {
             true => at.min(self.deadline - BOOKMARK_BEFORE_END),
@@ -366,6 +366,7 @@ impl Stream {
 
     /// Waits for something to do; events are told at once.
     async fn wait(&mut self) {
+        let (api, deadline) = (Arc::clone(&self.api), self.deadline);
         let bookmark_at = self.bookmark_due();
         let Some(watch) = &mut self.watch else {
             self.ended = true;
@@ -373,7 +374,7 @@ impl Stream {
         };
         let bookmark = async {
             match bookmark_at {
-                Some(at) => tokio::time::sleep_until(at).await,
+                Some(at) => api.env().sleep_until(at).await,
                 None => std::future::pending().await,
             }
         };
@@ -395,7 +396,7 @@ impl Stream {
                 Ok(seen) => seen.events.iter().for_each(|event| self.event(event)),
                 Err(error) => self.fail(&expired(&error)),
             },
-            () = tokio::time::sleep_until(self.deadline) => {}
+            () = api.env().sleep_until(deadline) => {}
             () = stop => {}
             () = bookmark => {}
             () = defined => {}
@@ -417,7 +418,7 @@ impl Stream {
     }
 
     fn regular_bookmark(&mut self) {
-        let now = Instant::now();
+        let now = self.api.env().monotonic();
         self.bookmark_at = Some(now + BOOKMARK_EVERY);
         if now + BOOKMARK_BEFORE_END >= self.deadline {
             self.last_bookmark = false;
