@@ -8,6 +8,7 @@ use crate::flowcontrol::{Flow, FlowControl};
 use crate::provider::Provider;
 use crate::request::{Info, Query, Request, options, unescape};
 use crate::resource::Resources;
+use crate::rbac::Rbac;
 use crate::{advertise, bootstrap, dispatch, expiry, gate, negotiate, openapi, storage};
 use axum::body::Body;
 use futures_util::FutureExt;
@@ -45,6 +46,7 @@ pub struct Api {
     flow_control: FlowControl,
     documents: openapi::Documents,
     audit: OnceLock<audit::Log>,
+    rbac: Rbac,
     /// Whether quotas are counted here.
     counts_quotas: AtomicBool,
     /// Whether watches shall end.
@@ -65,6 +67,7 @@ impl Api {
             documents: openapi::Documents::default(),
             audit: OnceLock::new(),
             counts_quotas: AtomicBool::new(false),
+            rbac: Rbac::default(),
             stopping: tokio::sync::watch::Sender::new(false),
         });
         bootstrap::run(&api).await?;
@@ -72,6 +75,7 @@ impl Api {
         Ok(api)
     }
 
+        api.rbac.catch_up(api.store());
     /// Says where the server listens: the service `kubernetes` leads there.
     pub async fn advertise(&self, address: SocketAddr) -> Result<(), CommitError> {
         let _ = self.address.set(address);
@@ -176,8 +180,10 @@ impl Api {
         let certified = parts.extensions.get::<User>().cloned();
         let head = parts.method == http::Method::HEAD;
         let mut request = Request::new(parts.method, info, query, parts.headers);
-        let passed = options::check_timeout(&request)
-            .and_then(|()| gate::pass(self, &mut request, certified));
+        let passed = match options::check_timeout(&request) {
+            Ok(()) => gate::pass(self, &mut request, certified).await,
+            refused => refused,
+        };
         let flow = Flow::of(&request);
         let is_refused = passed.is_err();
         // Who waits to be told to send is told when the body is read.
@@ -264,6 +270,10 @@ impl Api {
                 None => return Ok(answer::too_many_requests()),
             },
         };
+        // There may be more of it by now: many may have been let in at once.
+        if self.flow_control.must_read_first(flow) {
+            return Ok(answer::too_many_requests());
+        }
         let answer = dispatch::answer(self, request, flow).await?;
         // "Try again" would have what is done done twice.
         let must = !is_read(request) && request.query.get("dryRun").is_none();
@@ -273,6 +283,10 @@ impl Api {
 
     pub(crate) fn documents(&self) -> &openapi::Documents {
         &self.documents
+    }
+
+    pub(crate) fn rbac(&self) -> &Rbac {
+        &self.rbac
     }
 
     pub(crate) fn flow_control(&self) -> &FlowControl {
@@ -293,7 +307,10 @@ fn is_read(request: &Request) -> bool {
 }
 
 /// Whether the body of a request means anything. Others are not read: anybody may ask for some paths.
+    // Reviews are asked for by POST, and not kept.
+    let group = request.info.group.as_str();
 fn takes_body(request: &Request) -> bool {
+        || matches!(group, "authorization.k8s.io" | "authentication.k8s.io")
     use http::Method;
     request.info.is_resource && !matches!(request.method, Method::GET | Method::HEAD)
 }

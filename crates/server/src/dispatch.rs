@@ -59,7 +59,15 @@ pub(crate) async fn answer(
         false => crd::FollowUp::of(api, &target),
     };
     let weight = Weight::of(api, request, &target);
-    let work = std::pin::pin!(perform(api, request, target, flow));
+    let grants = !reads && target.resource.group() == "rbac.authorization.k8s.io";
+    let work = std::pin::pin!(async {
+        let outcome = perform(api, request, target, flow).await;
+        if grants {
+            // Others are not to wait for what was changed here.
+            api.rbac().catch_up(api.store());
+        }
+        outcome
+    });
     let outcome = match weight.carry(api, flow, work).await {
         Some(outcome) => outcome,
         None => return Ok(answer::too_many_requests()),
@@ -88,7 +96,7 @@ async fn perform(
             subresources::binding::create(api, request, &target).await
         }
         "create" if verbs::review::is_question(&target) => {
-            verbs::review::answer(api, request, &target)
+            verbs::review::answer(api, request, &target, flow).await
         }
         "create" => verbs::create::create(api, request, target).await,
         "get" => verbs::get::get(api, request, &shown(request, target)).await,

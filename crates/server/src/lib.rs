@@ -28,6 +28,7 @@ mod pages;
 mod provider;
 mod registered;
 mod request;
+mod rbac;
 mod resource;
 mod route;
 mod select;

@@ -40,12 +40,13 @@ pub const LIGHT_BYTES_MAX: usize = 32 * 1024;
 pub const LIGHT_OBJECTS_MAX: usize = 250;
 /// A list of objects that have more bytes together is heavy.
 pub const LIGHT_LIST_BYTES_MAX: usize = 1024 * 1024;
-/// A list whose query is longer is heavy, and so are longer roles: each condition is checked for each
-/// object, each rule compared with each.
+/// A list whose query is longer is heavy: each condition is checked for each object.
 pub const LIGHT_QUERY_MAX: usize = 2 * 1024;
 /// A watch takes up so much room for each byte of its query beyond a light one.
 pub const WATCH_BYTES_PER_QUERY_BYTE: usize = 64;
 /// Open watches.
+/// To find out what a user may do is heavy if what is granted to him has more bytes.
+pub const LIGHT_RIGHTS_BYTES_MAX: usize = 256 * 1024;
 pub const WATCHES_MAX: usize = 20_000;
 /// Room for bodies.
 pub const BODIES_KIB_MAX: usize = 256 * 1024;
@@ -122,6 +123,7 @@ mod tests {
             ("ANSWERS_KIB_MAX", bytes(ANSWERS_KIB_MAX << 10)),
             ("ANSWER_TIME", seconds(ANSWER_TIME)),
         ] {
+            ("LIGHT_RIGHTS_BYTES_MAX", bytes(LIGHT_RIGHTS_BYTES_MAX)),
             let row = text
                 .lines()
                 .find(|line| line.starts_with(&format!("| `{name}`")));

@@ -151,6 +151,13 @@ fn refused() -> (u16, String, String) {
     (429, "1".to_owned(), text.to_owned())
 }
 
+impl FlowControl {
+    /// Others have taken all seats for what computes for long.
+    pub(crate) fn without_heavy_seats(&self) -> Vec<Held> {
+        flood(self.heavy.pool())
+    }
+}
+
 /// As many flows as it takes until hardly anything is left.
 fn flood(pool: &Pool) -> Vec<Held> {
     let mut held = Vec::new();

@@ -25,9 +25,10 @@ impl Weight {
             "list" | "watch" | "deletecollection" => false,
             "get" => converts(request) && large(api, target),
             "patch" => body > LIGHT_BYTES_MAX || copies(request) || large(api, target),
+            // What it grants may be much more than what it says, and is compared with all that its author
+            // holds.
+            "create" | "update" | "patch" if grants(target) => true,
             "update" | "delete" => body > LIGHT_BYTES_MAX || large(api, target),
-            // Each rule is compared with each that its author holds.
-            _ if grants(target) => body > LIGHT_QUERY_MAX,
             _ => body > LIGHT_BYTES_MAX,
         };
         if heavy { Self::Heavy } else { Self::Light }

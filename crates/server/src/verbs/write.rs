@@ -7,7 +7,7 @@ use crate::request::options::WriteOptions;
 use crate::request::{Request, Target};
 use crate::storage::{self, Cluster};
 use crate::subresources::Scale;
-use crate::{clock, decode, gate};
+use crate::{clock, decode, gate, rbac};
 use bytes::Bytes;
 use http::Method;
 use serde_json::{Map, Value};
@@ -620,7 +620,7 @@ impl Write<'_> {
 
     /// Nobody grants what they do not hold: roles and bindings are checked against their author.
     fn check_grant(&self, object: &Value, existing: Option<&Value>) -> Result<(), Status> {
-        let (resource, cluster) = (&self.target.resource, Cluster(self.api));
+        let (resource, policy) = (&self.target.resource, rbac::All(self.api));
         if resource.is_custom() || resource.group() != "rbac.authorization.k8s.io" {
             return Ok(());
         }
@@ -629,9 +629,9 @@ impl Write<'_> {
         match plural {
             "roles" | "clusterroles" => {
                 let at = (namespace, self.request.info.name.as_str());
-                stowplan_auth::check_role(user, plural, at, object, existing, &cluster)
+                stowplan_auth::check_role(user, plural, at, object, existing, &policy)
             }
-            _ => stowplan_auth::check_binding(user, plural, namespace, object, existing, &cluster),
+            _ => stowplan_auth::check_binding(user, plural, namespace, object, existing, &policy),
         }
     }
 
