@@ -1,5 +1,6 @@
 //! The server itself: what all requests share, and the way of one request through it.
 
+use crate::addresses::Addresses;
 use crate::answer::{self, Answer};
 use crate::audit::{self, Arrival, Outcome};
 use crate::decisions::Decisions;
@@ -7,8 +8,8 @@ use crate::env::Env;
 use crate::flowcontrol::{Flow, FlowControl};
 use crate::provider::Provider;
 use crate::request::{Info, Query, Request, options, unescape};
-use crate::resource::Resources;
 use crate::rbac::Rbac;
+use crate::resource::Resources;
 use crate::{advertise, bootstrap, dispatch, expiry, gate, negotiate, openapi, storage};
 use axum::body::Body;
 use futures_util::FutureExt;
@@ -41,12 +42,12 @@ pub struct Api {
     provider: OnceLock<Box<dyn Provider>>,
     decisions: OnceLock<Box<dyn Decisions>>,
     /// Held while a service is given addresses and stored.
-    addresses: tokio::sync::Mutex<()>,
+    addresses: tokio::sync::Mutex<Addresses>,
     address: OnceLock<SocketAddr>,
     flow_control: FlowControl,
     documents: openapi::Documents,
-    audit: OnceLock<audit::Log>,
     rbac: Rbac,
+    audit: OnceLock<audit::Log>,
     /// Whether quotas are counted here.
     counts_quotas: AtomicBool,
     /// Whether watches shall end.
@@ -66,16 +67,16 @@ impl Api {
             flow_control: FlowControl::default(),
             documents: openapi::Documents::default(),
             audit: OnceLock::new(),
-            counts_quotas: AtomicBool::new(false),
             rbac: Rbac::default(),
+            counts_quotas: AtomicBool::new(false),
             stopping: tokio::sync::watch::Sender::new(false),
         });
         bootstrap::run(&api).await?;
         expiry::start(&api);
         Ok(api)
     }
-
         api.rbac.catch_up(api.store());
+
     /// Says where the server listens: the service `kubernetes` leads there.
     pub async fn advertise(&self, address: SocketAddr) -> Result<(), CommitError> {
         let _ = self.address.set(address);
@@ -149,7 +150,7 @@ impl Api {
         &self.resources
     }
 
-    pub(crate) fn addresses(&self) -> &tokio::sync::Mutex<()> {
+    pub(crate) fn addresses(&self) -> &tokio::sync::Mutex<Addresses> {
         &self.addresses
     }
 
@@ -306,11 +307,11 @@ fn is_read(request: &Request) -> bool {
     matches!(request.method, http::Method::GET | http::Method::HEAD)
 }
 
-/// Whether the body of a request means anything. Others are not read: anybody may ask for some paths.
     // Reviews are asked for by POST, and not kept.
     let group = request.info.group.as_str();
-fn takes_body(request: &Request) -> bool {
+/// Whether the body of a request means anything. Others are not read: anybody may ask for some paths.
         || matches!(group, "authorization.k8s.io" | "authentication.k8s.io")
+fn takes_body(request: &Request) -> bool {
     use http::Method;
     request.info.is_resource && !matches!(request.method, Method::GET | Method::HEAD)
 }

@@ -3,7 +3,7 @@
 use crate::api::Api;
 use crate::flowcontrol::{Flow, Weight};
 use crate::request::Request;
-use crate::storage::Cluster;
+use crate::storage::Identities;
 use crate::{clock, decisions, rbac};
 use stowplan_apimachinery::Status;
 use stowplan_auth::token::{self, Authenticated, Refusal};
@@ -116,7 +116,7 @@ pub(crate) fn bearer(
         seconds,
         deleted_before: &deleted_before,
     };
-    key.authenticate(token, audiences, now, &Cluster(api))
+    key.authenticate(token, audiences, now, &Identities(api))
 }
 
 fn attributes<'a>(api: &Api, request: &'a Request, user: &'a User) -> Attributes<'a> {

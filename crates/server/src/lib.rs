@@ -4,6 +4,7 @@
 //! `api` (who asks, body) → `dispatch` (which resource, which verb) → `verbs` (the steps of that
 //! verb, in upstream's order) → `storage` (objects as bytes under keys).
 
+mod addresses;
 mod advertise;
 mod answer;
 mod api;
@@ -27,8 +28,8 @@ mod openapi;
 mod pages;
 mod provider;
 mod registered;
-mod request;
 mod rbac;
+mod request;
 mod resource;
 mod route;
 mod select;

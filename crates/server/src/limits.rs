@@ -21,6 +21,9 @@ pub const MEMORY_PER_BODY_BYTE: usize = 500;
 /// take much for a byte.
 pub const REQUEST_MEMORY_MAX: usize = 640 * 1024 * 1024;
 
+/// An object that was read takes up about so much for each of its bytes.
+pub const TREE_BYTES_PER_BYTE: usize = 16;
+
 // ---- All requests together.
 
 /// Seats for requests that are worked on, watches aside.
@@ -42,11 +45,11 @@ pub const LIGHT_OBJECTS_MAX: usize = 250;
 pub const LIGHT_LIST_BYTES_MAX: usize = 1024 * 1024;
 /// A list whose query is longer is heavy: each condition is checked for each object.
 pub const LIGHT_QUERY_MAX: usize = 2 * 1024;
+/// To find out what a user may do is heavy if what is granted to him has more bytes.
+pub const LIGHT_RIGHTS_BYTES_MAX: usize = 256 * 1024;
 /// A watch takes up so much room for each byte of its query beyond a light one.
 pub const WATCH_BYTES_PER_QUERY_BYTE: usize = 64;
 /// Open watches.
-/// To find out what a user may do is heavy if what is granted to him has more bytes.
-pub const LIGHT_RIGHTS_BYTES_MAX: usize = 256 * 1024;
 pub const WATCHES_MAX: usize = 20_000;
 /// Room for bodies.
 pub const BODIES_KIB_MAX: usize = 256 * 1024;
@@ -120,10 +123,10 @@ mod tests {
             ("LIGHT_QUERY_MAX", bytes(LIGHT_QUERY_MAX)),
             ("WATCHES_MAX", shown(WATCHES_MAX)),
             ("BODIES_KIB_MAX", bytes(BODIES_KIB_MAX << 10)),
+            ("LIGHT_RIGHTS_BYTES_MAX", bytes(LIGHT_RIGHTS_BYTES_MAX)),
             ("ANSWERS_KIB_MAX", bytes(ANSWERS_KIB_MAX << 10)),
             ("ANSWER_TIME", seconds(ANSWER_TIME)),
         ] {
-            ("LIGHT_RIGHTS_BYTES_MAX", bytes(LIGHT_RIGHTS_BYTES_MAX)),
             let row = text
                 .lines()
                 .find(|line| line.starts_with(&format!("| `{name}`")));

@@ -3,7 +3,7 @@
 use crate::answer::{self, Answer};
 use crate::api::Api;
 use crate::flowcontrol::{Flow, Weight};
-use crate::limits::ANSWERS_KIB_MAX;
+use crate::limits::{ANSWERS_KIB_MAX, TREE_BYTES_PER_BYTE};
 use crate::negotiate::{Convert, Format, Output};
 use crate::request::options::{ListOptions, Match};
 use crate::request::{Request, Target};
@@ -18,9 +18,6 @@ use stowplan_store::{Entry, Error, Revision};
 /// How long a list waits for a revision that is not there yet. Upstream: `blockTimeout` of the
 /// watch cache.
 const PATIENCE: Duration = Duration::from_secs(3);
-
-/// An object that was read takes up about so much for each of its bytes.
-const TREE_BYTES_PER_BYTE: usize = 16;
 
 /// Upstream: `endpoints/handlers/get.go`, `ListResource`, and `storage/cacher`.
 pub(crate) async fn list(

@@ -2,7 +2,9 @@
 //!
 //! Upstream: `k8s.io/apiserver/pkg/registry/generic/registry/store.go` and `registry/rest`.
 
+use crate::addresses::Addresses;
 use crate::api::Api;
+use crate::flowcontrol::{Flow, Seat};
 use crate::request::options::WriteOptions;
 use crate::request::{Request, Target};
 use crate::storage::{self, Cluster};
@@ -15,11 +17,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use stowplan_apimachinery::field::{Error, ErrorList, Path};
 use stowplan_apimachinery::limits::DEPTH_MAX;
-use stowplan_apimachinery::lookup::Lookup;
 use stowplan_apimachinery::meta::GroupKind;
 use stowplan_apimachinery::{Edit, Status, View, json, names};
 use stowplan_kinds::common::metadata;
-use stowplan_kinds::service::allocate::{self, Allocation, InUse, Ranges};
+use stowplan_kinds::service::allocate::{self, Allocation, Ranges};
 use stowplan_kinds::{Context, Strategy};
 use stowplan_patch::managed;
 use stowplan_store::{CommitError, Entry, Expect, Revision, Txn};
@@ -59,6 +60,9 @@ pub(crate) struct Written {
     pub(crate) object: Value,
     pub(crate) created: bool,
 }
+
+/// Whoever gives a service its addresses; nothing of other objects.
+type GivesAddresses<'a> = Option<(tokio::sync::MutexGuard<'a, Addresses>, Seat)>;
 
 /// Makes the new object out of the present one (null if there is none).
 pub(crate) type Make<'m> = &'m (dyn Fn(&Value) -> Result<Value, Status> + Send + Sync);
@@ -117,9 +121,9 @@ impl Write<'_> {
     }
 
     async fn create_once(&self, mut object: Value) -> Result<Stored, Refusal> {
-        let _addresses = self.addresses().await;
+        let mut addresses = self.addresses().await?;
         self.begin(&mut object);
-        self.allocate(&mut object, None)?;
+        self.allocate(&mut object, None, &mut addresses)?;
         self.before_create(&mut object)?;
         loop {
             let charged = self.validate_admission(&mut object, &Value::Null)?;
@@ -205,12 +209,17 @@ impl Write<'_> {
         }
     }
 
-    /// While services are given addresses, nobody else gives any.
-    async fn addresses(&self) -> Option<tokio::sync::MutexGuard<'_, ()>> {
-        match self.is_service() {
-            true => Some(self.api.addresses().lock().await),
-            false => None,
+    /// While services are given addresses, nobody else gives any. Nobody stands in line twice.
+    async fn addresses(&self) -> Result<GivesAddresses<'_>, Status> {
+        if !self.is_service() {
+            return Ok(None);
         }
+        let flow = Flow::of(self.request);
+        let turn = self.api.flow_control().addresses(&flow).await;
+        let turn = turn.ok_or_else(|| {
+            Status::too_many_requests("Too many requests, please try again later.", 1)
+        })?;
+        Ok(Some((self.api.addresses().lock().await, turn)))
     }
 
     fn is_service(&self) -> bool {
@@ -219,12 +228,16 @@ impl Write<'_> {
 
     /// Gives a service its addresses and ports. Upstream: the `BeginCreate` and `BeginUpdate` hooks
     /// of `pkg/registry/core/service/storage`.
-    fn allocate(&self, object: &mut Value, existing: Option<&Value>) -> Result<(), Status> {
-        if !self.is_service() {
+    fn allocate(
+        &self,
+        object: &mut Value,
+        existing: Option<&Value>,
+        addresses: &mut GivesAddresses<'_>,
+    ) -> Result<(), Status> {
+        let Some((addresses, _)) = addresses else {
             return Ok(());
-        }
-        let services = Cluster(self.api).list("", "services", "");
-        let in_use: InUse = services.iter().map(|service| &**service).collect();
+        };
+        let in_use = addresses.in_use(self.api.store());
         let with = Allocation {
             ranges: &Ranges::default(),
             in_use: &in_use,
@@ -361,9 +374,9 @@ impl Write<'_> {
     /// Creates what a change has made of nothing.
     async fn create_made(&self, mut object: Value) -> Result<Value, Refusal> {
         storage::revision_of(&object).map_err(Status::plain_error)?;
-        let _addresses = self.addresses().await;
+        let mut addresses = self.addresses().await?;
         self.begin(&mut object);
-        self.allocate(&mut object, None)?;
+        self.allocate(&mut object, None, &mut addresses)?;
         self.before_create(&mut object)?;
         gate::may_create(self.api, self.request, self.target)?;
         let charged = self.validate_admission(&mut object, &Value::Null)?;
@@ -406,8 +419,8 @@ impl Write<'_> {
         existing: &Value,
     ) -> Result<Value, Refusal> {
         self.check_revision(&mut object, entry.mod_revision)?;
-        let _addresses = self.addresses().await;
-        self.allocate(&mut object, Some(existing))?;
+        let mut addresses = self.addresses().await?;
+        self.allocate(&mut object, Some(existing), &mut addresses)?;
         self.before_update(&mut object, existing)?;
         // An empty list is no change to one that is not there.
         if !self.target.resource.is_custom() {
