@@ -3,12 +3,13 @@
 use crate::addresses::Addresses;
 use crate::answer::{self, Answer};
 use crate::audit::{self, Arrival, Outcome};
+use crate::converted::Converted;
 use crate::decisions::Decisions;
 use crate::env::Env;
 use crate::flowcontrol::{Flow, FlowControl};
 use crate::provider::Provider;
-use crate::request::{Info, Query, Request, options, unescape};
 use crate::rbac::Rbac;
+use crate::request::{Info, Query, Request, options, unescape};
 use crate::resource::Resources;
 use crate::{advertise, bootstrap, dispatch, expiry, gate, negotiate, openapi, storage};
 use axum::body::Body;
@@ -45,8 +46,9 @@ pub struct Api {
     addresses: tokio::sync::Mutex<Addresses>,
     address: OnceLock<SocketAddr>,
     flow_control: FlowControl,
-    documents: openapi::Documents,
     rbac: Rbac,
+    converted: Converted,
+    documents: openapi::Documents,
     audit: OnceLock<audit::Log>,
     /// Whether quotas are counted here.
     counts_quotas: AtomicBool,
@@ -65,17 +67,18 @@ impl Api {
             addresses: tokio::sync::Mutex::default(),
             address: OnceLock::new(),
             flow_control: FlowControl::default(),
+            rbac: Rbac::default(),
+            converted: Converted::default(),
             documents: openapi::Documents::default(),
             audit: OnceLock::new(),
-            rbac: Rbac::default(),
             counts_quotas: AtomicBool::new(false),
             stopping: tokio::sync::watch::Sender::new(false),
         });
         bootstrap::run(&api).await?;
+        api.rbac.catch_up(api.store());
         expiry::start(&api);
         Ok(api)
     }
-        api.rbac.catch_up(api.store());
 
     /// Says where the server listens: the service `kubernetes` leads there.
     pub async fn advertise(&self, address: SocketAddr) -> Result<(), CommitError> {
@@ -263,13 +266,9 @@ impl Api {
                 None => return Ok(answer::too_many_requests()),
             }
         }
-        // Watches last, and are counted on their own.
-        let _seat = match request.info.verb == "watch" {
-            true => None,
-            false => match self.flow_control.request(flow, request.body.len()).await {
-                Some(seat) => Some(seat),
-                None => return Ok(answer::too_many_requests()),
-            },
+        // Watches last, and are counted on their own: theirs is for the time until they have begun.
+        let Some(_seat) = self.flow_control.request(flow, request.body.len()).await else {
+            return Ok(answer::too_many_requests());
         };
         // There may be more of it by now: many may have been let in at once.
         if self.flow_control.must_read_first(flow) {
@@ -284,6 +283,10 @@ impl Api {
 
     pub(crate) fn documents(&self) -> &openapi::Documents {
         &self.documents
+    }
+
+    pub(crate) fn converted(&self) -> &Converted {
+        &self.converted
     }
 
     pub(crate) fn rbac(&self) -> &Rbac {
@@ -304,13 +307,13 @@ fn header_bytes(request: &Request) -> usize {
 
 /// Whether a request changes nothing.
 fn is_read(request: &Request) -> bool {
-    matches!(request.method, http::Method::GET | http::Method::HEAD)
-}
-
     // Reviews are asked for by POST, and not kept.
     let group = request.info.group.as_str();
-/// Whether the body of a request means anything. Others are not read: anybody may ask for some paths.
+    matches!(request.method, http::Method::GET | http::Method::HEAD)
         || matches!(group, "authorization.k8s.io" | "authentication.k8s.io")
+}
+
+/// Whether the body of a request means anything. Others are not read: anybody may ask for some paths.
 fn takes_body(request: &Request) -> bool {
     use http::Method;
     request.info.is_resource && !matches!(request.method, Method::GET | Method::HEAD)

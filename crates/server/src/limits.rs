@@ -49,6 +49,8 @@ pub const LIGHT_QUERY_MAX: usize = 2 * 1024;
 pub const LIGHT_RIGHTS_BYTES_MAX: usize = 256 * 1024;
 /// A watch takes up so much room for each byte of its query beyond a light one.
 pub const WATCH_BYTES_PER_QUERY_BYTE: usize = 64;
+/// What watches are told in another form than the stored one is kept up to so many bytes of objects.
+pub const CONVERTED_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Open watches.
 pub const WATCHES_MAX: usize = 20_000;
 /// Room for bodies.
@@ -121,9 +123,10 @@ mod tests {
             ("LIGHT_OBJECTS_MAX", shown(LIGHT_OBJECTS_MAX)),
             ("LIGHT_LIST_BYTES_MAX", bytes(LIGHT_LIST_BYTES_MAX)),
             ("LIGHT_QUERY_MAX", bytes(LIGHT_QUERY_MAX)),
+            ("LIGHT_RIGHTS_BYTES_MAX", bytes(LIGHT_RIGHTS_BYTES_MAX)),
+            ("CONVERTED_BYTES_MAX", bytes(CONVERTED_BYTES_MAX)),
             ("WATCHES_MAX", shown(WATCHES_MAX)),
             ("BODIES_KIB_MAX", bytes(BODIES_KIB_MAX << 10)),
-            ("LIGHT_RIGHTS_BYTES_MAX", bytes(LIGHT_RIGHTS_BYTES_MAX)),
             ("ANSWERS_KIB_MAX", bytes(ANSWERS_KIB_MAX << 10)),
             ("ANSWER_TIME", seconds(ANSWER_TIME)),
         ] {

@@ -184,6 +184,14 @@ impl Store {
         Watch::new(self.0.shared.clone(), prefix.into(), after)
     }
 
+    /// How many events a watch has to go through to begin after a revision: none if somebody watches the
+    /// same from there on.
+    pub fn events_to_join(&self, prefix: &[u8], after: Revision) -> usize {
+        let state = self.0.shared.read();
+        let complete = state.channels.complete_after(prefix, state.revision);
+        complete.since(after)
+    }
+
     /// Waits until the store has reached a revision.
     pub async fn reached(&self, revision: Revision) -> Result<(), Error> {
         let mut published = self.0.shared.published.subscribe();

@@ -263,7 +263,7 @@ fn page(api: &Api, selection: &Selection, plan: &Plan) -> Result<Found, Status> 
     let mut after = plan.after.clone();
     let mut at = plan.at;
     // Where few may match many are looked at at a time.
-    let size = plan.limit.map(|limit| match everything {
+    let mut size = plan.limit.map(|limit| match everything {
         true => limit,
         false => limit.max(LOOK_AT_MIN),
     });
@@ -291,6 +291,8 @@ fn page(api: &Api, selection: &Selection, plan: &Plan) -> Result<Found, Status> 
         }
         let full = plan.limit.is_some_and(|limit| found.len() >= limit);
         if more && !full && plan.limit.is_some() {
+            // Each goes through what has changed since: there are to be few of them.
+            size = size.map(|size| size.saturating_mul(2));
             continue;
         }
         let last = after.unwrap_or_default();
