@@ -92,7 +92,7 @@ impl Write<'_> {
     }
 
     fn create_judged(&self, mut object: Value) -> Result<Value, Status> {
-        self.begin_create(&mut object)?;
+        self.begin_create(&mut object, None)?;
         self.validate_admission(&mut object, &Value::Null)?;
         self.resource.settle(&mut object);
         self.strategy.read_back(&mut object);
@@ -118,9 +118,9 @@ impl Write<'_> {
 
     /// From an admitted object to a valid one. Upstream: `rest.BeforeCreate`, and before it the hooks
     /// that give services their addresses.
-    pub fn begin_create(&self, object: &mut Value) -> Result<(), Status> {
+    pub fn begin_create(&self, object: &mut Value, in_use: Option<&InUse>) -> Result<(), Status> {
         self.stamp(object);
-        self.allocate(object, None)?;
+        self.allocate(object, None, in_use)?;
         self.before_create(object)
     }
 
@@ -138,17 +138,30 @@ impl Write<'_> {
         }
     }
 
-    /// Gives a service its addresses and ports. Upstream: the `BeginCreate` and `BeginUpdate` hooks
-    /// of `pkg/registry/core/service/storage`.
-    pub fn allocate(&self, object: &mut Value, existing: Option<&Value>) -> Result<(), Status> {
+    /// Gives a service its addresses and ports, but none that is in use: unless that is known, all
+    /// services are looked at. Upstream: the `BeginCreate` and `BeginUpdate` hooks of
+    /// `pkg/registry/core/service/storage`.
+    pub fn allocate(
+        &self,
+        object: &mut Value,
+        existing: Option<&Value>,
+        in_use: Option<&InUse>,
+    ) -> Result<(), Status> {
         if !(self.resource.is("", "services") && self.subresource.is_empty()) {
             return Ok(());
         }
-        let services = self.cluster.list("", "services", "");
-        let in_use: InUse = services.iter().map(|service| &**service).collect();
+        let all: InUse;
+        let in_use = match in_use {
+            Some(known) => known,
+            None => {
+                let services = self.cluster.list("", "services", "");
+                all = services.iter().map(|service| &**service).collect();
+                &all
+            }
+        };
         let with = Allocation {
             ranges: &Ranges::default(),
-            in_use: &in_use,
+            in_use,
             seed: self.stamps.random(),
             dry_run: self.dry_run,
         };

@@ -1,10 +1,13 @@
 //! The server itself: what all requests share, and the way of one request through it.
 
+use crate::addresses::Addresses;
 use crate::answer::{self, Answer};
 use crate::audit::{self, Arrival, Outcome};
+use crate::converted::Converted;
 use crate::decisions::Decisions;
 use crate::flowcontrol::{Flow, FlowControl};
 use crate::provider::Provider;
+use crate::rbac::Rbac;
 use crate::request::{Info, Query, Request, options, unescape};
 use crate::resource::Resources;
 use crate::{advertise, bootstrap, dispatch, expiry, gate, negotiate, openapi, storage};
@@ -44,9 +47,11 @@ pub struct Api {
     provider: OnceLock<Box<dyn Provider>>,
     decisions: OnceLock<Box<dyn Decisions>>,
     /// Held while a service is given addresses and stored.
-    addresses: tokio::sync::Mutex<()>,
+    addresses: tokio::sync::Mutex<Addresses>,
     address: OnceLock<SocketAddr>,
     flow_control: FlowControl,
+    rbac: Rbac,
+    converted: Converted,
     documents: openapi::Documents,
     audit: OnceLock<audit::Log>,
     /// Whether quotas are counted here.
@@ -67,12 +72,15 @@ impl Api {
             addresses: tokio::sync::Mutex::default(),
             address: OnceLock::new(),
             flow_control,
+            rbac: Rbac::default(),
+            converted: Converted::default(),
             documents: openapi::Documents::default(),
             audit: OnceLock::new(),
             counts_quotas: AtomicBool::new(false),
             stopping: tokio::sync::watch::Sender::new(false),
         });
         bootstrap::run(&api).await?;
+        api.rbac.catch_up(api.store());
         expiry::start(&api);
         Ok(api)
     }
@@ -150,7 +158,7 @@ impl Api {
         &self.resources
     }
 
-    pub(crate) fn addresses(&self) -> &tokio::sync::Mutex<()> {
+    pub(crate) fn addresses(&self) -> &tokio::sync::Mutex<Addresses> {
         &self.addresses
     }
 
@@ -206,8 +214,10 @@ impl Api {
         let certified = parts.extensions.get::<User>().cloned();
         let head = parts.method == http::Method::HEAD;
         let mut request = Request::new(parts.method, info, query, parts.headers);
-        let passed = options::check_timeout(&request)
-            .and_then(|()| gate::pass(self, &mut request, certified));
+        let passed = match options::check_timeout(&request) {
+            Ok(()) => gate::pass(self, &mut request, certified).await,
+            refused => refused,
+        };
         let flow = Flow::of(&request);
         let is_refused = passed.is_err();
         // Who waits to be told to send is told when the body is read.
@@ -288,14 +298,14 @@ impl Api {
                 None => return Ok(answer::too_many_requests()),
             }
         }
-        // Watches last, and are counted on their own.
-        let _seat = match request.info.verb == "watch" {
-            true => None,
-            false => match self.flow_control.request(flow, request.body.len()).await {
-                Some(seat) => Some(seat),
-                None => return Ok(answer::too_many_requests()),
-            },
+        // Watches last, and are counted on their own: theirs is for the time until they have begun.
+        let Some(_seat) = self.flow_control.request(flow, request.body.len()).await else {
+            return Ok(answer::too_many_requests());
         };
+        // There may be more of it by now: many may have been let in at once.
+        if self.flow_control.must_read_first(flow) {
+            return Ok(answer::too_many_requests());
+        }
         let answer = dispatch::answer(self, request, flow).await?;
         // "Try again" would have what is done done twice.
         let must = !is_read(request) && request.query.get("dryRun").is_none();
@@ -305,6 +315,14 @@ impl Api {
 
     pub(crate) fn documents(&self) -> &openapi::Documents {
         &self.documents
+    }
+
+    pub(crate) fn converted(&self) -> &Converted {
+        &self.converted
+    }
+
+    pub(crate) fn rbac(&self) -> &Rbac {
+        &self.rbac
     }
 
     pub(crate) fn flow_control(&self) -> &FlowControl {
@@ -321,7 +339,10 @@ fn header_bytes(request: &Request) -> usize {
 
 /// Whether a request changes nothing.
 fn is_read(request: &Request) -> bool {
+    // Reviews are asked for by POST, and not kept.
+    let group = request.info.group.as_str();
     matches!(request.method, http::Method::GET | http::Method::HEAD)
+        || matches!(group, "authorization.k8s.io" | "authentication.k8s.io")
 }
 
 /// Whether the body of a request means anything. Others are not read: anybody may ask for some paths.

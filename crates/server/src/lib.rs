@@ -4,12 +4,14 @@
 //! `api` (who asks, body) → `dispatch` (which resource, which verb) → `verbs` (the steps of that
 //! verb, in upstream's order) → `storage` (objects as bytes under keys).
 
+mod addresses;
 mod advertise;
 mod answer;
 mod api;
 mod audit;
 mod bootstrap;
 mod clock;
+mod converted;
 mod crd;
 mod decisions;
 mod decode;
@@ -25,6 +27,7 @@ mod negotiate;
 mod openapi;
 mod pages;
 mod provider;
+mod rbac;
 mod request;
 mod resource;
 mod route;

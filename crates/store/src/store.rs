@@ -180,9 +180,22 @@ impl Store {
         self.0.shared.read().outweighs(prefix, count, bytes)
     }
 
+    /// How many bytes the values of a prefix have, or of its first ones if these have more than this.
+    pub fn bytes(&self, prefix: &[u8], enough: usize) -> usize {
+        self.0.shared.read().bytes(prefix, enough)
+    }
+
     /// Follows the writes to keys with a prefix, from the first one after a revision.
     pub fn watch(&self, prefix: impl Into<Bytes>, after: Revision) -> Result<Watch, Error> {
         Watch::new(self.0.shared.clone(), prefix.into(), after)
+    }
+
+    /// How many events a watch has to go through to begin after a revision: none if somebody watches the
+    /// same from there on.
+    pub fn events_to_join(&self, prefix: &[u8], after: Revision) -> usize {
+        let state = self.0.shared.read();
+        let complete = state.channels.complete_after(prefix, state.revision);
+        complete.since(after)
     }
 
     /// Waits until the store has reached a revision.

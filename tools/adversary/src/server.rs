@@ -33,6 +33,7 @@ impl Server {
             token_key: None,
         };
         let api = runtime.block_on(Api::new(config)).expect("a store");
+        api.count_quotas();
         let server = Self { runtime, api };
         server.let_the_weak_in();
         server

@@ -9,6 +9,7 @@
 //! Masters and probes are exempt, as upstream.
 
 mod answers;
+mod beside;
 mod bodies;
 mod offload;
 mod pool;
@@ -22,6 +23,7 @@ use stowplan_auth::User;
 use stowplan_base::Env;
 use tokio::sync::Semaphore;
 
+pub(crate) use beside::Beside;
 pub(crate) use offload::off_the_reactor;
 pub(crate) use pool::Held;
 use pool::Pool;
@@ -70,6 +72,8 @@ pub(crate) struct FlowControl {
     seats: Seats,
     /// Seats of those that compute for long.
     heavy: Seats,
+    /// Turns to give services their addresses.
+    addresses: Seats,
     watches: Pool,
     bodies_kib: Pool,
     answers_kib: Pool,
@@ -85,6 +89,8 @@ impl FlowControl {
             seats: Seats::new(limits::SEATS, env.clone()),
             // One that nobody has to himself.
             heavy: Seats::new(cores.max(2), env.clone()),
+            // Whoever has one is next; a flow has one.
+            addresses: Seats::new(2, env.clone()),
             watches: Pool::new(WATCHES_MAX),
             bodies_kib: Pool::new(limits::BODIES_KIB_MAX),
             answers_kib: Pool::new(limits::ANSWERS_KIB_MAX),
@@ -103,6 +109,11 @@ impl FlowControl {
     /// A seat among those that compute for long.
     pub(crate) async fn heavy(&self, flow: &Flow) -> Option<Seat> {
         self.heavy.take(flow, 1).await
+    }
+
+    /// A turn to give a service its addresses.
+    pub(crate) async fn addresses(&self, flow: &Flow) -> Option<Seat> {
+        self.addresses.take(flow, 1).await
     }
 
     /// A place for one more watch.

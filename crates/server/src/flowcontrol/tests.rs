@@ -156,6 +156,13 @@ fn refused() -> (u16, String, String) {
     (429, "1".to_owned(), text.to_owned())
 }
 
+impl FlowControl {
+    /// Others have taken all seats for what computes for long.
+    pub(crate) fn without_heavy_seats(&self) -> Vec<Held> {
+        flood(self.heavy.pool())
+    }
+}
+
 /// As many flows as it takes until hardly anything is left.
 fn flood(pool: &Pool) -> Vec<Held> {
     let mut held = Vec::new();
@@ -181,7 +188,7 @@ async fn too_many_at_once_are_told_to_come_back() {
     );
     assert_eq!(ask_as(&api, WEAK_TOKEN, "/livez").await.0, 200, "a probe");
     let watch = ask_as(&api, WEAK_TOKEN, SHORT_WATCH).await;
-    assert_eq!(watch.0, 200, "watches have places of their own");
+    assert_eq!(watch, refused(), "one that is to begin");
     drop(flooded);
     assert_eq!(ask_as(&api, WEAK_TOKEN, "/api/v1/pods").await.0, 200);
     assert_eq!(api.flow_control().seats.pool().free(), SEATS);
@@ -624,4 +631,117 @@ async fn copies_are_seen_however_they_are_written() {
     ] {
         assert_eq!(weight::may_copy(body.as_bytes()), heavy, "{body}");
     }
+}
+
+/// The attack: short lists and watches of a time since when very much has happened elsewhere.
+#[tokio::test(start_paused = true)]
+async fn what_goes_back_in_time_needs_a_heavy_seat() {
+    let api = testing::api_with_weak_user().await;
+    let maps = "/api/v1/namespaces/default/configmaps";
+    for name in ["a", "b"] {
+        let object = json!({"metadata": {"name": name}});
+        testing::send(&api, "POST", maps, &[], &object).await;
+    }
+    let then = api.store().revision();
+    let (_, page) = testing::get(&api, &format!("{maps}?limit=1"), "application/json").await;
+    let token = page["metadata"]["continue"].as_str().expect("a token");
+    let goes_on = format!("{maps}?limit=1&continue={token}");
+    let of_then = format!("{maps}?resourceVersion={then}&resourceVersionMatch=Exact");
+    let since_then = format!("{maps}?resourceVersion={then}&watch=1&timeoutSeconds=1");
+    let not_older = format!("{maps}?resourceVersion={then}");
+    for i in 0..=LIGHT_OBJECTS_MAX {
+        let object = json!({"metadata": {"name": format!("n{i}")}});
+        testing::send(&api, "POST", "/api/v1/namespaces", &[], &object).await;
+    }
+    let flooded = api.flow_control().without_heavy_seats();
+    for url in [&goes_on, &of_then, &since_then] {
+        assert_eq!(ask_as(&api, WEAK_TOKEN, url).await, refused(), "{url}");
+    }
+    assert_eq!(ask_as(&api, WEAK_TOKEN, &not_older).await.0, 200);
+    drop(flooded);
+    for url in [&goes_on, &of_then, &since_then] {
+        assert_eq!(ask_as(&api, WEAK_TOKEN, url).await.0, 200, "{url}");
+    }
+    // Who watches the same from there on has done the work.
+    let watch = api.store().watch("/registry/configmaps/default/", then);
+    let flooded = api.flow_control().without_heavy_seats();
+    assert_eq!(ask_as(&api, WEAK_TOKEN, &since_then).await.0, 200);
+    drop((watch, flooded));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_has_begun_keeps_no_seat() {
+    let api = testing::api_with_weak_user().await;
+    let request = http::Request::get("/api/v1/pods?watch=1");
+    let request = request.header("authorization", format!("Bearer {WEAK_TOKEN}"));
+    let watch = api.call(request.body(Body::empty()).expect("a request"));
+    let watch = watch.await;
+    assert_eq!(watch.status().as_u16(), 200);
+    assert_eq!(api.flow_control().seats.pool().free(), SEATS);
+}
+
+/// The attack: a binding of a few bytes to a role of very many, and a small change of a role.
+#[tokio::test(start_paused = true)]
+async fn whoever_grants_takes_a_heavy_seat() {
+    let api = testing::api_with_weak_user().await;
+    let group = "rbac.authorization.k8s.io";
+    let roles = format!("/apis/{group}/v1/namespaces/default/roles");
+    let rules = json!([{"apiGroups": [group], "resources": ["*"], "verbs": ["*"]}]);
+    let role = json!({"metadata": {"name": "r"}, "rules": rules});
+    let binding = json!({"metadata": {"name": "b"},
+        "roleRef": {"apiGroup": group, "kind": "Role", "name": "r"},
+        "subjects": [{"apiGroup": group, "kind": "User", "name": "weak"}]});
+    let bindings = roles.replace("/roles", "/rolebindings");
+    for (url, object) in [(&roles, &role), (&bindings, &binding)] {
+        assert_eq!(testing::send(&api, "POST", url, &[], object).await.0, 201);
+    }
+    let flooded = api.flow_control().without_heavy_seats();
+    let write = async |method: &str, url: String, object: serde_json::Value| {
+        let request = http::Request::builder().method(method).uri(url);
+        let request = request.header("authorization", format!("Bearer {WEAK_TOKEN}"));
+        let request = request.header(
+            "content-type",
+            match method {
+                "PATCH" => "application/merge-patch+json",
+                _ => "application/json",
+            },
+        );
+        let request = request.body(Body::from(object.to_string()));
+        api.call(request.expect("a request"))
+            .await
+            .status()
+            .as_u16()
+    };
+    let other = json!({"metadata": {"name": "c"}, "roleRef": binding["roleRef"]});
+    assert_eq!(write("POST", bindings.clone(), other.clone()).await, 429);
+    assert_eq!(write("PUT", format!("{roles}/r"), role.clone()).await, 429);
+    assert_eq!(write("PATCH", format!("{roles}/r"), json!({})).await, 429);
+    drop(flooded);
+    assert_eq!(write("POST", bindings, other).await, 201);
+    assert_eq!(write("PUT", format!("{roles}/r"), role).await, 200);
+}
+
+/// The attack: questions whose answers are not read. They are asked by POST, but change nothing.
+#[tokio::test]
+async fn the_answer_to_a_question_need_not_be_given() {
+    let api = testing::api_with_weak_user().await;
+    let ask = async || {
+        let url = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+        let request = http::Request::post(url);
+        let request = request.header("authorization", format!("Bearer {WEAK_TOKEN}"));
+        let attributes = json!({"verb": "get", "resource": "pods", "name": "a".repeat(5_000)});
+        let review = json!({"spec": {"resourceAttributes": attributes}});
+        let request = request.body(Body::from(review.to_string()));
+        api.call(request.expect("a request"))
+            .await
+            .status()
+            .as_u16()
+    };
+    assert_eq!(ask().await, 201);
+    // One is left: nobody has to read first, but the answer takes more.
+    let room = &api.flow_control().answers_kib;
+    let others = room.take_by_force(&flow("other"), ANSWERS_KIB_MAX - 1);
+    assert_eq!(ask().await, 429);
+    drop(others);
+    assert_eq!(ask().await, 201);
 }

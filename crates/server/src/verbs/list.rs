@@ -3,7 +3,7 @@
 use crate::answer::{self, Answer};
 use crate::api::Api;
 use crate::flowcontrol::{Flow, Weight};
-use crate::limits::ANSWERS_KIB_MAX;
+use crate::limits::{ANSWERS_KIB_MAX, TREE_BYTES_PER_BYTE};
 use crate::negotiate::{Convert, Format, Output};
 use crate::request::options::{ListOptions, Match};
 use crate::request::{Request, Target};
@@ -19,9 +19,6 @@ use stowplan_store::{Entry, Error, Revision};
 /// How long a list waits for a revision that is not there yet. Upstream: `blockTimeout` of the
 /// watch cache.
 const PATIENCE: Duration = Duration::from_secs(3);
-
-/// An object that was read takes up about so much for each of its bytes.
-const TREE_BYTES_PER_BYTE: usize = 16;
 
 /// How much room objects of so many bytes take up once they are read.
 pub(crate) fn trees_kib(bytes: usize) -> usize {
@@ -273,7 +270,7 @@ fn page(api: &Api, selection: &Selection, plan: &Plan) -> Result<Found, Status> 
     let mut after = plan.after.clone();
     let mut at = plan.at;
     // Where few may match many are looked at at a time.
-    let size = plan.limit.map(|limit| match everything {
+    let mut size = plan.limit.map(|limit| match everything {
         true => limit,
         false => limit.max(LOOK_AT_MIN),
     });
@@ -301,6 +298,8 @@ fn page(api: &Api, selection: &Selection, plan: &Plan) -> Result<Found, Status> 
         }
         let full = plan.limit.is_some_and(|limit| found.len() >= limit);
         if more && !full && plan.limit.is_some() {
+            // Each goes through what has changed since: there are to be few of them.
+            size = size.map(|size| size.saturating_mul(2));
             continue;
         }
         let last = after.unwrap_or_default();

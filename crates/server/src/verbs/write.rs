@@ -2,12 +2,14 @@
 //!
 //! Upstream: `k8s.io/apiserver/pkg/registry/generic/registry/store.go` and `registry/rest`.
 
+use crate::addresses::Addresses;
 use crate::api::Api;
+use crate::flowcontrol::{Flow, Seat};
 use crate::request::options::WriteOptions;
 use crate::request::{Request, Target};
 use crate::storage::{self, Cluster};
 use crate::subresources::Scale;
-use crate::{clock, decode, gate};
+use crate::{clock, decode, gate, rbac};
 use bytes::Bytes;
 use serde_json::Value;
 use std::sync::Arc;
@@ -16,6 +18,7 @@ use stowplan_apimachinery::limits::DEPTH_MAX;
 use stowplan_apimachinery::meta::GroupKind;
 use stowplan_apimachinery::{Edit, Status, View, json};
 use stowplan_kinds::Strategy;
+use stowplan_kinds::service::allocate::InUse;
 use stowplan_patch::managed;
 use stowplan_registry::Write as Road;
 use stowplan_store::{CommitError, Entry, Expect, Revision, Txn};
@@ -55,6 +58,9 @@ pub(crate) struct Written {
     pub(crate) object: Value,
     pub(crate) created: bool,
 }
+
+/// Whoever gives a service its addresses; nothing of other objects.
+type GivesAddresses<'a> = Option<(tokio::sync::MutexGuard<'a, Addresses>, Seat)>;
 
 /// Makes the new object out of the present one (null if there is none).
 pub(crate) type Make<'m> = &'m (dyn Fn(&Value) -> Result<Value, Status> + Send + Sync);
@@ -132,8 +138,9 @@ impl Write<'_> {
     }
 
     async fn create_once(&self, mut object: Value) -> Result<Stored, Refusal> {
-        let _addresses = self.addresses().await;
-        self.road(|road| road.begin_create(&mut object))?;
+        let mut addresses = self.addresses().await?;
+        let in_use = self.in_use(&mut addresses);
+        self.road(|road| road.begin_create(&mut object, in_use.as_ref()))?;
         loop {
             let charged = self.validate_admission(&mut object, &Value::Null)?;
             // What is no revision is passed over.
@@ -204,13 +211,23 @@ impl Write<'_> {
         }
     }
 
-    /// While services are given addresses, nobody else gives any.
-    async fn addresses(&self) -> Option<tokio::sync::MutexGuard<'_, ()>> {
-        let target = self.target;
-        match target.resource.is("", "services") && target.subresource.is_empty() {
-            true => Some(self.api.addresses().lock().await),
-            false => None,
+    /// While services are given addresses, nobody else gives any. Nobody stands in line twice.
+    async fn addresses(&self) -> Result<GivesAddresses<'_>, Status> {
+        if !(self.target.resource.is("", "services") && self.target.subresource.is_empty()) {
+            return Ok(None);
         }
+        let flow = Flow::of(self.request);
+        let turn = self.api.flow_control().addresses(&flow).await;
+        let turn = turn.ok_or_else(|| {
+            Status::too_many_requests("Too many requests, please try again later.", 1)
+        })?;
+        Ok(Some((self.api.addresses().lock().await, turn)))
+    }
+
+    /// What services have, if it is about one.
+    fn in_use(&self, addresses: &mut GivesAddresses<'_>) -> Option<InUse> {
+        let (addresses, _) = addresses.as_mut()?;
+        Some(addresses.in_use(self.api.store()))
     }
 
     /// Changes an object, or creates it. `make` is given the object as it is (null if it is not) and
@@ -295,8 +312,9 @@ impl Write<'_> {
     /// Creates what a change has made of nothing.
     async fn create_made(&self, mut object: Value) -> Result<Value, Refusal> {
         storage::revision_of(&object).map_err(Status::plain_error)?;
-        let _addresses = self.addresses().await;
-        self.road(|road| road.begin_create(&mut object))?;
+        let mut addresses = self.addresses().await?;
+        let in_use = self.in_use(&mut addresses);
+        self.road(|road| road.begin_create(&mut object, in_use.as_ref()))?;
         gate::may_create(self.api, self.request, self.target)?;
         let charged = self.validate_admission(&mut object, &Value::Null)?;
         object.at_mut("metadata").unset("resourceVersion");
@@ -338,9 +356,10 @@ impl Write<'_> {
         existing: &Value,
     ) -> Result<Value, Refusal> {
         self.check_revision(&mut object, entry.mod_revision)?;
-        let _addresses = self.addresses().await;
+        let mut addresses = self.addresses().await?;
+        let in_use = self.in_use(&mut addresses);
         self.road(|road| {
-            road.allocate(&mut object, Some(existing))?;
+            road.allocate(&mut object, Some(existing), in_use.as_ref())?;
             road.before_update(&mut object, existing)
         })?;
         // An empty list is no change to one that is not there.
@@ -463,7 +482,7 @@ impl Write<'_> {
 
     /// Nobody grants what they do not hold: roles and bindings are checked against their author.
     fn check_grant(&self, object: &Value, existing: Option<&Value>) -> Result<(), Status> {
-        let (resource, cluster) = (&self.target.resource, Cluster(self.api));
+        let (resource, policy) = (&self.target.resource, rbac::All(self.api));
         if resource.is_custom() || resource.group() != "rbac.authorization.k8s.io" {
             return Ok(());
         }
@@ -472,9 +491,9 @@ impl Write<'_> {
         match plural {
             "roles" | "clusterroles" => {
                 let at = (namespace, self.request.info.name.as_str());
-                stowplan_auth::check_role(user, plural, at, object, existing, &cluster)
+                stowplan_auth::check_role(user, plural, at, object, existing, &policy)
             }
-            _ => stowplan_auth::check_binding(user, plural, namespace, object, existing, &cluster),
+            _ => stowplan_auth::check_binding(user, plural, namespace, object, existing, &policy),
         }
     }
 
