@@ -28,11 +28,19 @@ pub(super) fn fill(objects: &mut [Loaded]) {
     }
 }
 
+/// Whether the controller has not written a status: one of zeros is what a new budget has.
 fn is_unseen(budget: &PodDisruptionBudget) -> bool {
-    budget
-        .status
-        .as_ref()
-        .is_none_or(|status| *status == PodDisruptionBudgetStatus::default())
+    budget.status.as_ref().is_none_or(|status| {
+        let counts = [
+            status.current_healthy,
+            status.desired_healthy,
+            status.disruptions_allowed,
+            status.expected_pods,
+        ];
+        counts.into_iter().flatten().all(|count| count == 0)
+            && status.observed_generation.unwrap_or(0) == 0
+            && status.conditions.as_ref().is_none_or(Vec::is_empty)
+    })
 }
 
 fn status(budget: &PodDisruptionBudget, objects: &[Loaded]) -> PodDisruptionBudgetStatus {

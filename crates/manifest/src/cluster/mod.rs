@@ -209,6 +209,7 @@ impl Preparation {
             self.claims.extend(claims);
         }
         if workloads::is_workload(resource.kind()) {
+            self.names.owner(&object);
             let workload = (source.clone(), object.clone());
             self.cluster.workloads.all.push(workload);
         }

@@ -22,6 +22,8 @@ pub(super) struct Names {
     generated: BTreeMap<String, usize>,
     /// Where objects were read, by kind.
     seen: BTreeMap<String, BTreeMap<Id, Source>>,
+    /// Uids of workloads, by kind.
+    owners: BTreeMap<String, BTreeMap<Id, String>>,
 }
 
 impl Names {
@@ -39,6 +41,37 @@ impl Names {
             let number = self.generated.entry(stem.clone()).or_default();
             metadata.set("name", format!("{stem}{number}"));
             *number += 1;
+        }
+        self.complete_owners(object);
+    }
+
+    /// Remembers the uid of a workload, for pods that name it without.
+    pub(super) fn owner(&mut self, workload: &Value) {
+        let owners = self.owners.entry(workload.text("kind").to_owned());
+        let id = (
+            meta::namespace(workload).to_owned(),
+            meta::name(workload).to_owned(),
+        );
+        let uid = meta::uid(workload).to_owned();
+        owners.or_default().insert(id, uid);
+    }
+
+    /// Gives owners the uids that files written by hand leave out.
+    fn complete_owners(&self, object: &mut Value) {
+        let namespace = meta::namespace(object).to_owned();
+        if object.at("metadata").list("ownerReferences").is_empty() {
+            return;
+        }
+        for owner in object.at_mut("metadata").each_mut("ownerReferences") {
+            if !owner.text("uid").is_empty() {
+                continue;
+            }
+            let (kind, name) = (owner.text("kind"), owner.text("name").to_owned());
+            let id = (namespace.clone(), name);
+            let known = self.owners.get(kind).and_then(|owners| owners.get(&id));
+            let uid = known.cloned();
+            let uid = uid.unwrap_or_else(|| made_up_uid(kind, &id.0, &id.1));
+            owner.set("uid", uid);
         }
     }
 
@@ -75,7 +108,9 @@ pub(super) fn settle(object: &mut Value) {
     let on_node = !object.at("spec").text("nodeName").is_empty();
     let taken = object.at("spec").has("claimRef");
     let phase = match (object.text("kind"), object.at("status").text("phase")) {
-        ("Pod", "" | "Pending") if on_node && !object.at("status").has("startTime") => "Running",
+        ("Pod", "") if on_node => "Running",
+        ("Pod", "Pending") if on_node && !object.at("status").has("conditions") => "Running",
+        ("Pod", "") => "Pending",
         ("PersistentVolume", "" | "Pending") if taken => "Bound",
         ("PersistentVolume", "" | "Pending") => "Available",
         _ => "",

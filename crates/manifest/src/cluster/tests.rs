@@ -254,3 +254,69 @@ fn a_workload_of_too_many_pods_is_refused_before_it_fills_the_memory() {
         "#]],
     );
 }
+
+fn pod_of(text: &str) -> k8s_openapi::api::core::v1::Pod {
+    let prepared = read(text).unwrap_or_else(|errors| panic!("{errors:?}"));
+    match find(&prepared, "Pod shop/p") {
+        Object::Pod(pod) => *pod,
+        _ => panic!("a pod"),
+    }
+}
+
+#[test]
+fn new_pods_are_admitted_by_the_objects_of_the_input() {
+    let pod = pod_of(
+        "
+{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop}, spec: {runtimeClassName: kata, containers: [{name: a, image: i}]}}
+---
+{apiVersion: v1, kind: LimitRange, metadata: {name: l, namespace: shop}, spec: {limits: [{type: Container, defaultRequest: {cpu: 250m}}]}}
+---
+{apiVersion: node.k8s.io/v1, kind: RuntimeClass, metadata: {name: kata}, handler: kata, overhead: {podFixed: {memory: 64Mi}}, scheduling: {nodeSelector: {kata: \"true\"}}}
+",
+    );
+    let spec = pod.spec.expect("a spec");
+    let requests = spec.containers[0].resources.as_ref();
+    let requests = requests.and_then(|r| r.requests.as_ref());
+    assert_eq!(requests.expect("requests")["cpu"].0, "250m");
+    assert_eq!(spec.overhead.expect("an overhead")["memory"].0, "64Mi");
+    assert_eq!(spec.node_selector.expect("a selector")["kata"], "true");
+    // An account that no file names mounts nothing.
+    assert!(spec.volumes.is_none());
+}
+
+#[test]
+fn what_a_server_has_stored_stays_as_it_is() {
+    let pod = pod_of(
+        "
+{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop, uid: u, resourceVersion: '7', creationTimestamp: '2026-01-02T03:04:05Z', deletionTimestamp: '2026-01-02T03:05:05Z', deletionGracePeriodSeconds: 30}, spec: {priority: 7, priorityClassName: gone, nodeName: n, containers: [{name: a, image: i}], ephemeralContainers: [{name: d, image: i}]}, status: {phase: Running, podIP: 10.0.0.1}}
+---
+{apiVersion: v1, kind: LimitRange, metadata: {name: l, namespace: shop}, spec: {limits: [{type: Container, defaultRequest: {cpu: 250m}}]}}
+",
+    );
+    let spec = pod.spec.expect("a spec");
+    assert_eq!(spec.priority, Some(7));
+    let requests = spec.containers[0].resources.as_ref();
+    assert!(requests.and_then(|r| r.requests.as_ref()).is_none());
+    assert!(spec.ephemeral_containers.is_some());
+    assert!(pod.metadata.deletion_timestamp.is_some());
+    let status = pod.status.expect("a status");
+    assert_eq!(status.pod_ip.as_deref(), Some("10.0.0.1"));
+    let wrong = read(
+        "{apiVersion: v1, kind: Pod, metadata: {name: p, uid: u}, spec: {priority: 0, containers: [{name: a, image: i, imagePullPolicy: Sometimes}]}}",
+    );
+    let wrong = wrong.expect_err("is no policy")[0].to_string();
+    assert!(
+        wrong.contains("imagePullPolicy: Unsupported value"),
+        "{wrong}"
+    );
+}
+
+#[test]
+fn a_label_of_yes_is_no_text() {
+    let errors = read("{apiVersion: v1, kind: Node, metadata: {name: n, labels: {edge: yes}}}");
+    let error = errors.expect_err("no cluster takes it")[0].to_string();
+    assert!(
+        error.contains("cannot unmarshal bool into Go struct field"),
+        "{error}"
+    );
+}

@@ -4,8 +4,9 @@ use super::{Cluster, Workloads};
 use crate::Source;
 use crate::road::made_up_uid;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use stowplan_apimachinery::{Edit, View as _, meta};
-use stowplan_controllers::{View, daemon_set, deployment, job, replica_set, stateful_set};
+use stowplan_controllers::{Owner, View, daemon_set, deployment, job, replica_set, stateful_set};
 
 /// Whether objects of a kind want pods.
 pub(super) fn is_workload(kind: &str) -> bool {
@@ -25,46 +26,49 @@ pub(super) struct Turn {
 /// The workloads in the order in which they have their turns: Deployments that have no ReplicaSet, then
 /// the others as they were read, ReplicaSets with as many pods as their Deployments want.
 pub(super) fn turns(workloads: &Workloads) -> Vec<Turn> {
-    let of_kind = |kind: &'static str| {
-        let all = workloads.all.iter();
-        all.filter(move |(_, workload)| workload.text("kind") == kind)
-    };
-    let mut turns: Vec<Turn> = workloads
+    let (deployments, others): (Vec<_>, Vec<_>) = workloads
         .all
         .iter()
-        .filter(|(_, workload)| workload.text("kind") != "Deployment")
-        .map(|(source, workload)| Turn {
-            source: source.clone(),
-            workload: workload.clone(),
-            is_new: false,
-        })
-        .collect();
+        .partition(|(_, workload)| workload.text("kind") == "Deployment");
+    // Places among the others, by namespace and name of the Deployment.
+    let mut sets: BTreeMap<(&str, String), Vec<usize>> = BTreeMap::new();
+    for (place, (_, workload)) in others.iter().enumerate() {
+        if let Some(owner) = Owner::of(workload).filter(|_| is_set(workload)) {
+            let key = (meta::namespace(workload), owner.name);
+            sets.entry(key).or_default().push(place);
+        }
+    }
+    let turn = |(source, workload): &(Source, Value), is_new| Turn {
+        source: source.clone(),
+        workload: workload.clone(),
+        is_new,
+    };
+    let mut turns: Vec<Turn> = others.iter().map(|other| turn(other, false)).collect();
     let mut first = Vec::new();
-    for (source, given) in of_kind("Deployment") {
-        let own: Vec<&Value> = of_kind("ReplicaSet")
-            .map(|(_, set)| set)
-            .filter(|set| deployment::is_own(set, given))
-            .collect();
+    for given in deployments {
+        let key = (meta::namespace(&given.1), meta::name(&given.1).to_owned());
+        let own: Vec<usize> = sets.get(&key).into_iter().flatten().copied().collect();
+        let own = own
+            .into_iter()
+            .filter(|place| deployment::is_own(&others[*place].1, &given.1));
+        let own: Vec<usize> = own.collect();
         if own.is_empty() {
-            first.push(Turn {
-                source: source.clone(),
-                workload: given.clone(),
-                is_new: true,
-            });
+            first.push(turn(given, true));
             continue;
         }
-        let newest = deployment::reconcile(&View::default(), given, &own);
-        let is_newest = |turn: &&mut Turn| {
-            turn.workload.text("kind") == "ReplicaSet"
-                && meta::namespace(&turn.workload) == meta::namespace(&newest)
-                && meta::name(&turn.workload) == meta::name(&newest)
-        };
-        if let Some(turn) = turns.iter_mut().find(is_newest) {
-            turn.workload = newest;
+        let values: Vec<&Value> = own.iter().map(|place| &others[*place].1).collect();
+        let newest = deployment::reconcile(&View::default(), &given.1, &values);
+        let is_newest = |place: &&usize| meta::name(&others[**place].1) == meta::name(&newest);
+        if let Some(place) = own.iter().find(is_newest) {
+            turns[*place].workload = newest;
         }
     }
     first.extend(turns);
     first
+}
+
+fn is_set(workload: &Value) -> bool {
+    workload.text("kind") == "ReplicaSet"
 }
 
 /// What a workload wants that is not there.
@@ -131,10 +135,8 @@ pub(super) fn one_more(
         "DaemonSet" => return None,
         "Deployment" => {
             let sets = workloads.all.iter().map(|(_, set)| set);
-            let is_set = |set: &&Value| {
-                set.text("kind") == "ReplicaSet" && deployment::is_own(set, &workload)
-            };
-            let own: Vec<&Value> = sets.filter(is_set).collect();
+            let own = sets.filter(|set| is_set(set) && deployment::is_own(set, &workload));
+            let own: Vec<&Value> = own.collect();
             match own.is_empty() {
                 true => from_scratch(view, &workload),
                 false => reconcile(view, &deployment::reconcile(view, &workload, &own)),
