@@ -1,7 +1,7 @@
 //! LimitRanger: defaults and bounds of what containers, pods and claims ask for.
 //! Upstream: `plugin/pkg/admission/limitranger`.
 
-use crate::pods::{Side, sum_containers};
+use crate::pods::{Half, sum_containers};
 use crate::{Attributes, Operation};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -68,8 +68,8 @@ fn fill_in(pod: &mut Value, range: &Value) {
         };
         for container in spec.each_mut(field) {
             // Limits first, as upstream does; the annotation names requests first.
-            let limited = complete(container, Side::Limits, &limits);
-            let requested = complete(container, Side::Requests, &requests);
+            let limited = complete(container, Half::Limits, &limits);
+            let requested = complete(container, Half::Requests, &requests);
             let name = container.text("name");
             for (set, side) in [(requested, "request"), (limited, "limit")] {
                 if !set.is_empty() {
@@ -86,7 +86,7 @@ fn fill_in(pod: &mut Value, range: &Value) {
 }
 
 /// Adds what is missing in one list of a container, and returns the names.
-fn complete(container: &mut Value, side: Side, defaults: &ResourceList) -> Vec<String> {
+fn complete(container: &mut Value, side: Half, defaults: &ResourceList) -> Vec<String> {
     let here = container.at("resources").at(side.field());
     let missing: Vec<_> = defaults.iter().filter(|(k, _)| !here.has(k)).collect();
     if !missing.is_empty() {
@@ -149,18 +149,18 @@ fn check_claim(claim: &Value, limit: &Value, faults: &mut Vec<String>) {
 
 fn check_pod(pod: &Value, limit: &Value, faults: &mut Vec<String>) {
     let spec = pod.at("spec");
-    let resources = |of: &Value, side: Side| ResourceList::of(of.at("resources").at(side.field()));
+    let resources = |of: &Value, side: Half| ResourceList::of(of.at("resources").at(side.field()));
     match limit.text("type") {
         "Container" => {
             let ordinary = spec.list("containers").iter();
             for container in ordinary.chain(spec.list("initContainers")) {
-                let requests = resources(container, Side::Requests);
-                let limits = resources(container, Side::Limits);
+                let requests = resources(container, Half::Requests);
+                let limits = resources(container, Half::Limits);
                 check_bounds(limit, &requests, &limits, faults);
             }
         }
         "Pod" => {
-            let [requests, limits] = [Side::Requests, Side::Limits].map(|side| {
+            let [requests, limits] = [Half::Requests, Half::Limits].map(|side| {
                 let mut sum = sum_containers(spec, |container| resources(container, side));
                 for (name, quantity) in resources(spec, side).iter() {
                     if matches!(name.as_str(), "cpu" | "memory") {

@@ -1,7 +1,7 @@
 //! PodResizeValidator: a bound pod is resized only to what its node could ever give.
 //! Upstream: `plugin/pkg/admission/podresize`.
 
-use crate::pods::{Side, pod_resources};
+use crate::pods::{Half, pod_resources};
 use crate::{Attributes, Operation};
 use serde_json::Value;
 use stowplan_apimachinery::go;
@@ -62,7 +62,7 @@ pub(crate) fn validate(request: &Attributes<'_>, cluster: &dyn Lookup) -> Result
 
 fn lacking(pod: &Value, node: &Value) -> Option<String> {
     let allocatable = ResourceList::of(node.at("status").at("allocatable"));
-    let requests = pod_resources(pod, Side::Requests, false);
+    let requests = pod_resources(pod, Half::Requests, false);
     let amount = |list: &ResourceList, name: &str| list.get(name).cloned().unwrap_or_default();
     let mut short = Vec::new();
     for name in ["cpu", "memory"] {

@@ -4,6 +4,10 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use stowplan_apimachinery::View;
 use stowplan_apimachinery::resources::ResourceList;
+use stowplan_base::amounts;
+pub use stowplan_kinds::pod::resources::{
+    Half, has_pod_level, is_pod_level, is_sidecar, sum_containers,
+};
 
 /// All containers of a pod's spec: init, ordinary, ephemeral.
 pub fn containers(spec: &Value) -> impl Iterator<Item = &Value> {
@@ -12,73 +16,11 @@ pub fn containers(spec: &Value) -> impl Iterator<Item = &Value> {
     init.chain(spec.list("containers")).chain(ephemeral)
 }
 
-/// Whether an init container runs beside the others from its start on.
-pub fn is_sidecar(container: &Value) -> bool {
-    container.text("restartPolicy") == "Always"
-}
-
-/// Which of a container's two lists of resources.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Side {
-    /// What is set aside.
-    Requests,
-    /// What may be used at most.
-    Limits,
-}
-
-impl Side {
-    /// The name of the field.
-    pub fn field(self) -> &'static str {
-        match self {
-            Self::Requests => "requests",
-            Self::Limits => "limits",
-        }
-    }
-}
-
-/// Sums over containers, as all of upstream's counts do it: init containers run one after another
-/// before the others, sidecars among them beside everything that follows.
-pub fn sum_containers(spec: &Value, of: impl Fn(&Value) -> ResourceList) -> ResourceList {
-    let mut sum = ResourceList::default();
-    for container in spec.list("containers") {
-        sum.add(&of(container));
-    }
-    let mut sidecars = ResourceList::default();
-    let mut starting = ResourceList::default();
-    for container in spec.list("initContainers") {
-        let mut at_once = of(container);
-        if is_sidecar(container) {
-            sum.add(&at_once);
-            sidecars.add(&at_once);
-            at_once = sidecars.clone();
-        } else {
-            at_once.add(&sidecars);
-        }
-        starting.raise_to(&at_once);
-    }
-    sum.raise_to(&starting);
-    sum
-}
-
-/// Whether a resource can be given to a pod as a whole.
-pub fn is_pod_level(name: &str) -> bool {
-    matches!(name, "cpu" | "memory") || name.starts_with("hugepages-")
-}
-
-/// Whether a pod as a whole has been given resources.
-pub fn has_pod_level_resources(spec: &Value) -> bool {
-    let resources = spec.at("resources");
-    let mut names = resources
-        .entries("requests")
-        .chain(resources.entries("limits"));
-    names.any(|(name, _)| is_pod_level(name))
-}
-
 /// What a pod needs or may use, with what its status says is set aside for it, pod-level resources
 /// and overhead (upstream: `component-helpers/resource`, PodRequests and PodLimits).
 ///
 /// `from_status` also counts what a resize in progress has left allocated.
-pub fn pod_resources(pod: &Value, side: Side, from_status: bool) -> ResourceList {
+pub fn pod_resources(pod: &Value, side: Half, from_status: bool) -> ResourceList {
     let spec = pod.at("spec");
     let statuses = match from_status {
         true => Statuses::of(pod),
@@ -95,8 +37,8 @@ pub fn pod_resources(pod: &Value, side: Side, from_status: bool) -> ResourceList
     }
     let overhead = ResourceList::of(spec.at("overhead"));
     match side {
-        Side::Requests => sum.add(&overhead),
-        Side::Limits => {
+        Half::Requests => sum.add(&overhead),
+        Half::Limits => {
             for (name, quantity) in overhead.iter() {
                 if let Some(limit) = sum.get_mut(name).filter(|limit| !limit.is_zero()) {
                     limit.add(quantity);
@@ -135,20 +77,16 @@ impl<'a> Statuses<'a> {
     }
 }
 
-fn effective(pod: &Value, container: &Value, status: &Value, side: Side) -> ResourceList {
+fn effective(pod: &Value, container: &Value, status: &Value, side: Half) -> ResourceList {
     let mut conditions = pod.at("status").list("conditions").iter();
     let pending = conditions.find(|c| c.text("type") == "PodResizePending");
     let infeasible = pending.is_some_and(|c| c.text("reason") == "Infeasible");
-    let actuated = ResourceList::of(status.at("resources").at(side.field()));
-    let mut all = match infeasible {
-        true => ResourceList::default(),
-        false => ResourceList::of(container.at("resources").at(side.field())),
+    let of = |value: &Value| ResourceList::of(value.at("resources").at(side.field()));
+    let allocated = match side {
+        Half::Requests => ResourceList::of(status.at("allocatedResources")),
+        Half::Limits => ResourceList::default(),
     };
-    all.raise_to(&actuated);
-    if side == Side::Requests {
-        all.raise_to(&ResourceList::of(status.at("allocatedResources")));
-    }
-    all
+    amounts::while_resized(&of(container), &allocated, &of(status), infeasible)
 }
 
 /// Whether the pod belongs to the best effort class, by its status or, before it has one, by what
@@ -179,7 +117,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn check(pod: Value, side: Side, expected: Value) {
+    fn check(pod: Value, side: Half, expected: Value) {
         assert_eq!(pod_resources(&pod, side, true).to_json(), expected);
     }
 
@@ -195,7 +133,7 @@ mod tests {
             "initContainers": [container(json!({"cpu": "2"})), sidecar, container(json!({"cpu": "3"}))],
             "containers": [container(json!({"cpu": "500m"})), container(json!({"memory": "1Gi"}))],
         }});
-        check(pod, Side::Requests, json!({"cpu": "4", "memory": "1Gi"}));
+        check(pod, Half::Requests, json!({"cpu": "4", "memory": "1Gi"}));
     }
 
     #[test]
@@ -207,10 +145,10 @@ mod tests {
         }});
         check(
             pod.clone(),
-            Side::Requests,
+            Half::Requests,
             json!({"cpu": "3100m", "memory": "8Mi", "example.com/gpu": "1"}),
         );
-        check(pod, Side::Limits, json!({"cpu": "1100m"}));
+        check(pod, Half::Limits, json!({"cpu": "1100m"}));
     }
 
     #[test]
@@ -221,11 +159,11 @@ mod tests {
                 {"name": "c", "resources": {"requests": {"cpu": "2"}}, "allocatedResources": {"cpu": "1500m"}}
             ]},
         });
-        check(pod.clone(), Side::Requests, json!({"cpu": "2"}));
+        check(pod.clone(), Half::Requests, json!({"cpu": "2"}));
         pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!("9");
-        check(pod.clone(), Side::Requests, json!({"cpu": "9"}));
+        check(pod.clone(), Half::Requests, json!({"cpu": "9"}));
         pod["status"]["conditions"] = json!([{"type": "PodResizePending", "reason": "Infeasible"}]);
-        check(pod, Side::Requests, json!({"cpu": "2"}));
+        check(pod, Half::Requests, json!({"cpu": "2"}));
     }
 
     #[test]

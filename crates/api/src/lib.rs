@@ -1,17 +1,9 @@
-//! Kubernetes types in use, and what the API server would do to them: defaulting, validation,
-//! effective requests.
+//! The typed views of Kubernetes objects that scheduling reads, and KubeSchedulerConfiguration.
 
 pub mod config;
-pub mod decode;
-pub mod defaults;
 pub mod field;
 pub mod load;
 mod names;
-pub mod prepare;
 pub mod resource_names;
-pub mod resources;
-pub mod selector;
-pub mod validation;
-pub mod workloads;
 
 pub use k8s_openapi as k8s;

@@ -22,27 +22,6 @@ pub fn is_extended(name: &str) -> bool {
         && crate::names::label_key(&format!("requests.{name}")).is_empty()
 }
 
-/// Resources that come only in whole units.
-pub fn is_integer(name: &str) -> bool {
-    matches!(
-        name,
-        "pods"
-            | "resourcequotas"
-            | "services"
-            | "replicationcontrollers"
-            | "secrets"
-            | "configmaps"
-            | "persistentvolumeclaims"
-            | "services.nodeports"
-            | "services.loadbalancers"
-    ) || is_extended(name)
-}
-
-/// Whether a request may be lower than its limit.
-pub fn allows_overcommit(name: &str) -> bool {
-    is_native(name) && !is_huge_page(name)
-}
-
 /// Whether pods can ask for it.
 pub fn can_be_requested(name: &str) -> bool {
     is_standard_for_containers(name) || is_extended(name)
@@ -50,17 +29,6 @@ pub fn can_be_requested(name: &str) -> bool {
 
 pub(crate) fn is_standard_for_containers(name: &str) -> bool {
     matches!(name, "cpu" | "memory" | "ephemeral-storage") || is_huge_page(name)
-}
-
-/// Whether an amount of huge pages is a whole number of pages. True for other resources.
-pub(crate) fn is_divisible(name: &str, amount: Quantity) -> bool {
-    let Some(page) = name.strip_prefix("hugepages-") else {
-        return true;
-    };
-    match page.parse::<Quantity>() {
-        Ok(page) if page.value() > 0 => amount.value() % page.value() == 0,
-        _ => false,
-    }
 }
 
 /// An amount as the API writes it, in whole units or in thousandths.

@@ -1,5 +1,6 @@
 //! Texts as Go prints them.
 
+pub mod base64;
 mod duration;
 mod print;
 

@@ -104,7 +104,11 @@ impl Requirement {
 
     /// Whether it holds for an object with these labels.
     pub fn matches(&self, labels: &Map<String, Value>) -> bool {
-        let value = labels.get(&self.key).and_then(Value::as_str);
+        self.holds(labels.get(&self.key).and_then(Value::as_str))
+    }
+
+    /// Whether it holds for the value that the label has, if any.
+    pub fn holds(&self, value: Option<&str>) -> bool {
         let listed = |v: &str| self.values.iter().any(|known| known == v);
         match self.operator {
             Operator::In | Operator::Equals | Operator::DoubleEquals => value.is_some_and(listed),
@@ -133,6 +137,11 @@ impl Selector {
     /// Whether it holds for an object with these labels.
     pub fn matches(&self, labels: &Map<String, Value>) -> bool {
         self.0.iter().all(|r| r.matches(labels))
+    }
+
+    /// The same, for labels that are kept otherwise.
+    pub fn holds<'l>(&self, label: impl Fn(&str) -> Option<&'l str>) -> bool {
+        self.0.iter().all(|r| r.holds(label(&r.key)))
     }
 
     /// Whether it holds for everything.

@@ -7,14 +7,17 @@ pub mod field;
 pub mod fields;
 pub mod go;
 pub mod json;
+pub mod kept;
 pub mod labels;
 pub mod limits;
 pub mod lookup;
 pub mod meta;
 pub mod names;
 pub mod quantity;
+pub mod regexp;
 pub mod resources;
 mod status;
+pub mod strfmt;
 pub mod versions;
 mod view;
 

@@ -72,7 +72,7 @@ pub const MISSING_ROLES: usize = 100;
 
 /// Bytes of rules that a SelfSubjectRulesReview lists; an answer that lacks some says that it is
 /// incomplete. Upstream lists all, as often as they are granted.
-pub const REVIEWED_RULE_BYTES: usize = 4 << 20;
+pub const REVIEWED_RULE_BYTES: usize = 512 << 10;
 
 /// Faults of a custom resource are written out until so many bytes of them were, told or not.
 pub const ERRORS_MADE_BYTES_MAX: usize = 4 * ERRORS_TOLD_BYTES_MAX;

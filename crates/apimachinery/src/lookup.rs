@@ -12,6 +12,19 @@ pub trait Lookup {
 
     /// All objects of a namespace, or of all namespaces if it is empty, in key order.
     fn list(&self, group: &str, resource: &str, namespace: &str) -> Vec<Arc<Value>>;
+
+    /// Looks at what [`Lookup::list`] gives, but for managedFields, one by one: of many objects no more
+    /// than one is held.
+    fn each(&self, group: &str, resource: &str, namespace: &str, look: &mut dyn FnMut(&Value)) {
+        for object in self.list(group, resource, namespace) {
+            look(&object);
+        }
+    }
+
+    /// How many objects [`Lookup::list`] gives. No matter how large they are: none is read.
+    fn count(&self, group: &str, resource: &str, namespace: &str) -> usize {
+        self.list(group, resource, namespace).len()
+    }
 }
 
 /// A cluster with nothing in it.

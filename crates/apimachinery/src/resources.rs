@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::{Deref, DerefMut};
+use stowplan_base::amounts::Amounts;
 
 /// Quantities by resource name: `requests`, `limits`, `hard`, `used`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -51,6 +52,16 @@ impl ResourceList {
                 _ => self.put(name.clone(), quantity.clone()),
             }
         }
+    }
+}
+
+impl Amounts for ResourceList {
+    fn add(&mut self, more: &Self) {
+        Self::add(self, more);
+    }
+
+    fn raise_to(&mut self, floor: &Self) {
+        Self::raise_to(self, floor);
     }
 }
 

@@ -37,12 +37,12 @@ pub fn default_objects() -> Vec<(&'static str, Value)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rbac::tests::Cluster;
+    use crate::policy::tests::policy;
     use crate::{Attributes, Target, User, authorize};
 
     #[test]
     fn the_defaults_let_everybody_ask_for_the_version_and_the_scheduler_bind() {
-        let cluster = Cluster(default_objects());
+        let cluster = policy(default_objects());
         let anonymous = User::anonymous();
         let allowed = |user: &User, verb: &str, target: Target<'_>| {
             let request = Attributes { user, verb, target };

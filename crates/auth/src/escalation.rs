@@ -3,23 +3,17 @@
 //! Upstream: `pkg/registry/rbac/escalation_check.go` and `…/policybased/storage.go`.
 
 use crate::cover::{self, Budget, Missing, TooMany, What};
-use crate::rbac::{GROUP, authorize, distinct_rules_for, referred_role};
+use crate::policy::Grants;
+use crate::rbac::{GROUP, authorize, referred_role};
 use crate::rule::quote_all;
 use crate::{Attributes, Rule, Target, User};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use stowplan_apimachinery::go::quote;
-use stowplan_apimachinery::lookup::Lookup;
 use stowplan_apimachinery::meta::{self, GroupResource};
 use stowplan_apimachinery::{Status, View, limits};
 
-fn allowed(
-    user: &User,
-    verb: &str,
-    resource: &str,
-    at: (&str, &str),
-    cluster: &dyn Lookup,
-) -> bool {
+fn allowed(user: &User, verb: &str, resource: &str, at: (&str, &str), policy: &dyn Grants) -> bool {
     let (namespace, name) = at;
     let request = Attributes {
         user,
@@ -32,7 +26,7 @@ fn allowed(
             name,
         },
     };
-    authorize(&request, cluster).allowed
+    authorize(&request, policy).allowed
 }
 
 /// Whether a user may write this Role or ClusterRole. `resource` is its plural, `name` the one in
@@ -43,16 +37,16 @@ pub fn check_role(
     (namespace, name): (&str, &str),
     new: &Value,
     old: Option<&Value>,
-    cluster: &dyn Lookup,
+    policy: &dyn Grants,
 ) -> Result<(), Status> {
     let free = user.is_master()
-        || allowed(user, "escalate", resource, (namespace, name), cluster)
+        || allowed(user, "escalate", resource, (namespace, name), policy)
         || old.is_some_and(|old| only_for_collection(new, old));
     if free {
         return Ok(());
     }
     let group_resource = GroupResource::new(GROUP, resource);
-    confirm(user, namespace, &Rule::of_role(new), cluster)
+    confirm(user, namespace, &Rule::of_role(new), policy)
         .map_err(|why| Status::forbidden(&group_resource, meta::name(new), why))?;
     if aggregates(new) || old.is_some_and(aggregates) {
         let everything = Rule {
@@ -66,7 +60,7 @@ pub fn check_role(
             verbs: vec!["*".to_owned()],
             ..Rule::default()
         };
-        confirm(user, namespace, &[everything, everywhere], cluster).map_err(|_| {
+        confirm(user, namespace, &[everything, everywhere], policy).map_err(|_| {
             Status::forbidden(
                 &group_resource,
                 meta::name(new),
@@ -84,7 +78,7 @@ pub fn check_binding(
     namespace: &str,
     new: &Value,
     old: Option<&Value>,
-    cluster: &dyn Lookup,
+    policy: &dyn Grants,
 ) -> Result<(), Status> {
     if user.is_master() || old.is_some_and(|old| only_for_collection(new, old)) {
         return Ok(());
@@ -107,18 +101,21 @@ pub fn check_binding(
                 name: role_ref.text("name"),
             },
         };
-        authorize(&request, cluster).allowed
+        authorize(&request, policy).allowed
     });
     if may_bind {
         return Ok(());
     }
     let group_resource = GroupResource::new(GROUP, resource);
-    let role = referred_role(role_ref, namespace, cluster).map_err(|problem| match roles {
+    let role = referred_role(role_ref, namespace, policy).map_err(|problem| match roles {
         // A role that is not there is told as if the binding itself were missing.
         Some(_) => Status::not_found(&group_resource, role_ref.text("name")),
         None => Status::plain_error(problem),
     })?;
-    confirm(user, namespace, &Rule::of_role(&role), cluster)
+    let wanted = role.unpack(&mut Budget(limits::ESCALATION_STEPS));
+    wanted
+        .map_err(|TooMany| too_many(user))
+        .and_then(|wanted| confirm(user, namespace, &wanted, policy))
         .map_err(|why| Status::forbidden(&group_resource, meta::name(new), why))
 }
 
@@ -148,29 +145,36 @@ fn confirm(
     user: &User,
     namespace: &str,
     wanted: &[Rule],
-    cluster: &dyn Lookup,
+    policy: &dyn Grants,
 ) -> Result<(), String> {
-    let (held, problems) = distinct_rules_for(user, namespace, cluster);
-    let who = format!(
-        "user {} (groups={})",
-        quote(&user.name),
-        quote_all(&user.groups)
-    );
+    let rights = policy.rights(user, namespace);
     let mut budget = Budget(limits::ESCALATION_STEPS);
-    let missing = cover::missing(&held, wanted, &mut budget).map_err(|TooMany| {
-        format!("{who} is attempting to grant too many RBAC permissions to compare with those held")
-    })?;
+    let held = rights.distinct_rules(&mut budget);
+    let (held, problems) = held.map_err(|TooMany| too_many(user))?;
+    let missing = cover::missing(&held, wanted, &mut budget);
+    let missing = missing.map_err(|TooMany| too_many(user))?;
     if missing.told.is_empty() {
         return Ok(());
     }
     let mut message = format!(
-        "{who} is attempting to grant RBAC permissions not currently held:\n{}",
+        "{} is attempting to grant RBAC permissions not currently held:\n{}",
+        who(user),
         lines(&missing).join("\n")
     );
     if let Some(problems) = problems {
         message.push_str(&format!("; resolution errors: [{problems}]"));
     }
     Err(message)
+}
+
+fn who(user: &User) -> String {
+    let (name, groups) = (quote(&user.name), quote_all(&user.groups));
+    format!("user {name} (groups={groups})")
+}
+
+fn too_many(user: &User) -> String {
+    let who = who(user);
+    format!("{who} is attempting to grant too many RBAC permissions to compare with those held")
 }
 
 /// What is missing: the verbs on each resource in one line, in the order of the lines' texts.
@@ -220,11 +224,12 @@ fn line(what: What<'_>, verbs: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rbac::tests::Cluster;
+    use crate::Policy;
+    use crate::policy::tests::policy;
     use serde_json::json;
 
-    fn cluster(rules: Value) -> Cluster {
-        Cluster(vec![
+    fn cluster(rules: Value) -> Policy {
+        policy(vec![
             (
                 "roles",
                 json!({"metadata": {"name": "r", "namespace": "n"}, "rules": rules}),

@@ -3,6 +3,7 @@
 //! Upstream: `k8s.io/apiserver/pkg/endpoints/filters/impersonation` 0.36.4, where constrained
 //! impersonation (KEP 5284) is on: the constrained modes are tried first, then the old one.
 
+use crate::policy::Grants;
 use crate::rbac::authorize;
 use crate::user::{
     ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, service_account_groups,
@@ -11,7 +12,6 @@ use crate::user::{
 use crate::{Attributes, Target, User};
 use std::collections::BTreeMap;
 use stowplan_apimachinery::go::quote;
-use stowplan_apimachinery::lookup::Lookup;
 use stowplan_apimachinery::{Status, names};
 
 const AUTHENTICATION: &str = "authentication.k8s.io";
@@ -163,7 +163,7 @@ fn node_name(user: &str) -> Option<&str> {
 pub fn impersonate(
     wanted: &User,
     request: &Attributes<'_>,
-    cluster: &dyn Lookup,
+    policy: &dyn Grants,
 ) -> Result<User, Status> {
     let mut first = None;
     for mode in [
@@ -179,7 +179,7 @@ pub fn impersonate(
         let check = Check {
             mode,
             requestor: request.user,
-            cluster,
+            policy,
         };
         match check.all(wanted, request) {
             Ok(user) => return Ok(user),
@@ -192,7 +192,7 @@ pub fn impersonate(
 struct Check<'a> {
     mode: Mode,
     requestor: &'a User,
-    cluster: &'a dyn Lookup,
+    policy: &'a dyn Grants,
 }
 
 impl Check<'_> {
@@ -221,7 +221,7 @@ impl Check<'_> {
     }
 
     fn allowed(&self, request: &Attributes<'_>) -> Result<(), Status> {
-        let decision = authorize(request, self.cluster);
+        let decision = authorize(request, self.policy);
         match decision.allowed {
             true => Ok(()),
             false => Err(request.forbidden(&decision.reason)),
@@ -399,7 +399,8 @@ fn bad_extra_key(key: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rbac::tests::Cluster;
+    use crate::Policy;
+    use crate::policy::tests::policy;
     use serde_json::json;
 
     fn ask(headers: &[(&str, &str)]) -> Result<Option<User>, Status> {
@@ -443,7 +444,7 @@ mod tests {
     #[test]
     fn masters_become_anybody_and_groups_follow_the_name() {
         let root = User::new("root", &["system:masters"]);
-        let none = Cluster(Vec::new());
+        let none = Policy::default();
         let become_user = |name: &str| {
             let wanted = User {
                 name: name.to_owned(),
@@ -471,7 +472,7 @@ mod tests {
     fn others_need_a_rule_for_each_part() {
         let erin = User::new("erin", &[]);
         let rules = |rules| {
-            Cluster(vec![
+            policy(vec![
                 (
                     "clusterroles",
                     json!({"metadata": {"name": "r"}, "rules": rules}),

@@ -2,15 +2,15 @@
 //!
 //! Upstream: `plugin/pkg/auth/authorizer/rbac` and `pkg/registry/rbac/validation/rule.go`.
 
+use crate::cover::{Budget, TooMany};
+use crate::policy::{Grant, Grants, Rights, Role};
 use crate::rule::allows;
-use crate::user::service_account_name;
-use crate::{Attributes, Rule, Target, User};
+use crate::{Attributes, Rule, Target};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use stowplan_apimachinery::go::quote;
-use stowplan_apimachinery::lookup::Lookup;
-use stowplan_apimachinery::{View, limits, meta};
+use stowplan_apimachinery::{View, limits};
 
 pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
 
@@ -24,7 +24,7 @@ pub struct Decision {
 }
 
 /// Whether the rules of the cluster allow a request.
-pub fn authorize(request: &Attributes<'_>, cluster: &dyn Lookup) -> Decision {
+pub fn authorize(request: &Attributes<'_>, policy: &dyn Grants) -> Decision {
     if request.user.is_master() {
         return Decision {
             allowed: true,
@@ -35,17 +35,14 @@ pub fn authorize(request: &Attributes<'_>, cluster: &dyn Lookup) -> Decision {
         Target::Resource { namespace, .. } => namespace,
         Target::Path(_) => "",
     };
+    let rights = policy.rights(request.user, namespace);
     let mut problems = Vec::new();
-    let mut roles = Roles::new(cluster);
-    for granted in grants(request.user, namespace, cluster) {
-        let Some(role) = roles.new_one(&granted) else {
-            continue;
-        };
+    for (grant, role) in rights.each_role_once() {
         match role {
-            Ok(role) if role.list("rules").iter().any(|rule| allows(rule, request)) => {
+            Ok(role) if role.rules.iter().any(|rule| allows(rule, request)) => {
                 return Decision {
                     allowed: true,
-                    reason: format!("RBAC: allowed by {}", granted.describe()),
+                    reason: format!("RBAC: allowed by {}", grant.describe()),
                 };
             }
             Ok(_) => {}
@@ -62,65 +59,56 @@ pub fn authorize(request: &Attributes<'_>, cluster: &dyn Lookup) -> Decision {
     }
 }
 
-/// The roles that apply to a user in a namespace (none: at cluster scope only), as often as they are
-/// granted, and what could not be resolved.
-pub(crate) fn roles_for(
-    user: &User,
-    namespace: &str,
-    cluster: &dyn Lookup,
-) -> (Vec<Arc<Value>>, Option<String>) {
-    let mut roles = Vec::new();
-    let mut problems = Vec::new();
-    for granted in grants(user, namespace, cluster) {
-        match granted.role(cluster) {
-            Ok(found) => roles.push(found),
-            Err(problem) => problems.push(problem),
+impl Rights {
+    /// The grants, without those of roles that were granted before.
+    fn each_role_once(&self) -> impl Iterator<Item = (&Grant, Result<&Arc<Role>, String>)> {
+        let mut seen = BTreeSet::new();
+        self.grants.iter().filter_map(move |grant| {
+            let role = grant.role();
+            let known = role.as_ref().ok().map(|role| Arc::as_ptr(role));
+            let new = known.is_none_or(|role| seen.insert(role));
+            new.then_some((grant, role))
+        })
+    }
+
+    /// The roles, as often as they are granted, and what could not be resolved.
+    pub(crate) fn roles(&self) -> (Vec<&Role>, Option<String>) {
+        let mut roles = Vec::new();
+        let mut problems = Vec::new();
+        for grant in &self.grants {
+            match grant.role() {
+                Ok(found) => roles.push(&**found),
+                Err(problem) => problems.push(problem),
+            }
         }
+        (roles, aggregate(problems))
     }
-    (roles, aggregate(problems))
-}
 
-/// The rules that apply to a user, each role's once, and what could not be resolved.
-pub(crate) fn distinct_rules_for(
-    user: &User,
-    namespace: &str,
-    cluster: &dyn Lookup,
-) -> (Vec<Rule>, Option<String>) {
-    let mut rules = Vec::new();
-    let mut problems = Vec::new();
-    let mut roles = Roles::new(cluster);
-    let granted = grants(user, namespace, cluster);
-    for role in granted.iter().filter_map(|g| roles.new_one(g)) {
-        match role {
-            Ok(role) => rules.extend(Rule::of_role(&role)),
-            Err(problem) => problems.push(problem),
+    /// The rules, each role's once, and what could not be resolved.
+    pub(crate) fn distinct_rules(
+        &self,
+        budget: &mut Budget,
+    ) -> Result<(Vec<Rule>, Option<String>), TooMany> {
+        let mut rules = Vec::new();
+        let mut problems = Vec::new();
+        for (_, role) in self.each_role_once() {
+            match role {
+                Ok(role) => rules.append(&mut role.unpack(budget)?),
+                Err(problem) => problems.push(problem),
+            }
         }
+        Ok((rules, aggregate(problems)))
     }
-    (rules, aggregate(problems))
 }
 
-/// Roles, each of which is looked at once however often it is granted.
-struct Roles<'a> {
-    cluster: &'a dyn Lookup,
-    seen: BTreeSet<[String; 3]>,
-}
-
-impl<'a> Roles<'a> {
-    fn new(cluster: &'a dyn Lookup) -> Self {
-        let seen = BTreeSet::new();
-        Self { cluster, seen }
-    }
-
-    /// The role that is granted, unless it was seen before.
-    fn new_one(&mut self, granted: &Grant) -> Option<Result<Arc<Value>, String>> {
-        let role = granted.binding.at("roleRef");
-        let place = match role.text("kind") {
-            "Role" => granted.namespace.as_str(),
-            _ => "",
-        };
-        let key = [role.text("kind"), place, role.text("name")].map(str::to_owned);
-        let new = self.seen.insert(key);
-        new.then(|| granted.role(self.cluster))
+impl Role {
+    /// Its rules, each at a price: a byte may become fifty.
+    pub(crate) fn unpack(&self, budget: &mut Budget) -> Result<Vec<Rule>, TooMany> {
+        let unpacked = self.rules.iter().map(|rule| {
+            budget.spend(2 * rule.bytes())?;
+            Ok(rule.unpack())
+        });
+        unpacked.collect()
     }
 }
 
@@ -146,126 +134,57 @@ fn aggregate(problems: Vec<String>) -> Option<String> {
     }
 }
 
-/// A binding that applies to a user, and the subject that makes it so.
-struct Grant {
-    binding: Arc<Value>,
-    subject: usize,
-    /// Empty for a ClusterRoleBinding.
-    namespace: String,
-}
-
-fn grants(user: &User, namespace: &str, cluster: &dyn Lookup) -> Vec<Grant> {
-    let mut bindings = vec![(cluster.list(GROUP, "clusterrolebindings", ""), "")];
-    if !namespace.is_empty() {
-        bindings.push((cluster.list(GROUP, "rolebindings", namespace), namespace));
-    }
-    let who = Who::new(user);
-    let mut out = Vec::new();
-    for (list, namespace) in bindings {
-        for binding in list {
-            let mut subjects = binding.list("subjects").iter();
-            if let Some(subject) = subjects.position(|s| who.is(s, namespace)) {
-                out.push(Grant {
-                    binding,
-                    subject,
-                    namespace: namespace.to_owned(),
-                });
-            }
-        }
-    }
-    out
-}
-
-/// So many groups are searched one by one.
-const FEW: usize = 16;
-
-/// A user, ready to be compared with the subjects of all bindings.
-struct Who<'a> {
-    user: &'a User,
-    account: Option<(&'a str, &'a str)>,
-    /// Unless they are few.
-    groups: Option<BTreeSet<&'a str>>,
-}
-
-impl<'a> Who<'a> {
-    fn new(user: &'a User) -> Self {
-        let groups = || user.groups.iter().map(String::as_str).collect();
-        Self {
-            user,
-            account: service_account_name(&user.name),
-            groups: (user.groups.len() > FEW).then(groups),
-        }
-    }
-
-    fn in_group(&self, name: &str) -> bool {
-        match &self.groups {
-            Some(groups) => groups.contains(name),
-            None => self.user.in_group(name),
-        }
-    }
-
-    /// Whether a subject of a binding is this user.
-    fn is(&self, subject: &Value, namespace: &str) -> bool {
-        let name = subject.text("name");
-        match subject.text("kind") {
-            "User" => self.user.name == name,
-            "Group" => self.in_group(name),
-            "ServiceAccount" => {
-                let namespace = match subject.text("namespace") {
-                    "" => namespace,
-                    own => own,
-                };
-                !namespace.is_empty() && self.account == Some((namespace, name))
-            }
-            _ => false,
-        }
-    }
-}
-
 /// The role that a binding refers to, or why there is none.
 pub(crate) fn referred_role(
     role_ref: &Value,
     namespace: &str,
-    cluster: &dyn Lookup,
-) -> Result<Arc<Value>, String> {
-    let name = role_ref.text("name");
-    let (resource, place) = match role_ref.text("kind") {
-        "Role" => ("role", namespace),
-        "ClusterRole" => ("clusterrole", ""),
-        other => return Err(format!("unsupported role reference kind: {}", quote(other))),
+    policy: &dyn Grants,
+) -> Result<Arc<Role>, String> {
+    let (kind, name) = (role_ref.text("kind"), role_ref.text("name"));
+    let place = match kind {
+        "Role" => namespace,
+        "ClusterRole" => "",
+        _ => return Err(no_role(kind, name)),
     };
-    let role = cluster.get(GROUP, &format!("{resource}s"), place, name);
-    role.ok_or_else(|| format!("{resource}.{GROUP} {} not found", quote(name)))
+    let role = policy.role(place, name);
+    role.ok_or_else(|| no_role(kind, name))
+}
+
+/// Why a reference leads nowhere.
+fn no_role(kind: &str, name: &str) -> String {
+    let resource = match kind {
+        "Role" => "role",
+        "ClusterRole" => "clusterrole",
+        other => return format!("unsupported role reference kind: {}", quote(other)),
+    };
+    format!("{resource}.{GROUP} {} not found", quote(name))
 }
 
 impl Grant {
-    fn role(&self, cluster: &dyn Lookup) -> Result<Arc<Value>, String> {
-        referred_role(self.binding.at("roleRef"), &self.namespace, cluster)
+    fn role(&self) -> Result<&Arc<Role>, String> {
+        let (kind, name) = (&self.binding.role_kind, &self.binding.role_name);
+        self.role.as_ref().ok_or_else(|| no_role(kind, name))
     }
 
     /// `RoleBinding "b/ns" of Role "r" to User "u"`
     fn describe(&self) -> String {
-        let (kind, name) = match self.namespace.as_str() {
-            "" => ("ClusterRoleBinding", meta::name(&self.binding).to_owned()),
-            namespace => (
-                "RoleBinding",
-                format!("{}/{namespace}", meta::name(&self.binding)),
-            ),
+        let binding = &*self.binding;
+        let (kind, name) = match binding.namespace.as_str() {
+            "" => ("ClusterRoleBinding", binding.name.clone()),
+            namespace => ("RoleBinding", format!("{}/{namespace}", binding.name)),
         };
-        let role = self.binding.at("roleRef");
-        let subjects = self.binding.list("subjects");
-        let subject = subjects.get(self.subject).unwrap_or(&Value::Null);
-        let subject_name = match (subject.text("kind"), subject.text("namespace")) {
-            ("ServiceAccount", "") => format!("{}/{}", subject.text("name"), self.namespace),
-            ("ServiceAccount", own) => format!("{}/{own}", subject.text("name")),
-            _ => subject.text("name").to_owned(),
+        let subject = self.subject().unwrap_or_default();
+        let subject_name = match (subject.kind, subject.namespace) {
+            ("ServiceAccount", "") => format!("{}/{}", subject.name, binding.namespace),
+            ("ServiceAccount", own) => format!("{}/{own}", subject.name),
+            _ => subject.name.to_owned(),
         };
         format!(
             "{kind} {} of {} {} to {} {}",
             quote(&name),
-            role.text("kind"),
-            quote(role.text("name")),
-            subject.text("kind"),
+            binding.role_kind,
+            quote(&binding.role_name),
+            subject.kind,
             quote(&subject_name)
         )
     }
@@ -274,9 +193,13 @@ impl Grant {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::User;
+    use crate::policy::tests::policy;
     use serde_json::json;
+    use stowplan_apimachinery::lookup::Lookup;
+    use stowplan_apimachinery::meta;
 
-    /// A cluster of RBAC objects, each with its resource.
+    /// A cluster of objects, each with its resource.
     pub(crate) struct Cluster(pub(crate) Vec<(&'static str, Value)>);
 
     impl Lookup for Cluster {
@@ -310,7 +233,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_role_binding_allows_in_its_namespace_only_and_says_so() {
-        let cluster = Cluster(vec![
+        let cluster = policy(vec![
             (
                 "roles",
                 json!({"metadata": {"name": "r", "namespace": "n"},
@@ -345,21 +268,6 @@ pub(crate) mod tests {
         );
         let master = User::new("root", &["system:masters"]);
         assert!(authorize(&request(&master, "delete", ""), &cluster).allowed);
-        assert_eq!(distinct_rules_for(&robot, "n", &cluster).0.len(), 1);
-    }
-
-    /// A cluster that counts how often somebody looks.
-    struct Counted(Cluster, std::cell::Cell<usize>);
-
-    impl Lookup for Counted {
-        fn get(&self, g: &str, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>> {
-            self.1.set(self.1.get() + 1);
-            self.0.get(g, resource, namespace, name)
-        }
-
-        fn list(&self, group: &str, resource: &str, namespace: &str) -> Vec<Arc<Value>> {
-            self.0.list(group, resource, namespace)
-        }
     }
 
     #[test]
@@ -373,25 +281,27 @@ pub(crate) mod tests {
                 "subjects": [{"kind": "User", "name": "u"}]});
             objects.push(("rolebindings", binding));
         }
-        let cluster = Counted(Cluster(objects), std::cell::Cell::new(0));
+        let cluster = policy(objects);
         let user = User::new("u", &[]);
         assert!(!authorize(&request(&user, "list", "n"), &cluster).allowed);
-        assert_eq!(cluster.1.get(), 1);
-        assert_eq!(distinct_rules_for(&user, "n", &cluster).0.len(), 1);
-        assert_eq!(cluster.1.get(), 2);
+        let rights = cluster.rights(&user, "n");
+        assert_eq!(rights.each_role_once().count(), 1);
+        let rules = rights.distinct_rules(&mut Budget(1_000));
+        assert_eq!(rules.map(|(rules, _)| rules.len()), Ok(1));
+        assert_eq!(rights.distinct_rules(&mut Budget(10)).err(), Some(TooMany));
         // As upstream: a review lists a role's rules as often as they are granted.
-        assert_eq!(roles_for(&user, "n", &cluster).0.len(), 50);
+        assert_eq!(rights.roles().0.len(), 50);
     }
 
     #[test]
     fn a_refusal_names_so_many_roles_that_are_missing() {
         let binding = |i: usize| {
-            let binding = json!({"metadata": {"name": format!("b{i}"), "namespace": "n"},
+            let binding = json!({"metadata": {"name": format!("b{i:05}"), "namespace": "n"},
                 "roleRef": {"kind": "Role", "name": format!("r{i:05}")},
                 "subjects": [{"kind": "Group", "name": "g00099"}]});
             ("rolebindings", binding)
         };
-        let cluster = Cluster((0..limits::MISSING_ROLES + 7).map(binding).collect());
+        let cluster = policy((0..limits::MISSING_ROLES + 7).map(binding).collect());
         let mut user = User::new("u", &[]);
         user.groups = (0..100).map(|i| format!("g{i:05}")).collect();
         let reason = authorize(&request(&user, "get", "n"), &cluster).reason;

@@ -4,16 +4,15 @@
 
 mod selectors;
 
-use crate::rbac::{authorize, roles_for};
-use crate::{Attributes, Rule, Target, User};
+use crate::policy::{Grants, PackedRule, Role, Texts};
+use crate::rbac::authorize;
+use crate::{Attributes, Target, User};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use stowplan_apimachinery::lookup::Lookup;
 use stowplan_apimachinery::{Edit, Status, View, limits};
 
 /// Answers a SubjectAccessReview, or a SelfSubjectAccessReview for the one who asks (`own`).
-pub fn access_review(review: &mut Value, own: Option<&User>, cluster: &dyn Lookup) {
+pub fn access_review(review: &Value, own: Option<&User>, policy: &dyn Grants) -> Value {
     let spec = review.at("spec");
     let user = match own {
         Some(user) => user.clone(),
@@ -39,7 +38,7 @@ pub fn access_review(review: &mut Value, own: Option<&User>, cluster: &dyn Looku
             target: Target::Path(path.text("path")),
         },
     };
-    let decision = authorize(&request, cluster);
+    let decision = authorize(&request, policy);
     let mut status = json!({"allowed": decision.allowed});
     if !decision.reason.is_empty() {
         status.set("reason", decision.reason);
@@ -48,7 +47,9 @@ pub fn access_review(review: &mut Value, own: Option<&User>, cluster: &dyn Looku
     if !problems.is_empty() {
         status.set("evaluationError", problems.join("; "));
     }
-    review.set("status", status);
+    let mut answer = review.clone();
+    answer.set("status", status);
+    answer
 }
 
 /// The user that a SubjectAccessReview asks about, taken at its word: no group is added.
@@ -73,18 +74,20 @@ fn subject(spec: &Value) -> User {
 }
 
 /// Answers a SelfSubjectRulesReview; the answer does not repeat the question.
-pub fn rules_review(review: &Value, user: &User, cluster: &dyn Lookup) -> Result<Value, Status> {
+pub fn rules_review(review: &Value, user: &User, policy: &dyn Grants) -> Result<Value, Status> {
     let namespace = review.at("spec").text("namespace");
     if namespace.is_empty() {
         return Err(Status::bad_request("no namespace on request"));
     }
-    let (roles, problem) = roles_for(user, namespace, cluster);
+    let rights = policy.rights(user, namespace);
+    let (roles, problem) = rights.roles();
     let (rules, incomplete) = rules_within(&roles, limits::REVIEWED_RULE_BYTES);
-    let resources = rules.iter().filter(|r| !r.resources.is_empty());
-    let paths = rules.iter().filter(|r| !r.non_resource_urls.is_empty());
+    let rules = || rules.iter().copied();
+    let resources = rules().filter(|r| !r.resources().is_empty());
+    let paths = rules().filter(|r| !r.non_resource_urls().is_empty());
     let mut status = json!({
-        "resourceRules": resources.map(resource_rule).collect::<Vec<_>>(),
-        "nonResourceRules": paths.map(path_rule).collect::<Vec<_>>(),
+        "resourceRules": resources.map(|r| fields(of_resources(r))).collect::<Vec<_>>(),
+        "nonResourceRules": paths.map(|r| fields(of_paths(r))).collect::<Vec<_>>(),
         "incomplete": incomplete,
     });
     if let Some(problem) = problem {
@@ -100,12 +103,11 @@ pub fn rules_review(review: &Value, user: &User, cluster: &dyn Lookup) -> Result
 }
 
 /// The rules of roles, and whether any are left out because there would be too much to say.
-fn rules_within(roles: &[Arc<Value>], bytes: usize) -> (Vec<Rule>, bool) {
+fn rules_within<'a>(roles: &[&'a Role], bytes: usize) -> (Vec<PackedRule<'a>>, bool) {
     let mut left = bytes;
     let mut out = Vec::new();
-    for rule in roles.iter().flat_map(|role| role.list("rules")) {
-        let rule = Rule::read(rule);
-        match left.checked_sub(rule.bytes()) {
+    for rule in roles.iter().flat_map(|role| role.rules.iter()) {
+        match left.checked_sub(told_bytes(rule)) {
             Some(less) => left = less,
             None => return (out, true),
         }
@@ -114,30 +116,48 @@ fn rules_within(roles: &[Arc<Value>], bytes: usize) -> (Vec<Rule>, bool) {
     (out, false)
 }
 
-fn fields(lists: [(&str, &[String]); 4]) -> Value {
+/// How long what is told of a rule is as JSON, or a little less than that.
+fn told_bytes(rule: PackedRule<'_>) -> usize {
+    let list = |(name, texts): (&str, Texts<'_>)| match texts.is_empty() {
+        true => 0,
+        false => {
+            let texts: usize = texts.map(|text| text.len() + "\"\",".len()).sum();
+            name.len() + "\"\":[],".len() + texts
+        }
+    };
+    let told = |lists: &[(&str, Texts<'_>)]| {
+        let lists = lists.iter().copied().map(list);
+        "{},".len() + lists.sum::<usize>()
+    };
+    // One that is about both is told twice.
+    let resources = !rule.resources().is_empty();
+    let paths = !rule.non_resource_urls().is_empty();
+    let bytes = usize::from(resources) * told(&of_resources(rule));
+    (bytes + usize::from(paths) * told(&of_paths(rule))).max(1)
+}
+
+fn fields<const N: usize>(lists: [(&str, Texts<'_>); N]) -> Value {
     let present = lists.into_iter().filter(|(_, list)| !list.is_empty());
     let fields: Map<String, Value> = present
-        .map(|(key, list)| (key.to_owned(), Value::from(list.to_vec())))
+        .map(|(key, list)| (key.to_owned(), list.collect()))
         .collect();
     Value::Object(fields)
 }
 
-fn resource_rule(rule: &Rule) -> Value {
-    fields([
-        ("verbs", &rule.verbs),
-        ("apiGroups", &rule.api_groups),
-        ("resources", &rule.resources),
-        ("resourceNames", &rule.resource_names),
-    ])
+fn of_resources(rule: PackedRule<'_>) -> [(&str, Texts<'_>); 4] {
+    [
+        ("verbs", rule.verbs()),
+        ("apiGroups", rule.api_groups()),
+        ("resources", rule.resources()),
+        ("resourceNames", rule.resource_names()),
+    ]
 }
 
-fn path_rule(rule: &Rule) -> Value {
-    fields([
-        ("verbs", &rule.verbs),
-        ("nonResourceURLs", &rule.non_resource_urls),
-        ("", &[]),
-        ("", &[]),
-    ])
+fn of_paths(rule: PackedRule<'_>) -> [(&str, Texts<'_>); 2] {
+    [
+        ("verbs", rule.verbs()),
+        ("nonResourceURLs", rule.non_resource_urls()),
+    ]
 }
 
 /// Answers a SelfSubjectReview: who am I?
@@ -167,29 +187,30 @@ pub fn self_subject_review(user: &User, now: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stowplan_apimachinery::lookup::Nothing;
+    use crate::Policy;
+    use crate::policy::tests::policy;
 
     #[test]
     fn a_review_says_allowed_and_why() {
         let mut review = json!({"spec": {"user": "x", "groups": ["system:masters"],
             "resourceAttributes": {"verb": "get", "resource": "pods"}}});
-        access_review(&mut review, None, &Nothing);
+        review = access_review(&review, None, &Policy::default());
         assert_eq!(review["status"], json!({"allowed": true}));
         let user = User::new("u", &[]);
-        access_review(&mut review, Some(&user), &Nothing);
+        review = access_review(&review, Some(&user), &Policy::default());
         assert_eq!(review["status"], json!({"allowed": false}));
         let mut blind = json!({"spec": {"resourceAttributes": {
             "verb": "list", "resource": "pods", "labelSelector": {"rawSelector": "a in b"}}}});
-        access_review(&mut blind, Some(&user), &Nothing);
+        blind = access_review(&blind, Some(&user), &Policy::default());
         let error = "spec.resourceAttributes.labelSelector ignored due to parse error";
         assert_eq!(
             blind["status"],
             json!({"allowed": false, "evaluationError": error})
         );
         let mut path = json!({"spec": {"nonResourceAttributes": {"path": "/x", "verb": "get"}}});
-        access_review(&mut path, Some(&user), &Nothing);
+        path = access_review(&path, Some(&user), &Policy::default());
         assert_eq!(path["status"], json!({"allowed": false}));
-        assert!(rules_review(&json!({"spec": {}}), &user, &Nothing).is_err());
+        assert!(rules_review(&json!({"spec": {}}), &user, &Policy::default()).is_err());
         let me = self_subject_review(&user, "2026-01-01T00:00:00Z");
         assert_eq!(
             me["status"]["userInfo"],
@@ -200,12 +221,24 @@ mod tests {
     #[test]
     fn a_review_of_rules_is_of_bounded_size() {
         let rule = json!({"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]});
-        let role = Arc::new(json!({"rules": [rule, rule]}));
-        let roles = vec![role; 3];
-        let each = Rule::read(&rule).bytes();
+        let role = json!({"metadata": {"name": "r"}, "rules": [rule, rule]});
+        let mut objects = vec![("clusterroles", role)];
+        for i in 0..3 {
+            let binding = json!({"metadata": {"name": format!("b{i}")},
+                "roleRef": {"kind": "ClusterRole", "name": "r"},
+                "subjects": [{"kind": "User", "name": "u"}]});
+            objects.push(("clusterrolebindings", binding));
+        }
+        let rights = policy(objects).rights(&User::new("u", &[]), "n");
+        let (roles, _) = rights.roles();
+        let each = rule.to_string().len() + 5;
         let (all, incomplete) = rules_within(&roles, 6 * each);
         assert_eq!((all.len(), incomplete), (6, false));
         let (some, incomplete) = rules_within(&roles, 6 * each - 1);
-        assert_eq!((some.len(), incomplete), (5, true));
+        assert_eq!(
+            (some.len(), incomplete),
+            (5, true),
+            "what is said of each is counted"
+        );
     }
 }

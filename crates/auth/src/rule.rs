@@ -3,6 +3,7 @@
 //! Upstream: `pkg/apis/rbac/v1/evaluation_helpers.go` and
 //! `k8s.io/component-helpers/auth/rbac/validation/policy_comparator.go`.
 
+use crate::policy::PackedRule;
 use crate::{Attributes, Target};
 use serde_json::Value;
 use stowplan_apimachinery::View;
@@ -21,15 +22,13 @@ pub struct Rule {
 
 /// Whether a rule of a role allows a request. Nothing is copied: this is asked of all rules of a user
 /// whenever they ask for anything.
-pub(crate) fn allows(rule: &Value, request: &Attributes<'_>) -> bool {
-    let has = |key: &str, element: &str| rule.list(key).iter().any(|e| e == element);
-    if !has("verbs", "*") && !has("verbs", request.verb) {
+pub(crate) fn allows(rule: PackedRule<'_>, request: &Attributes<'_>) -> bool {
+    if !rule.verbs().has("*") && !rule.verbs().has(request.verb) {
         return false;
     }
     match request.target {
         Target::Path(path) => {
-            let urls = rule.list("nonResourceURLs").iter();
-            let mut urls = urls.filter_map(Value::as_str);
+            let mut urls = rule.non_resource_urls();
             urls.any(|url| url == "*" || url_matches(url, path))
         }
         Target::Resource {
@@ -39,10 +38,10 @@ pub(crate) fn allows(rule: &Value, request: &Attributes<'_>) -> bool {
             name,
             ..
         } => {
-            let named = |r: &Value| r.as_str().is_some_and(|r| names(r, resource, subresource));
-            (has("apiGroups", "*") || has("apiGroups", group))
-                && rule.list("resources").iter().any(named)
-                && (rule.list("resourceNames").is_empty() || has("resourceNames", name))
+            let (groups, of) = (rule.api_groups(), rule.resource_names());
+            (groups.has("*") || groups.has(group))
+                && (rule.resources()).any(|named| names(named, resource, subresource))
+                && (of.is_empty() || of.has(name))
         }
     }
 }
@@ -85,19 +84,6 @@ impl Rule {
         role.list("rules").iter().map(Self::read).collect()
     }
 
-    /// About how long it is as JSON.
-    pub(crate) fn bytes(&self) -> usize {
-        let lists = [
-            &self.api_groups,
-            &self.resources,
-            &self.resource_names,
-            &self.non_resource_urls,
-            &self.verbs,
-        ];
-        let quoted = |text: &String| text.len() + "\"\",".len();
-        "{}".len() + lists.into_iter().flatten().map(quoted).sum::<usize>()
-    }
-
     /// The text of upstream's `CompactString`.
     pub(crate) fn compact(&self) -> String {
         let mut parts = Vec::new();
@@ -125,12 +111,14 @@ pub(crate) fn quote_all(list: &[String]) -> String {
 mod tests {
     use super::*;
     use crate::User;
+    use crate::policy::Rules;
     use serde_json::json;
 
     fn allows(rule: Value, verb: &str, resource: &str, subresource: &str, name: &str) -> bool {
         let user = User::new("u", &[]);
+        let rules = Rules::pack(&[rule]);
         super::allows(
-            &rule,
+            rules.iter().next().expect("one"),
             &Attributes {
                 user: &user,
                 verb,

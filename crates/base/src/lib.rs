@@ -1,9 +1,11 @@
-//! What every other crate stands on: interned names, lookup maps, quantities, time, seeded
-//! randomness.
+//! What every other crate stands on: interned names, lookup maps, quantities and sums of them, time,
+//! seeded randomness, and [`Env`], by which components are told the time.
 //!
 //! **Invariant:** nothing here reads a clock, the environment or a random device; the same calls
 //! in the same order give the same values.
 
+pub mod amounts;
+mod env;
 mod lookup;
 mod names;
 mod quantity;
@@ -11,6 +13,7 @@ mod rng;
 mod table;
 mod time;
 
+pub use env::{Env, Sleep, Virtual};
 pub use lookup::{Lookup, WordHasher};
 pub use names::{Marks, Names, Sym, sym};
 pub use quantity::{ParseQuantityError, Quantity};

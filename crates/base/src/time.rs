@@ -43,6 +43,15 @@ impl Time {
         self.0.div_euclid(NANOS_PER_MILLI)
     }
 
+    /// How much later than another point this is; nothing if it is not.
+    pub const fn since(self, earlier: Self) -> std::time::Duration {
+        let nanos = self.0.saturating_sub(earlier.0);
+        std::time::Duration::from_nanos(match nanos < 0 {
+            true => 0,
+            false => nanos.unsigned_abs(),
+        })
+    }
+
     /// This point without the part below a second.
     pub const fn truncate_to_second(self) -> Self {
         Self(self.0 - self.0.rem_euclid(NANOS_PER_SECOND))
@@ -115,6 +124,22 @@ impl Add<Duration> for Time {
     type Output = Self;
     fn add(self, span: Duration) -> Self {
         Self(self.0.saturating_add(span.0))
+    }
+}
+
+impl Add<std::time::Duration> for Time {
+    type Output = Self;
+    fn add(self, span: std::time::Duration) -> Self {
+        let nanos = i64::try_from(span.as_nanos()).unwrap_or(i64::MAX);
+        Self(self.0.saturating_add(nanos))
+    }
+}
+
+impl Sub<std::time::Duration> for Time {
+    type Output = Self;
+    fn sub(self, span: std::time::Duration) -> Self {
+        let nanos = i64::try_from(span.as_nanos()).unwrap_or(i64::MAX);
+        Self(self.0.saturating_sub(nanos))
     }
 }
 

@@ -4,3 +4,4 @@ pub mod config;
 pub mod convert;
 pub mod effective;
 pub mod effects;
+pub mod resources;

@@ -5,7 +5,7 @@ use crate::output;
 use anyhow::{Context, Result};
 use std::path::Path;
 use stowplan_api::config::KubeSchedulerConfiguration;
-use stowplan_api::load::Input;
+use stowplan_manifest::Input;
 use stowplan_sim::{InputErrors, Source};
 
 /// Reads the input, or says everything that is wrong with it. Warnings are printed.

@@ -517,7 +517,7 @@ pub(crate) fn format_warnings(new: &Value, old: Option<&Value>) -> Vec<String> {
         for holder in std::iter::once(spec.at("validation")).chain(own) {
             each_schema(holder.at("openAPIV3Schema"), &mut |schema| {
                 let format = schema.text("format");
-                if !format.is_empty() && crate::format::known(format).is_none() {
+                if !format.is_empty() && stowplan_apimachinery::strfmt::known(format).is_none() {
                     found.push(format.to_owned());
                 }
             });

@@ -7,7 +7,6 @@
 //! [`Definition`] is what a CustomResourceDefinition comes to, [`Version`] one of its versions:
 //! objects in, objects out, and their rules as a [`stowplan_kinds::Strategy`].
 
-mod cel;
 mod check;
 mod columns;
 mod counterparts;
@@ -15,14 +14,12 @@ pub mod default;
 mod define;
 mod definition;
 mod embedded;
-pub mod format;
 mod json_path;
-mod kept;
 pub mod list_type;
 pub mod names;
 mod object;
-mod pattern;
 pub mod prune;
+mod rules;
 mod scale;
 mod strategy;
 mod types;

@@ -7,6 +7,8 @@ use stowplan_apimachinery::View;
 use stowplan_apimachinery::field::Path;
 use stowplan_apimachinery::limits::PROBLEM_BYTES_MAX;
 
+pub(crate) use stowplan_cel::schema::{additional, items};
+
 /// Drops unknown fields from a custom resource and says which they were, as paths in sorted order
 /// (`spec.x`, `spec.list[0].y`). `apiVersion`, `kind` and `metadata` are always known.
 pub fn prune(object: &mut Value, schema: &Value) -> Vec<String> {
@@ -22,20 +24,6 @@ pub(crate) fn is_unknown(part: &Value, schema: &Value) -> bool {
     let place = Path::ROOT;
     value(&mut part.clone(), Some(schema), false, &place, &mut unknown);
     !unknown.paths.is_empty()
-}
-
-/// The schema of the values of a map, if it may have any keys. `Some(None)` is `true`.
-pub(crate) fn additional(schema: &Value) -> Option<Option<&Value>> {
-    match schema.at("additionalProperties") {
-        Value::Bool(true) => Some(None),
-        Value::Object(_) => Some(Some(schema.at("additionalProperties"))),
-        _ => None,
-    }
-}
-
-/// The schema of the elements of a list.
-pub(crate) fn items(schema: &Value) -> Option<&Value> {
-    schema.has("items").then(|| schema.at("items"))
 }
 
 /// The schema of a field by name.

@@ -1,7 +1,7 @@
 //! The rules of custom resources: `pkg/registry/customresource/{strategy,status_strategy,validator}.go`.
 
 use crate::scale::Scale;
-use crate::{cel, default, embedded, list_type, validate};
+use crate::{default, embedded, list_type, rules, validate};
 use serde_json::Value;
 use std::collections::HashSet;
 use stowplan_apimachinery::field::{Error, ErrorKind, ErrorList, Path, Raw};
@@ -73,12 +73,12 @@ impl Rules {
 
     /// What the rules in the schema (`x-kubernetes-validations`) say, if they can be run.
     fn rules(&self, errors: &mut ErrorList, new: &Value, old: Option<&Value>) {
-        if !cel::has_rules(&self.schema) {
+        if !rules::has_rules(&self.schema) {
             return;
         }
         match blocking(errors) {
             Some(error) => errors.push(error),
-            None => errors.extend(cel::validate(&self.schema, new, old)),
+            None => errors.extend(rules::validate(&self.schema, new, old)),
         }
     }
 

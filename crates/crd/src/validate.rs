@@ -5,16 +5,15 @@ mod name;
 mod number;
 
 use crate::counterparts::Counterparts;
-use crate::format;
 use crate::prune::{additional, items};
 use name::Name;
 use serde_json::Value;
 use std::cell::Cell;
 use std::collections::HashSet;
-use stowplan_apimachinery::View;
 use stowplan_apimachinery::field::{Error, ErrorKind, ErrorList, Path, Shown};
 use stowplan_apimachinery::go::quote;
 use stowplan_apimachinery::limits::{ERRORS_TOLD_BYTES_MAX, ERRORS_TOLD_MAX};
+use stowplan_apimachinery::{View, regexp, strfmt};
 
 /// Faults of a value. `path` is where the value stands: [`Path::ROOT`] for a whole object.
 pub fn validate(path: &Path<'_>, schema: &Value, value: &Value) -> ErrorList {
@@ -188,7 +187,7 @@ fn type_of(value: &Value) -> (&'static str, &'static str) {
 
 fn check(schema: &Value, value: &Value, name: &Name<'_>, old: Option<&Value>) -> Findings {
     let mut found = Findings::default();
-    let format = format::known(schema.text("format")).unwrap_or_default();
+    let format = strfmt::known(schema.text("format")).unwrap_or_default();
     if value.is_null() {
         found.merge(check_type(schema, value, format, name));
         found.merge(check_enum(schema, value, name));
@@ -205,7 +204,7 @@ fn check(schema: &Value, value: &Value, name: &Name<'_>, old: Option<&Value>) ->
     match value {
         Value::String(text) => {
             step(check_text(schema, text, name));
-            if format::is_text_format(format) {
+            if strfmt::is_text_format(format) {
                 step(check_format(format, text, name));
             }
         }
@@ -360,7 +359,7 @@ fn check_text(schema: &Value, text: &str, name: &Name<'_>) -> Findings {
         }));
     }
     let pattern = schema.text("pattern");
-    if !pattern.is_empty() && !format::matches(pattern, text) {
+    if !pattern.is_empty() && !regexp::matches(pattern, text) {
         return one(Fault::new(Kind::Invalid, name, text, |name| {
             format!("{name} in body should match '{pattern}'")
         }));
@@ -369,7 +368,7 @@ fn check_text(schema: &Value, text: &str, name: &Name<'_>) -> Findings {
 }
 
 fn check_format(format: &str, text: &str, name: &Name<'_>) -> Findings {
-    match format::fits(format, text) {
+    match strfmt::fits(format, text) {
         true => Findings::default(),
         false => one(Fault::wrong_type(name, format, text)),
     }

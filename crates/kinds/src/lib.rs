@@ -36,5 +36,6 @@ mod workloads;
 pub use conversion::{Conversion, Forms};
 pub use fields::{Fields, Refusal};
 pub use kind::{Kind, Scope, Subresource};
+pub use priority_class::SYSTEM as SYSTEM_PRIORITY_CLASSES;
 pub use strategy::{Context, Strategy};
 pub use workloads::metadata_alone;

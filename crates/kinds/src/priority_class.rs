@@ -14,8 +14,8 @@ pub(crate) struct PriorityClass;
 const SYSTEM_PREFIX: &str = "system-";
 const USER_MAX: i64 = 1_000_000_000;
 
-/// The classes that only the system has, and their values.
-const SYSTEM: &[(&str, i64)] = &[
+/// The classes that only the system has and every cluster does, and their values.
+pub const SYSTEM: &[(&str, i64)] = &[
     ("system-node-critical", 2 * USER_MAX + 1000),
     ("system-cluster-critical", 2 * USER_MAX),
 ];

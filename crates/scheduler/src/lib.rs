@@ -1,15 +1,15 @@
 //! The live scheduler: the engine, run against a Kubernetes API.
 //!
 //! ```text
-//! API ──watches──▶ Message ──▶ engine thread (owns the Scheduler) ──▶ Work ──▶ requests ──▶ API
+//! API ──watches──▶ Message ──▶ engine loop (owns the Scheduler) ───▶ Work ──▶ requests ──▶ API
 //!                     ▲                                                           │
 //!                     └───────────────── outcomes ◀───────────────────────────────┘
 //! ```
 //!
 //! - [`watch`](self) tasks follow every kind that the engine reads. Objects are converted as they
 //!   arrive and dropped; only keys are kept, so that a list tells what is gone.
-//! - One thread owns the engine. It takes messages in batches, lets time pass, makes decisions, and
-//!   hands out work. It never waits for the API.
+//! - One loop owns the engine, on a thread of its own or as a task. At each turn it takes messages in
+//!   batches, lets time pass, makes decisions, and hands out work. It never waits for the API.
 //! - Work is carried out by tasks, in order per pod, with a bound on requests at a time. What comes
 //!   of it goes back to the engine as messages.
 //!
@@ -19,7 +19,6 @@ mod clock;
 mod effects;
 mod engine;
 mod extenders;
-mod fence;
 mod message;
 mod observer;
 mod rights;
@@ -27,10 +26,7 @@ mod running;
 pub mod server;
 mod watch;
 
-pub use clock::{Clock, nanos};
-pub use fence::{Fence, Open};
-pub use message::Told;
 pub use observer::{Attempt, AttemptResult, BindFailed, Bound, Observer, Silent, Steps};
-pub use rights::{All, Right, Rights};
-pub use running::{Asker, Running, Settings, StartError, start};
+pub use rights::{AllRights, Right, Rights};
+pub use running::{DecisionReader, Running, Settings, StartError, start, start_as_task};
 pub use stowplan_bridge::effective::effective;

@@ -6,18 +6,8 @@ use std::sync::Arc;
 use stowplan_api::load::Object as ApiObject;
 use stowplan_engine::model::Kind;
 use stowplan_engine::scheduler::Ticket;
+use stowplan_telemetry::DecisionAnswer;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
-
-/// What is told of a pod.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Told<T = serde_json::Value> {
-    /// This.
-    Found(T),
-    /// Nothing is known of it.
-    Unknown,
-    /// There is no time for that now.
-    Busy,
-}
 
 /// Something that the engine thread has to know.
 pub(crate) enum Message {
@@ -42,7 +32,7 @@ pub(crate) enum Message {
         namespace: Box<str>,
         name: Box<str>,
         whole: bool,
-        answer: oneshot::Sender<Told<Found>>,
+        answer: oneshot::Sender<DecisionAnswer<Found>>,
     },
     /// Look again: something outside changed.
     Wake,

@@ -26,9 +26,9 @@ pub trait Rights: Send + Sync {
 }
 
 /// The rights of somebody who may do everything.
-pub struct All;
+pub struct AllRights;
 
-impl Rights for All {
+impl Rights for AllRights {
     fn may(&self, _: Right) -> BoxFuture<'_, bool> {
         Box::pin(std::future::ready(true))
     }
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(found.namespaces, expected);
         let asked = some.1.lock().expect("alone").len();
         assert_eq!(asked, 2 + NAMESPACES_MAX);
-        let all = readable(namespaces, &All).await;
+        let all = readable(namespaces, &AllRights).await;
         assert!(all.nodes && all.pods && all.namespaces.is_empty());
         let some = Some("", Mutex::default());
         readable(BTreeSet::new(), &some).await;

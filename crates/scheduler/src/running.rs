@@ -1,27 +1,30 @@
 //! Starting and stopping.
 
-use crate::clock::{Clock, nanos};
+use crate::clock::Clock;
 use crate::effects::{Recorder, Requests, Tools, Work, carry_out};
 use crate::engine::{Engine, State};
 use crate::extenders::{Asked, Extender};
-use crate::fence::Fence;
-use crate::message::{Message, Told};
+use crate::message::Message;
 use crate::observer::Observer;
 use crate::rights::Rights;
 use crate::watch;
+use std::future::Future;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use stowplan_api::config::{ConfigErrors, KubeSchedulerConfiguration};
-use stowplan_base::{Duration as Span, Rng};
+use stowplan_base::{Duration as Span, Env, Rng};
 use stowplan_bridge::config;
 use stowplan_bridge::convert::Door;
+use stowplan_client::{EventRecorder, Guard};
 use stowplan_engine::Snapshot;
 use stowplan_engine::plugins::registry::Registry;
 use stowplan_engine::queue::{Profiles, QueueConfig};
 use stowplan_engine::scheduler::Scheduler;
+use stowplan_env::{stopwatch_ns, timeout};
+use stowplan_telemetry::DecisionAnswer;
 use tokio::runtime::Handle;
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
@@ -35,8 +38,11 @@ pub struct Settings {
     pub seed: u64,
     /// The name of this host, for events.
     pub host: String,
-    /// Whether it may act.
-    pub fence: Arc<dyn Fence>,
+    /// The clock.
+    pub env: Arc<dyn Env>,
+    /// Whether it may act: asked before each decision and before each request that changes something.
+    /// Whoever lets it act tells it by [`Running::wake`].
+    pub guard: Arc<dyn Guard>,
     /// Who is told what happens.
     pub observer: Arc<dyn Observer>,
     /// Whether `clientConnection.qps` and `burst` count.
@@ -58,6 +64,9 @@ pub enum StartError {
     /// An extender cannot be reached the way it is configured.
     #[error("{0}")]
     Extender(String),
+    /// Extenders are waited for on a thread of the engine's own.
+    #[error("extenders need a scheduler with a thread of its own")]
+    ExtendersOnTask,
     /// There is no thread for the engine.
     #[error("cannot start the engine's thread")]
     Thread(#[source] std::io::Error),
@@ -73,57 +82,80 @@ fn joined(errors: &ConfigErrors) -> String {
 
 /// A scheduler at work. It stops when this is dropped: at once, with whatever it was about to do.
 pub struct Running {
-    inbox: Sender<Message>,
+    inbox: UnboundedSender<Message>,
+    env: Arc<dyn Env>,
+    /// Its thread, if it has one.
     engine: Option<JoinHandle<()>>,
     watches: JoinSet<()>,
     work: JoinSet<()>,
     events: JoinSet<()>,
 }
 
-/// Starts a scheduler within the current tokio runtime.
+/// Starts a scheduler within the current tokio runtime, and a thread for its engine.
 pub async fn start(client: kube::Client, settings: Settings) -> Result<Running, StartError> {
+    let (mut running, seat) = prepare(&client, settings).await?;
+    running.engine = Some(seat.start().await?);
+    Ok(running)
+}
+
+/// Starts a scheduler within the current tokio runtime, whose engine works while the future is polled: so
+/// everything can be on one thread, and on a virtual clock. The future ends when the scheduler stops.
+pub async fn start_as_task(
+    client: kube::Client,
+    settings: Settings,
+) -> Result<(Running, impl Future<Output = ()>), StartError> {
+    if !settings.config.extenders.is_empty() {
+        return Err(StartError::ExtendersOnTask);
+    }
+    let (running, seat) = prepare(&client, settings).await?;
+    Ok((running, seat.engine()?.run()))
+}
+
+/// Starts all but the engine.
+async fn prepare(client: &kube::Client, settings: Settings) -> Result<(Running, Seat), StartError> {
+    let env = settings.env.clone();
     let connection = &settings.config.client_connection;
     let (qps, burst) = match settings.throttled {
         true => (connection.qps, connection.burst),
         false => (0.0, 0),
     };
-    let fence = settings.fence.clone();
-    let requests = || Requests::new(client.clone(), fence.clone(), qps, burst);
-    let extenders = extenders(&settings.config).await?;
-    let (inbox, messages) = mpsc::channel();
-    let (work, works) = tokio::sync::mpsc::unbounded_channel();
-    let (recorder, writes) = Recorder::new(settings.host.clone());
+    let guard = settings.guard.clone();
+    let requests = || Requests::new(client.clone(), env.clone(), guard.clone()).limited(qps, burst);
+    let extenders = extenders(&settings.config, &env).await?;
+    let (inbox, messages) = mpsc::unbounded_channel();
+    let (work, works) = mpsc::unbounded_channel();
+    let (recorder, writes) = EventRecorder::new(env.clone(), &settings.host);
     let tools = Tools {
         requests: requests(),
-        recorder: recorder.clone(),
+        recorder: Recorder(recorder.clone()),
         engine: inbox.clone(),
         extenders: extenders.clone(),
     };
     let events = writes.carry_out(Arc::new(requests()), recorder);
-    let asked = Asked::new(extenders, Handle::current());
+    let mut running = Running {
+        engine: None,
+        watches: watch::all(client, &env, &inbox),
+        work: JoinSet::new(),
+        events: JoinSet::new(),
+        inbox,
+        env,
+    };
+    running.work.spawn(carry_out(Arc::new(tools), works));
+    running.events.spawn(events);
     let seat = Seat {
-        asked,
+        asked: Asked::new(extenders, Handle::current()),
         messages,
         work,
         settings,
     };
-    let mut running = Running {
-        engine: Some(seat.start().await?),
-        watches: watch::all(&client, &inbox),
-        work: JoinSet::new(),
-        events: JoinSet::new(),
-        inbox,
-    };
-    running.work.spawn(carry_out(Arc::new(tools), works));
-    running.events.spawn(events);
-    Ok(running)
+    Ok((running, seat))
 }
 
-/// What the engine's thread is given; the engine itself never leaves it.
+/// What the engine's loop is given; the engine itself never leaves its thread.
 struct Seat {
     asked: Asked,
-    messages: Receiver<Message>,
-    work: tokio::sync::mpsc::UnboundedSender<Work>,
+    messages: UnboundedReceiver<Message>,
+    work: UnboundedSender<Work>,
     settings: Settings,
 }
 
@@ -131,12 +163,13 @@ impl Seat {
     /// Starts the thread; waits until it has understood the configuration.
     async fn start(self) -> Result<JoinHandle<()>, StartError> {
         let (ready, started) = oneshot::channel();
+        let runtime = Handle::current();
         let thread = std::thread::Builder::new().name("engine".to_owned());
         let thread = thread.spawn(move || match self.engine() {
             Ok(engine) => {
                 // Whoever started it may have given up; it is told to stop then.
                 let _ = ready.send(Ok(()));
-                engine.run();
+                engine.run_on_thread(&runtime);
             }
             Err(error) => {
                 let _ = ready.send(Err(error));
@@ -149,16 +182,17 @@ impl Seat {
 
     fn engine(self) -> Result<Engine, StartError> {
         let config = &self.settings.config;
+        let clock = Clock(self.settings.env.clone());
         let plugins = (self.settings.plugins)();
-        let (scheduler, clock) = scheduler(config, &plugins, self.settings.unschedulable_max)?;
         Ok(Engine {
-            scheduler,
+            scheduler: scheduler(config, &plugins, self.settings.unschedulable_max, &clock)?,
             rng: Rng::new(self.settings.seed),
             extenders: self.asked,
             clock,
             inbox: self.messages,
+            next: None,
             work: self.work,
-            fence: self.settings.fence,
+            guard: self.settings.guard,
             observer: self.settings.observer,
             state: State::default(),
         })
@@ -178,7 +212,8 @@ fn scheduler(
     config: &KubeSchedulerConfiguration,
     plugins: &Registry,
     unschedulable_max: Option<Duration>,
-) -> Result<(Scheduler, Clock), StartError> {
+    clock: &Clock,
+) -> Result<Scheduler, StartError> {
     let mut cluster = Snapshot::new();
     let mut door = Door {
         names: &mut cluster.names,
@@ -189,43 +224,61 @@ fn scheduler(
     if !config.extenders.is_empty() {
         profiles.listen_for_extenders();
     }
-    let clock = Clock::system();
     let queue = queue_config(config, unschedulable_max);
     let mut scheduler = Scheduler::new(cluster, profiles, queue, clock.now());
     scheduler.note_contenders();
-    scheduler.lend_clock(nanos);
-    Ok((scheduler, clock))
+    scheduler.lend_clock(stopwatch_ns);
+    Ok(scheduler)
 }
 
 /// All extenders, those that may be ignored after all others. Upstream's `buildExtenders`.
-async fn extenders(config: &KubeSchedulerConfiguration) -> Result<Arc<[Extender]>, StartError> {
+async fn extenders(
+    config: &KubeSchedulerConfiguration,
+    env: &Arc<dyn Env>,
+) -> Result<Arc<[Extender]>, StartError> {
     let mut all = Vec::new();
     for (at, extender) in config.extenders.iter().enumerate() {
-        let made = Extender::new(extender.clone()).await;
+        let made = Extender::new(extender.clone(), env.clone()).await;
         all.push(made.map_err(|error| StartError::Extender(format!("extenders[{at}].{error}")))?);
     }
     all.sort_by_key(Extender::is_ignorable);
     Ok(all.into())
 }
 
-/// Asks a running scheduler about its decisions.
+/// Reads the decisions of a running scheduler.
 #[derive(Clone)]
-pub struct Asker(Sender<Message>);
+pub struct DecisionReader(UnboundedSender<Message>);
 
-impl Asker {
+impl DecisionReader {
     /// What is remembered of the last attempt of a pod, as the one who has these rights may read it: a
     /// `Decision` of at most 4 KiB.
-    pub async fn decision(&self, namespace: &str, name: &str, rights: &dyn Rights) -> Told {
+    pub async fn decision(
+        &self,
+        namespace: &str,
+        name: &str,
+        rights: &dyn Rights,
+    ) -> DecisionAnswer {
         self.ask(namespace, name, false, rights).await
     }
 
     /// The whole tournament of a pod, every node and every plugin, as the one who has these rights may
     /// read it: an `Explanation`.
-    pub async fn tournament(&self, namespace: &str, name: &str, rights: &dyn Rights) -> Told {
+    pub async fn tournament(
+        &self,
+        namespace: &str,
+        name: &str,
+        rights: &dyn Rights,
+    ) -> DecisionAnswer {
         self.ask(namespace, name, true, rights).await
     }
 
-    async fn ask(&self, namespace: &str, name: &str, whole: bool, rights: &dyn Rights) -> Told {
+    async fn ask(
+        &self,
+        namespace: &str,
+        name: &str,
+        whole: bool,
+        rights: &dyn Rights,
+    ) -> DecisionAnswer {
         let (answer, answered) = oneshot::channel();
         let question = Message::Tell {
             namespace: namespace.into(),
@@ -234,23 +287,23 @@ impl Asker {
             answer,
         };
         if self.0.send(question).is_err() {
-            return Told::Unknown;
+            return DecisionAnswer::Unknown;
         }
         match answered.await {
-            Ok(Told::Found(found)) => match found.for_reader(rights).await {
-                Some(told) => Told::Found(told),
-                None => Told::Unknown,
+            Ok(DecisionAnswer::Found(found)) => match found.for_reader(rights).await {
+                Some(told) => DecisionAnswer::Found(told),
+                None => DecisionAnswer::Unknown,
             },
-            Ok(Told::Busy) => Told::Busy,
-            Ok(Told::Unknown) | Err(_) => Told::Unknown,
+            Ok(DecisionAnswer::Busy) => DecisionAnswer::Busy,
+            Ok(DecisionAnswer::Unknown) | Err(_) => DecisionAnswer::Unknown,
         }
     }
 }
 
 impl Running {
-    /// To ask about decisions.
-    pub fn asker(&self) -> Asker {
-        Asker(self.inbox.clone())
+    /// To read decisions.
+    pub fn decisions(&self) -> DecisionReader {
+        DecisionReader(self.inbox.clone())
     }
 
     /// Lets the engine look again, as [`wake`](Self::wake), from anywhere.
@@ -259,7 +312,7 @@ impl Running {
         move || drop(inbox.send(Message::Wake))
     }
 
-    /// Lets the engine look again: the fence may be open now.
+    /// Lets the engine look again: the guard may let it act now.
     pub fn wake(&self) {
         let _ = self.inbox.send(Message::Wake);
     }
@@ -277,7 +330,7 @@ impl Running {
         let _ = self.inbox.send(Message::Stop);
         // With the engine goes the only one who hands out work.
         let done = async { while self.work.join_next().await.is_some() {} };
-        if tokio::time::timeout(PATIENCE, done).await.is_err() {
+        if timeout(&*self.env, PATIENCE, done).await.is_err() {
             tracing::warn!("some work was left undone");
         }
         self.events.shutdown().await;

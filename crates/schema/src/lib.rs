@@ -5,7 +5,6 @@
 //! [`Type::new`]. [`decode_json`] and its kin make the *canonical form* of an object: the JSON that
 //! Go would write after reading it into its struct.
 
-mod base64;
 mod decode;
 mod go;
 mod json;

@@ -45,6 +45,14 @@ impl Room {
         }
     }
 
+    /// Room for what a file of so many bytes can become: a file may be as large as it likes, but aliases
+    /// may not make much of little.
+    pub(crate) fn of_file(bytes: usize) -> Self {
+        Self {
+            left: VALUE_BYTES_MAX.saturating_add(VALUE_BYTES_PER_BYTE.saturating_mul(bytes)),
+        }
+    }
+
     fn take(&mut self, bytes: usize) -> Result<(), Full> {
         self.left = self.left.checked_sub(bytes).ok_or(Full)?;
         Ok(())

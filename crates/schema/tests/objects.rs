@@ -55,23 +55,8 @@ fn maps_are_converted_as_upstream_does_it() {
     }
 }
 
-fn bytes(base64: &str) -> Vec<u8> {
-    let digit = |byte: u8| match byte {
-        b'A'..=b'Z' => byte - b'A',
-        b'a'..=b'z' => byte - b'a' + 26,
-        b'0'..=b'9' => byte - b'0' + 52,
-        b'+' => 62,
-        _ => 63,
-    };
-    let mut out = Vec::new();
-    for chunk in base64.trim_end_matches('=').as_bytes().chunks(4) {
-        let bits = chunk
-            .iter()
-            .fold(0_u32, |bits, b| bits << 6 | u32::from(digit(*b)));
-        let bits = bits << (6 * (4 - chunk.len()));
-        out.extend(bits.to_be_bytes().iter().skip(1).take(chunk.len() - 1));
-    }
-    out
+fn bytes(text: &str) -> Vec<u8> {
+    stowplan_apimachinery::go::base64::decode(text.as_bytes()).expect("base64")
 }
 
 #[test]

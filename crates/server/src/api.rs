@@ -1,17 +1,22 @@
 //! The server itself: what all requests share, and the way of one request through it.
 
+use crate::addresses::Addresses;
 use crate::answer::{self, Answer};
 use crate::audit::{self, Arrival, Outcome};
+use crate::converted::Converted;
 use crate::decisions::Decisions;
-use crate::env::Env;
 use crate::flowcontrol::{Flow, FlowControl};
 use crate::provider::Provider;
+use crate::rbac::Rbac;
 use crate::request::{Info, Query, Request, options, unescape};
 use crate::resource::Resources;
 use crate::{advertise, bootstrap, dispatch, expiry, gate, negotiate, openapi, storage};
 use axum::body::Body;
+use bytes::Bytes;
 use futures_util::FutureExt;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::future::Future;
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,12 +24,14 @@ use std::sync::{Arc, OnceLock};
 use stowplan_admission::Quotas;
 use stowplan_apimachinery::{Status, meta};
 use stowplan_auth::{Owner, User, token};
+use stowplan_base::Env;
 use stowplan_store::{CommitError, Store};
+use tower::{BoxError, Service, service_fn};
 
 /// What a server is made from.
 pub struct Config {
     /// The clock and randomness.
-    pub env: Box<dyn Env>,
+    pub env: Arc<dyn Env>,
     /// Where objects are kept.
     pub store: Store,
     /// Bearer tokens and whom they stand for.
@@ -40,9 +47,11 @@ pub struct Api {
     provider: OnceLock<Box<dyn Provider>>,
     decisions: OnceLock<Box<dyn Decisions>>,
     /// Held while a service is given addresses and stored.
-    addresses: tokio::sync::Mutex<()>,
+    addresses: tokio::sync::Mutex<Addresses>,
     address: OnceLock<SocketAddr>,
     flow_control: FlowControl,
+    rbac: Rbac,
+    converted: Converted,
     documents: openapi::Documents,
     audit: OnceLock<audit::Log>,
     /// Whether quotas are counted here.
@@ -54,6 +63,7 @@ pub struct Api {
 impl Api {
     /// A server over a store, to which it adds what every cluster has. Fails if that cannot be stored.
     pub async fn new(config: Config) -> Result<Arc<Self>, CommitError> {
+        let flow_control = FlowControl::new(config.env.clone());
         let api = Arc::new(Self {
             config,
             resources: Resources::default(),
@@ -61,13 +71,16 @@ impl Api {
             decisions: OnceLock::new(),
             addresses: tokio::sync::Mutex::default(),
             address: OnceLock::new(),
-            flow_control: FlowControl::default(),
+            flow_control,
+            rbac: Rbac::default(),
+            converted: Converted::default(),
             documents: openapi::Documents::default(),
             audit: OnceLock::new(),
             counts_quotas: AtomicBool::new(false),
             stopping: tokio::sync::watch::Sender::new(false),
         });
         bootstrap::run(&api).await?;
+        api.rbac.catch_up(api.store());
         expiry::start(&api);
         Ok(api)
     }
@@ -145,7 +158,7 @@ impl Api {
         &self.resources
     }
 
-    pub(crate) fn addresses(&self) -> &tokio::sync::Mutex<()> {
+    pub(crate) fn addresses(&self) -> &tokio::sync::Mutex<Addresses> {
         &self.addresses
     }
 
@@ -164,6 +177,31 @@ impl Api {
         resource.map(key).unwrap_or_default()
     }
 
+    /// The server as one user sees it, for clients in the same process.
+    pub fn service<B>(
+        self: &Arc<Self>,
+        user: User,
+    ) -> impl Service<
+        http::Request<B>,
+        Response = Answer,
+        Error = Infallible,
+        Future = impl Future<Output = Result<Answer, Infallible>> + Send + use<B>,
+    > + Clone
+    + Send
+    + use<B>
+    where
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: Into<BoxError>,
+    {
+        let api = Arc::clone(self);
+        service_fn(move |request: http::Request<B>| {
+            let api = Arc::clone(&api);
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(user.clone());
+            async move { Ok(api.call(request).await) }
+        })
+    }
+
     /// Answers one request.
     pub async fn call(self: &Arc<Self>, request: http::Request<Body>) -> Answer {
         let (parts, mut body) = request.into_parts();
@@ -176,8 +214,10 @@ impl Api {
         let certified = parts.extensions.get::<User>().cloned();
         let head = parts.method == http::Method::HEAD;
         let mut request = Request::new(parts.method, info, query, parts.headers);
-        let passed = options::check_timeout(&request)
-            .and_then(|()| gate::pass(self, &mut request, certified));
+        let passed = match options::check_timeout(&request) {
+            Ok(()) => gate::pass(self, &mut request, certified).await,
+            refused => refused,
+        };
         let flow = Flow::of(&request);
         let is_refused = passed.is_err();
         // Who waits to be told to send is told when the body is read.
@@ -194,7 +234,9 @@ impl Api {
             Ok(answer) => (answer, None),
             Err(status) => {
                 let answer = answer::failure(&status, negotiate::for_errors(&request));
-                (answer, Some(status))
+                // It may quote what was sent many times over.
+                let held = self.flow_control.hold(answer, &flow, false);
+                (held.unwrap_or_else(answer::too_many_requests), Some(status))
             }
         };
         answer::add_warnings(&mut answer, &request.warnings());
@@ -256,14 +298,14 @@ impl Api {
                 None => return Ok(answer::too_many_requests()),
             }
         }
-        // Watches last, and are counted on their own.
-        let _seat = match request.info.verb == "watch" {
-            true => None,
-            false => match self.flow_control.request(flow, request.body.len()).await {
-                Some(seat) => Some(seat),
-                None => return Ok(answer::too_many_requests()),
-            },
+        // Watches last, and are counted on their own: theirs is for the time until they have begun.
+        let Some(_seat) = self.flow_control.request(flow, request.body.len()).await else {
+            return Ok(answer::too_many_requests());
         };
+        // There may be more of it by now: many may have been let in at once.
+        if self.flow_control.must_read_first(flow) {
+            return Ok(answer::too_many_requests());
+        }
         let answer = dispatch::answer(self, request, flow).await?;
         // "Try again" would have what is done done twice.
         let must = !is_read(request) && request.query.get("dryRun").is_none();
@@ -273,6 +315,14 @@ impl Api {
 
     pub(crate) fn documents(&self) -> &openapi::Documents {
         &self.documents
+    }
+
+    pub(crate) fn converted(&self) -> &Converted {
+        &self.converted
+    }
+
+    pub(crate) fn rbac(&self) -> &Rbac {
+        &self.rbac
     }
 
     pub(crate) fn flow_control(&self) -> &FlowControl {
@@ -289,7 +339,10 @@ fn header_bytes(request: &Request) -> usize {
 
 /// Whether a request changes nothing.
 fn is_read(request: &Request) -> bool {
+    // Reviews are asked for by POST, and not kept.
+    let group = request.info.group.as_str();
     matches!(request.method, http::Method::GET | http::Method::HEAD)
+        || matches!(group, "authorization.k8s.io" | "authentication.k8s.io")
 }
 
 /// Whether the body of a request means anything. Others are not read: anybody may ask for some paths.

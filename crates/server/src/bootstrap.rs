@@ -128,9 +128,10 @@ pub(crate) fn kubernetes_service(port: u16) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Api, Config, env, testing};
+    use crate::{Api, Config, testing};
     use serde_json::json;
     use std::collections::BTreeMap;
+    use stowplan_env::System;
     use stowplan_store::{Options, Store};
 
     #[tokio::test]
@@ -149,7 +150,7 @@ mod tests {
         let store = Store::in_memory(Options::default());
         store.close();
         let config = Config {
-            env: Box::new(env::System::new()),
+            env: std::sync::Arc::new(System::new()),
             store,
             tokens: BTreeMap::new(),
             token_key: None,

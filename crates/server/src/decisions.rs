@@ -4,9 +4,9 @@
 use crate::answer::{self, Answer};
 use crate::api::Api;
 use crate::negotiate::{self, Convert};
+use crate::rbac;
 use crate::request::Request;
 use crate::route;
-use crate::storage::Cluster;
 use crate::table::Include;
 use crate::transform::partial;
 use futures_util::future::BoxFuture;
@@ -26,7 +26,7 @@ const WHOLE: &str = "tournament";
 
 /// What is told of a pod.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Told {
+pub enum DecisionAnswer {
     /// This object.
     Found(Value),
     /// Nothing is known of it.
@@ -45,7 +45,7 @@ pub trait Decisions: Send + Sync {
         name: String,
         whole: bool,
         reader: Reader,
-    ) -> BoxFuture<'static, Told>;
+    ) -> BoxFuture<'static, DecisionAnswer>;
 }
 
 /// Who asks for a decision: others than its pod are named to who may list these.
@@ -77,7 +77,7 @@ impl Reader {
                 name: "",
             },
         };
-        authorize(&request, &Cluster(&self.api)).allowed
+        authorize(&request, &rbac::All(&self.api)).allowed
     }
 }
 
@@ -117,7 +117,7 @@ pub(crate) async fn answer(api: &Arc<Api>, request: &Request) -> Result<Answer, 
     };
     let told = decisions.tell(info.namespace.clone(), info.name.clone(), whole, reader);
     match told.await {
-        Told::Found(object) => {
+        DecisionAnswer::Found(object) => {
             let object = match convert {
                 Convert::Table(version) if !whole => {
                     table(object, version, Include::read(request)?)
@@ -126,11 +126,11 @@ pub(crate) async fn answer(api: &Arc<Api>, request: &Request) -> Result<Answer, 
             };
             Ok(answer::object(200, &object, output))
         }
-        Told::Unknown => Err(Status::not_found(
+        DecisionAnswer::Unknown => Err(Status::not_found(
             &GroupResource::new(GROUP, PLURAL),
             &info.name,
         )),
-        Told::Busy => Err(Status::too_many_requests(
+        DecisionAnswer::Busy => Err(Status::too_many_requests(
             "the scheduler has no time for whole tournaments now",
             1,
         )),
@@ -218,15 +218,15 @@ mod tests {
             name: String,
             whole: bool,
             reader: Reader,
-        ) -> BoxFuture<'static, Told> {
+        ) -> BoxFuture<'static, DecisionAnswer> {
             let readable = json!({
                 "nodes": reader.lists_nodes(), "pods": reader.lists_pods(None),
                 "own": reader.lists_pods(Some("n")), "other": reader.lists_pods(Some("m")),
             });
             let told = match name.as_str() {
-                "gone" => Told::Unknown,
-                "busy" => Told::Busy,
-                _ => Told::Found(json!({
+                "gone" => DecisionAnswer::Unknown,
+                "busy" => DecisionAnswer::Busy,
+                _ => DecisionAnswer::Found(json!({
                     "kind": "Decision", "metadata": {"name": name}, "outcome": "Bound",
                     "told": [namespace, name, whole], "readable": readable,
                 })),

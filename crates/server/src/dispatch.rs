@@ -2,7 +2,7 @@
 
 use crate::answer::{self, Answer};
 use crate::api::Api;
-use crate::flowcontrol::{Flow, Weight};
+use crate::flowcontrol::{Beside, Flow, Weight};
 use crate::request::options::ListOptions;
 use crate::request::{Request, Target};
 use crate::{
@@ -58,8 +58,20 @@ pub(crate) async fn answer(
         true => None,
         false => crd::FollowUp::of(api, &target),
     };
-    let weight = Weight::of(api, request, &target);
-    let work = std::pin::pin!(perform(api, request, target, flow));
+    let beside = Beside::of(api, request, &target);
+    let Some(_room) = beside.room(api, flow)? else {
+        return Ok(answer::too_many_requests());
+    };
+    let weight = beside.added_to(Weight::of(api, request, &target));
+    let grants = !reads && target.resource.group() == "rbac.authorization.k8s.io";
+    let work = std::pin::pin!(async {
+        let outcome = perform(api, request, target, flow).await;
+        if grants {
+            // Others are not to wait for what was changed here.
+            api.rbac().catch_up(api.store());
+        }
+        outcome
+    });
     let outcome = match weight.carry(api, flow, work).await {
         Some(outcome) => outcome,
         None => return Ok(answer::too_many_requests()),
@@ -88,7 +100,7 @@ async fn perform(
             subresources::binding::create(api, request, &target).await
         }
         "create" if verbs::review::is_question(&target) => {
-            verbs::review::answer(api, request, &target)
+            verbs::review::answer(api, request, &target, flow).await
         }
         "create" => verbs::create::create(api, request, target).await,
         "get" => verbs::get::get(api, request, &shown(request, target)).await,

@@ -32,8 +32,9 @@ pub(crate) fn start(api: &Arc<Api>) {
         let mut expiry = Expiry::default();
         while let Some(api) = api.upgrade() {
             expiry.sweep(&api).await;
+            let pause = api.env().sleep(EVERY);
             drop(api);
-            tokio::time::sleep(EVERY).await;
+            pause.await;
         }
     });
 }
@@ -134,15 +135,24 @@ mod tests {
     use crate::testing;
     use serde_json::{Value, json};
     use std::sync::atomic::{AtomicI64, Ordering};
+    use stowplan_base::{Env, Sleep};
 
     const EVENTS: &str = "/api/v1/namespaces/default/events";
 
     /// A clock that stands unless it is moved.
     struct Clock(Arc<AtomicI64>);
 
-    impl crate::env::Env for Clock {
+    impl Env for Clock {
         fn now(&self) -> Time {
             Time::from_secs(self.0.load(Ordering::Relaxed))
+        }
+
+        fn monotonic(&self) -> Time {
+            self.now()
+        }
+
+        fn sleep_until(&self, _: Time) -> Sleep {
+            Box::pin(std::future::pending())
         }
 
         fn random(&self) -> u64 {
@@ -153,7 +163,7 @@ mod tests {
     async fn server() -> (Arc<AtomicI64>, Arc<Api>) {
         let clock = Arc::new(AtomicI64::new(1_000_000));
         let store = stowplan_store::Store::in_memory(stowplan_store::Options::default());
-        let api = testing::api_with(Box::new(Clock(Arc::clone(&clock))), store).await;
+        let api = testing::api_with(Arc::new(Clock(Arc::clone(&clock))), store).await;
         (clock, api)
     }
 

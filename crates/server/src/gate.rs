@@ -1,35 +1,62 @@
 //! Who asks, and whether they may: before anything else is looked at.
 
 use crate::api::Api;
+use crate::flowcontrol::{Flow, Weight};
 use crate::request::Request;
-use crate::storage::Cluster;
-use crate::{clock, decisions};
+use crate::storage::Identities;
+use crate::{clock, decisions, rbac};
 use stowplan_apimachinery::Status;
 use stowplan_auth::token::{self, Authenticated, Refusal};
-use stowplan_auth::{Attributes, Target, User, authorize, impersonation};
+use stowplan_auth::{Attributes, Decision, Grants, Target, User, authorize, impersonation};
 use stowplan_base::Time;
 
 /// Finds out who asks and refuses what they may not do. `certified` is whom a client certificate
 /// stands for.
-pub(crate) fn pass(
+pub(crate) async fn pass(
     api: &Api,
     request: &mut Request,
     certified: Option<User>,
 ) -> Result<(), Status> {
     request.user = authenticate(api, request, certified)?;
-    let cluster = Cluster(api);
-    if let Some(wanted) = impersonation::wanted(impersonate_headers(request)?.into_iter())? {
-        let user = impersonation::impersonate(&wanted, &attributes(api, request), &cluster)?;
+    let wanted = impersonation::wanted(impersonate_headers(request)?.into_iter())?;
+    let flow = Flow::of(request);
+    let judge = |policy: &dyn Grants| judge(api, request, wanted.as_ref(), policy);
+    let judged = rbac::decide(api, &flow, Weight::Light, judge).await;
+    let (user, decision) = judged.ok_or_else(busy)??;
+    if let Some(user) = user {
         request.impersonator = Some(std::mem::replace(&mut request.user, user));
     }
-    let attributes = attributes(api, request);
-    let decision = authorize(&attributes, &cluster);
     let outcome = match decision.allowed {
         true => Ok(()),
-        false => Err(attributes.forbidden(&decision.reason)),
+        false => Err(attributes(api, request, &request.user).forbidden(&decision.reason)),
     };
     request.decision = Some(decision);
     outcome
+}
+
+/// As whom a request goes on, if as another, and whether that one may.
+fn judge(
+    api: &Api,
+    request: &Request,
+    wanted: Option<&User>,
+    policy: &dyn Grants,
+) -> Result<(Option<User>, Decision), Status> {
+    let own = attributes(api, request, &request.user);
+    let user = match wanted {
+        Some(wanted) => Some(impersonation::impersonate(wanted, &own, policy)?),
+        None => None,
+    };
+    let asked = match &user {
+        Some(user) => attributes(api, request, user),
+        None => own,
+    };
+    let decision = authorize(&asked, policy);
+    Ok((user, decision))
+}
+
+/// It takes long to find out, and others wait for that, too.
+fn busy() -> Status {
+    Status::too_many_requests("Too many requests, please try again later.", 1)
 }
 
 /// The headers that ask to act as somebody else. One that cannot be read is refused: without it the
@@ -89,13 +116,13 @@ pub(crate) fn bearer(
         seconds,
         deleted_before: &deleted_before,
     };
-    key.authenticate(token, audiences, now, &Cluster(api))
+    key.authenticate(token, audiences, now, &Identities(api))
 }
 
-fn attributes<'a>(api: &Api, request: &'a Request) -> Attributes<'a> {
+fn attributes<'a>(api: &Api, request: &'a Request, user: &'a User) -> Attributes<'a> {
     let info = &request.info;
     Attributes {
-        user: &request.user,
+        user,
         verb: &info.verb,
         target: match info.is_resource {
             // Who may read the pod may know what was decided about it.
@@ -136,7 +163,7 @@ pub(crate) fn may_create(
             name: &target.name,
         },
     };
-    let decision = authorize(&attributes, &Cluster(api));
+    let decision = authorize(&attributes, &rbac::All(api));
     match decision.allowed {
         true => Ok(()),
         false => Err(attributes.forbidden(&decision.reason)),

@@ -4,18 +4,19 @@
 //! `api` (who asks, body) → `dispatch` (which resource, which verb) → `verbs` (the steps of that
 //! verb, in upstream's order) → `storage` (objects as bytes under keys).
 
+mod addresses;
 mod advertise;
 mod answer;
 mod api;
 mod audit;
 mod bootstrap;
 mod clock;
+mod converted;
 mod crd;
 mod decisions;
 mod decode;
 mod discovery;
 mod dispatch;
-pub mod env;
 mod expiry;
 mod flowcontrol;
 mod gate;
@@ -26,7 +27,7 @@ mod negotiate;
 mod openapi;
 mod pages;
 mod provider;
-mod registered;
+mod rbac;
 mod request;
 mod resource;
 mod route;
@@ -38,11 +39,10 @@ mod table;
 mod testing;
 mod transform;
 mod verbs;
-mod versions;
 
 pub use answer::Answer;
 pub use api::{Api, Config};
 pub use audit::Log as AuditLog;
-pub use decisions::{Decisions, Reader, Told};
+pub use decisions::{DecisionAnswer, Decisions, Reader};
 pub use provider::{LogOptions, Provider};
 pub use stowplan_auth::{User, token};

@@ -21,6 +21,9 @@ pub const MEMORY_PER_BODY_BYTE: usize = 500;
 /// take much for a byte.
 pub const REQUEST_MEMORY_MAX: usize = 640 * 1024 * 1024;
 
+/// An object that was read takes up about so much for each of its bytes.
+pub const TREE_BYTES_PER_BYTE: usize = 16;
+
 // ---- All requests together.
 
 /// Seats for requests that are worked on, watches aside.
@@ -40,11 +43,14 @@ pub const LIGHT_BYTES_MAX: usize = 32 * 1024;
 pub const LIGHT_OBJECTS_MAX: usize = 250;
 /// A list of objects that have more bytes together is heavy.
 pub const LIGHT_LIST_BYTES_MAX: usize = 1024 * 1024;
-/// A list whose query is longer is heavy, and so are longer roles: each condition is checked for each
-/// object, each rule compared with each.
+/// A list whose query is longer is heavy: each condition is checked for each object.
 pub const LIGHT_QUERY_MAX: usize = 2 * 1024;
+/// To find out what a user may do is heavy if what is granted to him has more bytes.
+pub const LIGHT_RIGHTS_BYTES_MAX: usize = 256 * 1024;
 /// A watch takes up so much room for each byte of its query beyond a light one.
 pub const WATCH_BYTES_PER_QUERY_BYTE: usize = 64;
+/// What watches are told in another form than the stored one is kept up to so many bytes of objects.
+pub const CONVERTED_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Open watches.
 pub const WATCHES_MAX: usize = 20_000;
 /// Room for bodies.
@@ -117,6 +123,8 @@ mod tests {
             ("LIGHT_OBJECTS_MAX", shown(LIGHT_OBJECTS_MAX)),
             ("LIGHT_LIST_BYTES_MAX", bytes(LIGHT_LIST_BYTES_MAX)),
             ("LIGHT_QUERY_MAX", bytes(LIGHT_QUERY_MAX)),
+            ("LIGHT_RIGHTS_BYTES_MAX", bytes(LIGHT_RIGHTS_BYTES_MAX)),
+            ("CONVERTED_BYTES_MAX", bytes(CONVERTED_BYTES_MAX)),
             ("WATCHES_MAX", shown(WATCHES_MAX)),
             ("BODIES_KIB_MAX", bytes(BODIES_KIB_MAX << 10)),
             ("ANSWERS_KIB_MAX", bytes(ANSWERS_KIB_MAX << 10)),

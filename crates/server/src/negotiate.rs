@@ -21,7 +21,7 @@ pub(crate) enum Format {
 const FORMATS: [(&str, Format); 2] = [("json", Format::Json), ("yaml", Format::Yaml)];
 
 /// What the object is turned into before.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) enum Convert {
     #[default]
     Nothing,

@@ -231,7 +231,7 @@ fn of_custom<'a>(custom: &'a Custom, schema: &'a str) -> openapi::Resource<'a> {
         kind: &definition.kind,
         plural: &definition.plural,
         namespaced: definition.namespaced,
-        verbs: crate::crd::VERBS.to_vec(),
+        verbs: stowplan_registry::VERBS.to_vec(),
         schema,
         custom: true,
         subresources: below.collect(),

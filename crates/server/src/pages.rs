@@ -19,6 +19,14 @@ fn token(last: &str, root: &str, revision: i64) -> String {
     BASE64.encode(token.to_string())
 }
 
+/// The revision in a token, if there is one.
+pub(crate) fn revision(token: &str) -> Option<Revision> {
+    let bytes = BASE64.decode(token).ok()?;
+    let token = serde_json::from_slice::<serde_json::Value>(&bytes).ok()?;
+    let revision = token.int("rv").and_then(|rv| u64::try_from(rv).ok());
+    revision.map(Revision)
+}
+
 /// The key after which to go on, and the revision (`None`: whatever is there now).
 pub(crate) fn decode(token: &str, root: &str) -> Result<(String, Option<Revision>), Status> {
     let invalid = |why: String| {

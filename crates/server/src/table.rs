@@ -11,7 +11,7 @@ use stowplan_apimachinery::{Edit, Status, View};
 use stowplan_store::Entry;
 
 /// What a row carries beside its cells.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Include {
     Metadata,
     Object,
@@ -115,7 +115,7 @@ fn has_plain_table(target: &Target) -> bool {
 }
 
 /// How a table is made.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Style {
     pub(crate) version: &'static str,
     pub(crate) include: Include,

@@ -1,12 +1,14 @@
 //! A server to test against, in memory and in process.
 
-use crate::{Api, Config, User, env};
+use crate::{Api, Config, User};
 use axum::body::Body;
 use http_body_util::BodyExt;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stowplan_auth::token::Key;
+use stowplan_base::Env;
+use stowplan_env::System;
 use stowplan_store::{Options, Store};
 
 const TOKEN: &str = "test";
@@ -20,21 +22,21 @@ pub(crate) async fn api() -> Arc<Api> {
 
 /// A server on a store.
 pub(crate) async fn api_on(store: Store) -> Arc<Api> {
-    api_with(Box::new(env::System::new()), store).await
+    api_with(Arc::new(System::new()), store).await
 }
 
 /// A server with a clock of one's own.
-pub(crate) async fn api_with(env: Box<dyn env::Env>, store: Store) -> Arc<Api> {
+pub(crate) async fn api_with(env: Arc<dyn Env>, store: Store) -> Arc<Api> {
     made_of(env, store, None).await
 }
 
 /// A server that makes tokens of service accounts.
 pub(crate) async fn api_that_signs(key: Key) -> Arc<Api> {
     let store = Store::in_memory(Options::default());
-    made_of(Box::new(env::System::new()), store, Some(key)).await
+    made_of(Arc::new(System::new()), store, Some(key)).await
 }
 
-async fn made_of(env: Box<dyn env::Env>, store: Store, token_key: Option<Key>) -> Arc<Api> {
+async fn made_of(env: Arc<dyn Env>, store: Store, token_key: Option<Key>) -> Arc<Api> {
     let admin = User::new("admin", &["system:masters"]);
     let config = Config {
         env,

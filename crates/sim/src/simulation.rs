@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use stowplan_api::config::KubeSchedulerConfiguration;
 use stowplan_api::k8s::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use stowplan_api::load::{LoadError, Loaded, Object as ApiObject};
-use stowplan_api::prepare::Prepared;
+use stowplan_api::load::Object as ApiObject;
 use stowplan_base::{Duration, Time};
 use stowplan_bridge::config;
 use stowplan_bridge::convert::{Door, api_object};
@@ -16,6 +15,7 @@ use stowplan_engine::model::{Object, Pod};
 use stowplan_engine::plugins::registry::Registry;
 use stowplan_engine::queue::Profiles;
 use stowplan_engine::scheduler::{Change, Scheduler};
+use stowplan_manifest::{LoadError, Loaded, Prepared};
 
 /// A cluster, read and ready, and its clock.
 pub struct Simulation {

@@ -5,10 +5,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use stowplan_api::config::{ConfigErrors, KubeSchedulerConfiguration};
-use stowplan_api::load::{Input, LoadError, Loaded, Object as ApiObject};
-use stowplan_api::prepare::{Prepared, prepare};
+use stowplan_api::load::Object as ApiObject;
 use stowplan_bridge::config;
 use stowplan_engine::plugins::registry::Registry;
+use stowplan_manifest::{Input, LoadError, Loaded, Prepared, prepare};
 
 /// What was read: any number of simulations can be made of it.
 pub struct Source {

@@ -5,7 +5,8 @@
 //! measured; the parts are `disk`, `memory`, `churn` and `open`.
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use stowplan_env::Stopwatch;
 use stowplan_store::{Expect, Options, Retention, Store, Txn};
 
 const WRITERS: usize = 64;
@@ -57,7 +58,7 @@ async fn all(file: &Path) -> Outcome<()> {
 
 /// Many writers, each waiting for its own commits.
 async fn commits(name: &str, store: &Store, count: usize) -> Outcome<()> {
-    let start = Instant::now();
+    let start = Stopwatch::start();
     let writers = (0..WRITERS).map(|writer| {
         let store = store.clone();
         tokio::spawn(async move {
@@ -65,7 +66,7 @@ async fn commits(name: &str, store: &Store, count: usize) -> Outcome<()> {
             for i in 0..count / WRITERS {
                 let key = format!("commits/{writer}/{i}");
                 let txn = Txn::new().put(key, vec![b'x'; VALUE_BYTES], Expect::Absent);
-                let asked = Instant::now();
+                let asked = Stopwatch::start();
                 store.commit(txn).await?;
                 waits.push(asked.elapsed());
             }
@@ -87,7 +88,7 @@ async fn commits(name: &str, store: &Store, count: usize) -> Outcome<()> {
 /// From asking for a commit until each of many watchers has its event.
 async fn watches(name: &str, store: &Store) -> Outcome<()> {
     const EVENTS: usize = 200;
-    let zero = Instant::now();
+    let zero = Stopwatch::start();
     let after = store.revision();
     let watchers = (0..WATCHERS).map(|_| {
         let store = store.clone();
@@ -134,7 +135,7 @@ async fn churn(file: &Path) -> Outcome<()> {
             ..Options::default()
         },
     )?;
-    let start = Instant::now();
+    let start = Stopwatch::start();
     const COUNT: usize = 30_000;
     let writers = (0..WRITERS).map(|writer| {
         let store = store.clone();
@@ -173,14 +174,14 @@ fn opening(file: &Path) -> Outcome<()> {
     std::fs::copy(file, &crashed)?;
     drop(store);
     for (name, file) in [("a clean end", file), ("a crash", &crashed)] {
-        let start = Instant::now();
+        let start = Stopwatch::start();
         let store = Store::on_disk(file, Options::default())?;
         let took = start.elapsed();
         println!(
             "disk: {} objects ready {took:.2?} after {name}",
             store.count(b"objects/")
         );
-        let start = Instant::now();
+        let start = Stopwatch::start();
         let page = store.range(b"objects/", None, None, Some(10_000))?;
         println!(
             "memory: {} of them listed in {:.1?}",

@@ -51,14 +51,21 @@ impl Channel {
 }
 
 impl Channels {
-    /// Adds a watch from `after` on. `now` is the revision of the store, `history` all events after
-    /// `after`.
+    /// After which revision every event of a prefix is here; `now` is that of the store.
+    pub(crate) fn complete_after(&self, prefix: &[u8], now: Revision) -> Revision {
+        let channel = self.by_prefix.get(prefix);
+        channel.map_or(now, |channel| channel.complete_after)
+    }
+
+    /// Adds a watch from `after` on. `now` is the revision of the store, `older` the events of the prefix
+    /// after `after`, `newer` all events that come after those.
     pub(crate) fn join<'a>(
         &mut self,
         prefix: &Bytes,
         after: Revision,
         now: Revision,
-        history: impl Iterator<Item = &'a Arc<Event>>,
+        older: Vec<Arc<Event>>,
+        newer: impl Iterator<Item = &'a Arc<Event>>,
     ) -> Arc<Notify> {
         let channel = self.by_prefix.entry(prefix.clone()).or_insert_with(|| {
             *self.lengths.entry(prefix.len()).or_default() += 1;
@@ -72,12 +79,13 @@ impl Channels {
         });
         channel.watches += 1;
         if after < channel.complete_after {
-            let older: Vec<_> = history
-                .take_while(|event| event.revision <= channel.complete_after)
-                .filter(|event| event.key().starts_with(prefix))
-                .cloned()
+            let newer = newer.filter(|event| event.key().starts_with(prefix));
+            let missing = older.into_iter().chain(newer.cloned());
+            let complete_after = channel.complete_after;
+            let missing: Vec<_> = missing
+                .take_while(|event| event.revision <= complete_after)
                 .collect();
-            for event in older.into_iter().rev() {
+            for event in missing.into_iter().rev() {
                 channel.events.push_front(event);
             }
             channel.complete_after = after;
@@ -85,19 +93,18 @@ impl Channels {
         channel.notify.clone()
     }
 
-    /// Removes a watch, and its channel if it was the last.
-    pub(crate) fn leave(&mut self, prefix: &Bytes) {
-        let Some(channel) = self.by_prefix.get_mut(prefix) else {
-            return;
-        };
+    /// Removes a watch, and its channel if it was the last: that is given back.
+    pub(crate) fn leave(&mut self, prefix: &Bytes) -> Option<Channel> {
+        let channel = self.by_prefix.get_mut(prefix)?;
         channel.watches -= 1;
-        if channel.watches == 0 {
-            self.by_prefix.remove(prefix);
-            if let Some(count) = self.lengths.get_mut(&prefix.len()) {
-                *count -= 1;
-            }
-            self.lengths.retain(|_, count| *count > 0);
+        if channel.watches > 0 {
+            return None;
         }
+        if let Some(count) = self.lengths.get_mut(&prefix.len()) {
+            *count -= 1;
+        }
+        self.lengths.retain(|_, count| *count > 0);
+        self.by_prefix.remove(prefix)
     }
 
     pub(crate) fn get(&self, prefix: &Bytes) -> Option<&Channel> {
@@ -141,5 +148,38 @@ impl Channels {
 
     pub(crate) fn watches(&self) -> usize {
         self.by_prefix.values().map(|c| c.watches).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Expect, Options, Revision, Store, Txn};
+
+    fn put(store: &Store, key: &str) -> Revision {
+        let put = Txn::new().put(key.to_owned(), "v", Expect::Any);
+        store.commit_blocking(put).expect("stored").revision
+    }
+
+    /// Whatever is there of a channel already, a watch is told each event once and in order.
+    #[test]
+    fn watches_of_one_channel_may_begin_anywhere() {
+        let store = Store::in_memory(Options::default());
+        let first = store.revision();
+        let revisions: Vec<Revision> = (0..8).map(|i| put(&store, ["/a/x", "/b"][i % 2])).collect();
+        assert_eq!(store.events_to_join(b"/a/", first), 8);
+        let late = store.watch("/a/", revisions[3]).expect("kept");
+        assert_eq!(store.events_to_join(b"/a/", revisions[3]), 0);
+        assert_eq!(store.events_to_join(b"/a/", first), 4);
+        let early = store.watch("/a/", first).expect("kept");
+        put(&store, "/a/y");
+        for (mut watch, count) in [(early, 5), (late, 3)] {
+            let seen = watch.try_next().expect("open").events;
+            assert_eq!(seen.len(), count);
+            assert!(
+                seen.windows(2)
+                    .all(|pair| pair[0].revision < pair[1].revision)
+            );
+        }
+        assert_eq!(store.stats().watches, 0);
     }
 }

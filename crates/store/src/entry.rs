@@ -38,7 +38,12 @@ impl Entry {
 
     /// Bytes that it takes up, roughly.
     pub(crate) fn size(&self) -> usize {
+        Self::size_of(&self.key, &self.value)
+    }
+
+    /// Bytes that an entry takes up, roughly.
+    pub(crate) fn size_of(key: &[u8], value: &[u8]) -> usize {
         const OVERHEAD: usize = 170;
-        self.key.len() + self.value.len() + OVERHEAD
+        key.len() + value.len() + OVERHEAD
     }
 }

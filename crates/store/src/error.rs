@@ -40,6 +40,15 @@ pub enum CommitError {
     /// A key or a value is longer than allowed. Nothing was written.
     #[error("a key or a value is too large")]
     TooLarge,
+    /// The store holds as much as it may ([`Options::bytes_max`](crate::Options::bytes_max)). Nothing was
+    /// written.
+    #[error("the store is full: it holds {bytes} of {max} bytes; delete objects to make room")]
+    Full {
+        /// What it holds.
+        bytes: usize,
+        /// What it may hold.
+        max: usize,
+    },
     /// The revision to compact to is in the future.
     #[error("revision {requested} is in the future: the store is at {current}")]
     Future {

@@ -4,7 +4,8 @@ use crate::state::State;
 use crate::store::Shared;
 use crate::{Backend, Event, Held, Revision, WriteError};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use stowplan_env::stopwatch_ns;
 
 /// The longest pause between two looks whether it is possible to write again: what is there has to be
 /// read for that.
@@ -15,9 +16,15 @@ pub(crate) struct Failure {
     pub(crate) error: Arc<WriteError>,
     events: Vec<Arc<Event>>,
     compacted: Option<Revision>,
-    /// Not at all, if it is for good.
-    again: Option<Instant>,
+    /// By the stopwatch; not at all, if it is for good.
+    again_ns: Option<u64>,
     pause: Duration,
+}
+
+/// The time after a pause. Disks know no other time than the machine's.
+fn after(pause: Duration) -> u64 {
+    let nanos = u64::try_from(pause.as_nanos()).unwrap_or(u64::MAX);
+    stopwatch_ns().saturating_add(nanos)
 }
 
 impl Failure {
@@ -29,7 +36,7 @@ impl Failure {
         pause: Duration,
     ) -> Self {
         Self {
-            again: error.may_pass().then(|| Instant::now() + pause),
+            again_ns: error.may_pass().then(|| after(pause)),
             error: Arc::new(error),
             events,
             compacted,
@@ -39,8 +46,8 @@ impl Failure {
 
     /// How long it is until it may be possible to write again; nothing, if it never is.
     pub(crate) fn wait(&self) -> Option<Duration> {
-        let again = self.again?;
-        Some(again.saturating_duration_since(Instant::now()))
+        let again = self.again_ns?;
+        Some(Duration::from_nanos(again.saturating_sub(stopwatch_ns())))
     }
 
     /// Opens the backend again if it is time to. If that works, and it is as it was left, everything
@@ -51,7 +58,7 @@ impl Failure {
         }
         let Ok(held) = backend.reopen() else {
             self.pause = (self.pause * 2).min(PAUSE_MAX);
-            self.again = Some(Instant::now() + self.pause);
+            self.again_ns = Some(after(self.pause));
             return false;
         };
         let (before, after) = self.expected(&shared.read());
@@ -59,7 +66,7 @@ impl Failure {
             shared.publish(&self.events, self.compacted);
         } else if held != before {
             // Somebody else wrote to it.
-            self.again = None;
+            self.again_ns = None;
             return false;
         }
         true

@@ -33,7 +33,7 @@ fn take_base(state: &mut State, record: Record) -> Result<(), &'static str> {
         return Err("cannot be true");
     }
     let entry = entry(record, &state.cache);
-    match state.current.insert(entry.key.clone(), entry) {
+    match state.insert(entry) {
         Some(_) => Err("is about a key that has an older one"),
         None => Ok(()),
     }

@@ -54,6 +54,17 @@ impl State {
         light.any(|light| !light)
     }
 
+    pub(crate) fn bytes(&self, prefix: &[u8], enough: usize) -> usize {
+        let mut sum = 0;
+        for entry in self.from(prefix, None) {
+            sum += entry.value.len();
+            if sum > enough {
+                break;
+            }
+        }
+        sum
+    }
+
     /// The current entries of a prefix, past a key.
     fn from<'a>(
         &'a self,

@@ -16,6 +16,8 @@ pub(crate) struct State {
     /// The oldest revision that can be read.
     pub(crate) compacted: Revision,
     pub(crate) current: BTreeMap<Bytes, Arc<Entry>>,
+    /// What the current entries take up, roughly.
+    pub(crate) current_bytes: usize,
     /// Every write after `compacted`, without gaps: `history[i]` has revision `compacted + 1 + i`.
     pub(crate) history: VecDeque<Arc<Event>>,
     pub(crate) history_bytes: usize,
@@ -40,6 +42,7 @@ impl State {
             revision: compacted,
             compacted,
             current: BTreeMap::new(),
+            current_bytes: 0,
             history: VecDeque::new(),
             history_bytes: 0,
             channels: Channels::default(),
@@ -62,13 +65,20 @@ impl State {
     /// Takes in the next write, but for the channels.
     pub(crate) fn apply(&mut self, event: &Arc<Event>) {
         debug_assert_eq!(event.revision, self.revision.next());
-        match event.current() {
-            Some(entry) => self.current.insert(entry.key.clone(), entry.clone()),
+        let replaced = match event.current() {
+            Some(entry) => self.insert(entry.clone()),
             None => self.current.remove(event.key()),
         };
+        self.current_bytes -= replaced.map_or(0, |entry| entry.size());
         self.revision = event.revision;
         self.history_bytes += event.size();
         self.history.push_back(event.clone());
+    }
+
+    /// Makes an entry the current one of its key. Returns the one before, whose bytes still count.
+    pub(crate) fn insert(&mut self, entry: Arc<Entry>) -> Option<Arc<Entry>> {
+        self.current_bytes += entry.size();
+        self.current.insert(entry.key.clone(), entry)
     }
 
     /// The writes after a revision that is not compacted, oldest first.

@@ -21,6 +21,9 @@ use tokio::sync::{oneshot, watch};
 pub struct Options {
     /// How much history it keeps.
     pub retention: Retention,
+    /// Bytes that the current entries may take up, roughly. Beyond that a write may make them smaller
+    /// only. They are all in memory, so that there is an end to it: etcd's `--quota-backend-bytes`.
+    pub bytes_max: usize,
     /// Bytes that decoded forms may take up, roughly ([`Entry::decoded`]).
     pub decoded_bytes: usize,
     /// Whether commits are carried out by the thread that asks for them, one after the other, so
@@ -36,6 +39,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             retention: Retention::default(),
+            bytes_max: 2 << 30,
             decoded_bytes: 64 << 20,
             inline: false,
             failure_pause: Duration::from_secs(1),
@@ -86,6 +90,8 @@ pub struct Stats {
     pub compacted: Revision,
     /// Current keys.
     pub entries: usize,
+    /// Bytes that the current entries take up, roughly.
+    pub bytes: usize,
     /// Writes that are kept.
     pub history: usize,
     /// Bytes that old versions take up, roughly.
@@ -174,9 +180,22 @@ impl Store {
         self.0.shared.read().outweighs(prefix, count, bytes)
     }
 
+    /// How many bytes the values of a prefix have, or of its first ones if these have more than this.
+    pub fn bytes(&self, prefix: &[u8], enough: usize) -> usize {
+        self.0.shared.read().bytes(prefix, enough)
+    }
+
     /// Follows the writes to keys with a prefix, from the first one after a revision.
     pub fn watch(&self, prefix: impl Into<Bytes>, after: Revision) -> Result<Watch, Error> {
         Watch::new(self.0.shared.clone(), prefix.into(), after)
+    }
+
+    /// How many events a watch has to go through to begin after a revision: none if somebody watches the
+    /// same from there on.
+    pub fn events_to_join(&self, prefix: &[u8], after: Revision) -> usize {
+        let state = self.0.shared.read();
+        let complete = state.channels.complete_after(prefix, state.revision);
+        complete.since(after)
     }
 
     /// Waits until the store has reached a revision.
@@ -256,6 +275,7 @@ impl Store {
             revision: state.revision,
             compacted: state.compacted,
             entries: state.current.len(),
+            bytes: state.current_bytes,
             history: state.history.len(),
             history_bytes: state.history_bytes,
             decoded_bytes: state.cache.bytes(),

@@ -1,5 +1,6 @@
 //! Following a prefix.
 
+use crate::state::State;
 use crate::store::Shared;
 use crate::{Error, Event, Revision};
 use bytes::Bytes;
@@ -28,6 +29,28 @@ pub struct Seen {
     pub revision: Revision,
 }
 
+/// The events that a channel lacks for a watch.
+struct Older {
+    events: Vec<Arc<Event>>,
+    /// There are none of them after this.
+    to: Revision,
+}
+
+impl Older {
+    fn of(state: &State, prefix: &[u8], after: Revision) -> Self {
+        let to = state.channels.complete_after(prefix, state.revision);
+        let count = to.since(after);
+        let all = state.history_after(after).take(count);
+        Self {
+            events: all
+                .filter(|event| event.key().starts_with(prefix))
+                .cloned()
+                .collect(),
+            to: to.max(after),
+        }
+    }
+}
+
 impl Watch {
     /// How many events are given out at once.
     const EVENTS_MAX: usize = 1024;
@@ -35,12 +58,21 @@ impl Watch {
     const BYTES_MAX: usize = 64 << 10;
 
     pub(crate) fn new(shared: Arc<Shared>, prefix: Bytes, after: Revision) -> Result<Self, Error> {
+        // Others read meanwhile.
+        let older = {
+            let state = shared.read();
+            state.readable(after)?;
+            Older::of(&state, &prefix, after)
+        };
         let notify = {
             let mut state = shared.write();
             state.readable(after)?;
             let state = &mut *state;
-            let history = state.history.iter().skip(after.since(state.compacted));
-            state.channels.join(&prefix, after, state.revision, history)
+            // What came between.
+            let newer = state.history.iter().skip(older.to.since(state.compacted));
+            state
+                .channels
+                .join(&prefix, after, state.revision, older.events, newer)
         };
         Ok(Self {
             shared,
@@ -95,6 +127,8 @@ impl Watch {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.shared.write().channels.leave(&self.prefix);
+        // Freed without a lock.
+        let gone = self.shared.write().channels.leave(&self.prefix);
+        drop(gone);
     }
 }

@@ -34,6 +34,7 @@ pub(crate) enum Message {
 pub(crate) struct Writer {
     backend: Box<dyn Backend>,
     retention: Retention,
+    bytes_max: usize,
     /// Explicit compactions that are not done yet; they go on piece by piece.
     compactions: Vec<(Revision, Answer<()>)>,
     failed: Option<Failure>,
@@ -44,6 +45,9 @@ pub(crate) struct Writer {
 /// What is about to be written: on top of the state, not yet visible.
 struct Pending<'a> {
     state: &'a State,
+    /// What the entries take up, with what is about to be written.
+    bytes: usize,
+    bytes_max: usize,
     changed: HashMap<Bytes, Option<Arc<Entry>>>,
     events: Vec<Arc<Event>>,
 }
@@ -56,6 +60,7 @@ impl Writer {
         Self {
             backend,
             retention: options.retention,
+            bytes_max: options.bytes_max,
             compactions: Vec::new(),
             failed: None,
             pause: options.failure_pause,
@@ -153,6 +158,8 @@ impl Writer {
     ) -> (Vec<Outcome>, Vec<Arc<Event>>, Option<Trim>) {
         let mut pending = Pending {
             state,
+            bytes: state.current_bytes,
+            bytes_max: self.bytes_max,
             changed: HashMap::new(),
             events: Vec::new(),
         };
@@ -215,6 +222,19 @@ impl Pending<'_> {
         if let Some(conflict) = txn.conflict(|key| self.current(key)) {
             return Err(conflict.into());
         }
+        let (bytes, max) = (self.bytes, self.bytes_max);
+        let after = txn.writes.iter().fold(bytes, |bytes, write| {
+            let before = self.current(&write.key).map_or(0, |entry| entry.size());
+            let after = match &write.operation {
+                Operation::Put(value) => Entry::size_of(&write.key, value),
+                Operation::Delete => 0,
+            };
+            bytes + after - before
+        });
+        if after > max && after > bytes {
+            return Err(CommitError::Full { bytes, max });
+        }
+        self.bytes = after;
         let start = self.events.len();
         for write in &txn.writes {
             self.write(write);

@@ -28,7 +28,7 @@ pub use health::{Check, Health};
 pub use logs::{LogFormat, Logs};
 pub use pods::{Phase, PodRow, PodTable, Resources};
 pub use ports::{
-    Answer, BoxFuture, Caller, Gate, Identity, OPEN_PATHS, Ports, Reader, Refusal, Source, Told,
-    Wish,
+    AccessRequest, Answer, BoxFuture, Caller, DecisionAnswer, Gate, Identity, OPEN_PATHS, Ports,
+    Reader, Refusal, Source,
 };
 pub use scheduler::{AttemptResult, SchedulerMetrics, own_metric_names};

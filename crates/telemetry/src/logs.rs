@@ -4,7 +4,8 @@ use serde_json::{Map, Value};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
+use stowplan_env::Time;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
@@ -98,7 +99,7 @@ impl Subscriber for Logs {
             *metadata.level(),
             metadata.target(),
             &fields,
-            SystemTime::now(),
+            UNIX_EPOCH + stowplan_env::wall_clock().since(Time::default()),
         );
         // There is nobody to tell if that fails.
         let _ = std::io::stderr().write_all(line.as_bytes());
@@ -159,7 +160,7 @@ fn timestamp(time: SystemTime) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::{Duration, UNIX_EPOCH};
+    use std::time::Duration;
 
     #[test]
     fn times_are_civil() {

@@ -64,7 +64,7 @@ pub enum Refusal {
 
 /// What a caller wants to do.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Wish {
+pub enum AccessRequest {
     /// This, with a path.
     Path {
         /// The method in lower case.
@@ -93,20 +93,20 @@ pub enum Wish {
 /// Knows what the reader of a decision may: names of other things are told to those who may read these.
 pub trait Reader: Send + Sync {
     /// Whether he may do this.
-    fn may(&self, wish: Wish) -> BoxFuture<'_, bool>;
+    fn may(&self, wish: AccessRequest) -> BoxFuture<'_, bool>;
 }
 
 /// Says who may ask for what.
 pub trait Gate: Send + Sync + 'static {
     /// Lets the caller do this, or not.
-    fn admit(&self, caller: Caller, wish: Wish) -> BoxFuture<'_, Result<(), Refusal>>;
+    fn admit(&self, caller: Caller, wish: AccessRequest) -> BoxFuture<'_, Result<(), Refusal>>;
 }
 
 /// What is told of a decision.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Told {
+pub enum DecisionAnswer<T = serde_json::Value> {
     /// This.
-    Found(serde_json::Value),
+    Found(T),
     /// Nothing is known of it.
     Unknown,
     /// There is no time for that now.
@@ -129,7 +129,7 @@ pub trait Source: Send + Sync + 'static {
         name: &'a str,
         whole: bool,
         reader: &'a dyn Reader,
-    ) -> BoxFuture<'a, Told>;
+    ) -> BoxFuture<'a, DecisionAnswer>;
 }
 
 /// An answer, whole.
@@ -173,7 +173,7 @@ impl Answer {
         }
     }
 
-    fn refusal(refusal: &Refusal, wish: &Wish) -> Self {
+    fn refusal(refusal: &Refusal, wish: &AccessRequest) -> Self {
         let (status, reason, message) = match refusal {
             Refusal::Unauthorized => (
                 StatusCode::UNAUTHORIZED,
@@ -183,16 +183,16 @@ impl Answer {
             Refusal::Forbidden { user, reason } => {
                 let colon = if reason.is_empty() { "" } else { ": " };
                 let message = match wish {
-                    Wish::Path { verb, path } => {
+                    AccessRequest::Path { verb, path } => {
                         format!("forbidden: User {user:?} cannot {verb} path {path:?}")
                     }
-                    Wish::Open => format!("forbidden: User {user:?}"),
-                    Wish::Pod { namespace, name } => format!(
+                    AccessRequest::Open => format!("forbidden: User {user:?}"),
+                    AccessRequest::Pod { namespace, name } => format!(
                         "pods {name:?} is forbidden: User {user:?} cannot get resource \"pods\" \
                          in API group \"\" in the namespace {namespace:?}"
                     ),
-                    Wish::Nodes => format!("nodes is forbidden: User {user:?}"),
-                    Wish::Pods { .. } => format!("pods is forbidden: User {user:?}"),
+                    AccessRequest::Nodes => format!("nodes is forbidden: User {user:?}"),
+                    AccessRequest::Pods { .. } => format!("pods is forbidden: User {user:?}"),
                 };
                 let message = format!("{message}{colon}{reason}");
                 (StatusCode::FORBIDDEN, "Forbidden", message)
@@ -242,7 +242,7 @@ impl From<Answer> for Response<Bytes> {
 struct Admitted<'a>(&'a dyn Gate, Caller);
 
 impl Reader for Admitted<'_> {
-    fn may(&self, wish: Wish) -> BoxFuture<'_, bool> {
+    fn may(&self, wish: AccessRequest) -> BoxFuture<'_, bool> {
         let Self(gate, caller) = self;
         Box::pin(async move { gate.admit(caller.clone(), wish).await.is_ok() })
     }
@@ -280,12 +280,12 @@ impl Ports {
         let asked = decision_path(path).filter(|_| verb == "get");
         let wish = match asked {
             // Who may read the pod may know why it is where it is.
-            Some((namespace, name, _)) => Wish::Pod {
+            Some((namespace, name, _)) => AccessRequest::Pod {
                 namespace: namespace.to_owned(),
                 name: name.to_owned(),
             },
-            None if is_open => Wish::Open,
-            None => Wish::Path {
+            None if is_open => AccessRequest::Open,
+            None => AccessRequest::Path {
                 verb,
                 path: path.to_owned(),
             },
@@ -360,15 +360,15 @@ fn decision_path(path: &str) -> Option<(&str, &str, bool)> {
     }
 }
 
-fn decision(told: Told, name: &str) -> Answer {
+fn decision(told: DecisionAnswer, name: &str) -> Answer {
     match told {
-        Told::Found(body) => Answer::json(StatusCode::OK, &body),
-        Told::Unknown => Answer::failure(
+        DecisionAnswer::Found(body) => Answer::json(StatusCode::OK, &body),
+        DecisionAnswer::Unknown => Answer::failure(
             StatusCode::NOT_FOUND,
             "NotFound",
             format!("decisions.stowplan.dev {name:?} not found"),
         ),
-        Told::Busy => Answer::failure(
+        DecisionAnswer::Busy => Answer::failure(
             StatusCode::TOO_MANY_REQUESTS,
             "TooManyRequests",
             "the scheduler has no time for whole tournaments now, try again".to_owned(),

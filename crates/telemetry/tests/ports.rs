@@ -8,15 +8,15 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use stowplan_telemetry::{
-    BoxFuture, Caller, Census, Check, Gate, Health, PendingPods, PodTable, Ports, Reader, Refusal,
-    SchedulerMetrics, Source, Told, Wish,
+    AccessRequest, BoxFuture, Caller, Census, Check, DecisionAnswer, Gate, Health, PendingPods,
+    PodTable, Ports, Reader, Refusal, SchedulerMetrics, Source,
 };
 
 struct Doors;
 
 impl Gate for Doors {
-    fn admit(&self, caller: Caller, wish: Wish) -> BoxFuture<'_, Result<(), Refusal>> {
-        let is_hers = matches!(wish, Wish::Pod { .. } | Wish::Open);
+    fn admit(&self, caller: Caller, request: AccessRequest) -> BoxFuture<'_, Result<(), Refusal>> {
+        let is_hers = matches!(request, AccessRequest::Pod { .. } | AccessRequest::Open);
         let result = match caller.token.as_deref() {
             Some("jane") if is_hers => Ok(()),
             Some("jane") => Err(Refusal::Forbidden {
@@ -58,13 +58,13 @@ impl Source for Replica {
         name: &'a str,
         whole: bool,
         reader: &'a dyn Reader,
-    ) -> BoxFuture<'a, Told> {
+    ) -> BoxFuture<'a, DecisionAnswer> {
         Box::pin(async move {
-            let knows_nodes = reader.may(Wish::Nodes).await;
+            let knows_nodes = reader.may(AccessRequest::Nodes).await;
             match name {
-                "gone" => Told::Unknown,
-                "busy" => Told::Busy,
-                name => Told::Found(json!([namespace, name, whole, knows_nodes])),
+                "gone" => DecisionAnswer::Unknown,
+                "busy" => DecisionAnswer::Busy,
+                name => DecisionAnswer::Found(json!([namespace, name, whole, knows_nodes])),
             }
         })
     }

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::{Sleep, sleep};
 
 /// A stream whose writes fail once nothing has been taken from it for so long.
 pub(crate) struct Impatient<T> {
@@ -39,7 +39,7 @@ impl<T> Impatient<T> {
         }
         if !self.waits {
             self.waits = true;
-            self.timer.as_mut().reset(Instant::now() + self.patience);
+            self.timer.set(sleep(self.patience));
         }
         ready!(self.timer.as_mut().poll(cx));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))

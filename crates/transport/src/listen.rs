@@ -16,7 +16,6 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
-use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 use tower::Service;
 
@@ -125,11 +124,12 @@ impl Listener {
         let room = Room::new(self.limits);
         let (stops, _) = watch::channel(());
         let mut stop = std::pin::pin!(stop);
-        let mut due = tokio::time::interval_at(Instant::now() + RENEWAL, RENEWAL);
+        let mut due = std::pin::pin!(tokio::time::sleep(RENEWAL));
         loop {
             let accepted = tokio::select! {
                 accepted = accept(&self.tcp, &self.limits) => accepted,
-                _ = due.tick() => {
+                () = &mut due => {
+                    due.set(tokio::time::sleep(RENEWAL));
                     self.tls.again();
                     continue;
                 }

@@ -114,6 +114,8 @@ type Make = Box<dyn Fn(usize) -> Vec<Request> + Send>;
 pub(crate) struct Attack {
     pub(crate) name: String,
     pub(crate) make: Make,
+    /// Whether the last request is somebody else's, and shall not pay for what was sent before.
+    pub(crate) by_bystander: bool,
 }
 
 impl Attack {
@@ -124,6 +126,18 @@ impl Attack {
         Self {
             name: name.into(),
             make: Box::new(make),
+            by_bystander: false,
+        }
+    }
+
+    /// One whose last request is not about what was sent before.
+    pub(crate) fn bystander(
+        name: impl Into<String>,
+        make: impl Fn(usize) -> Vec<Request> + Send + 'static,
+    ) -> Self {
+        Self {
+            by_bystander: true,
+            ..Self::new(name, make)
         }
     }
 

@@ -153,7 +153,12 @@ fn all(server: &Server, nightly: bool) -> Vec<Attack> {
 /// How large the first request is made, about.
 fn size(attack: &Attack, nightly: bool) -> usize {
     const PROBE: usize = 256;
-    let target = if nightly { 256 << 10 } else { 64 << 10 };
+    let target = match attack.by_bystander {
+        // So much that it would be felt.
+        true => 512 << 10,
+        false if nightly => 256 << 10,
+        false => 64 << 10,
+    };
     // With its scene, all of which has to be taken.
     let sent = (attack.make)(PROBE)
         .iter()
@@ -188,6 +193,12 @@ fn judge(attack: &Attack, server: &Server, arguments: &Arguments) -> Result<Opti
             "{}: {peak} bytes of memory for {sent} bytes",
             attack.name
         )));
+    }
+    if attack.by_bystander {
+        let slower = ms(large) > SHORT_MS && growth > GROWTH as f64 / 2.0;
+        let name = &attack.name;
+        return Ok(slower
+            .then(|| format!("{name}: {growth:.1} times as long beside {GROWTH} times as much")));
     }
     if large.peak_bytes > GREEDY * large.sent_bytes {
         let n = n * FULL_BYTES / small.sent_bytes.max(1);

@@ -12,7 +12,8 @@ pub(crate) struct Cost {
     pub(crate) time: Duration,
     /// The most memory that was in use while it was answered, beyond what was in use before.
     pub(crate) peak_bytes: usize,
-    /// Of all its requests: an object that is changed was sent before.
+    /// Of all its requests: an object that is changed was sent before. Of the last alone if that is
+    /// somebody else's.
     pub(crate) sent_bytes: usize,
     pub(crate) code: u16,
 }
@@ -35,7 +36,10 @@ pub(crate) fn cost(attack: &Attack, shared: &Server, n: usize, runs: usize) -> O
         Some(Cost {
             time: start.elapsed(),
             peak_bytes: PEAK.peak_usage().saturating_sub(before),
-            sent_bytes: requests.iter().map(Request::bytes).sum(),
+            sent_bytes: match attack.by_bystander {
+                true => last.bytes(),
+                false => requests.iter().map(Request::bytes).sum(),
+            },
             code,
         })
     };

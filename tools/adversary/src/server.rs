@@ -5,7 +5,8 @@ use http_body_util::BodyExt;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use stowplan_server::{Api, Config, User, env};
+use stowplan_env::System;
+use stowplan_server::{Api, Config, User};
 use stowplan_store::{Options, Store};
 use tokio::runtime::Runtime;
 
@@ -26,12 +27,13 @@ impl Server {
         ];
         let tokens = users.map(|(sender, user)| (sender.token().to_owned(), user));
         let config = Config {
-            env: Box::new(env::System::new()),
+            env: Arc::new(System::new()),
             store: Store::in_memory(Options::default()),
             tokens: BTreeMap::from(tokens),
             token_key: None,
         };
         let api = runtime.block_on(Api::new(config)).expect("a store");
+        api.count_quotas();
         let server = Self { runtime, api };
         server.let_the_weak_in();
         server

@@ -7,6 +7,7 @@
 
 mod case;
 mod compare;
+mod files;
 mod fill;
 mod fuzz;
 mod normalise;
@@ -50,6 +51,9 @@ struct Arguments {
     /// Send at least N requests made by chance from the cases, and look for failures.
     #[arg(long, value_name = "N")]
     fuzz: Option<usize>,
+    /// Read every object that is created as if from a file, too, and compare with what the server said.
+    #[arg(long = "files")]
+    files_too: bool,
     /// What chance does; `--fuzz 1 --seed S --case I` repeats one conversation and shows it.
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
@@ -112,6 +116,9 @@ fn main() -> Result<ExitCode> {
             at_once: arguments.at_once,
         };
         return Ok(runtime.block_on(fuzz::run(cases, plan)));
+    }
+    if arguments.files_too {
+        return Ok(runtime.block_on(files::run(cases)));
     }
     let outcomes = runtime.block_on(run_all(cases, arguments.at_once));
     Ok(report(&arguments, &outcomes, &known))

@@ -2,6 +2,7 @@
 
 use crate::case::{Case, Step};
 use crate::compare::differences;
+use crate::files::{self, Files};
 use crate::fill::{self, Known, fill, fill_body, lookup};
 use crate::normalise::Normaliser;
 use crate::ordered::Json;
@@ -10,10 +11,11 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use http_body_util::BodyExt;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use stowplan_base::Rng;
-use stowplan_server::{Api, Config, User, env, token};
+use stowplan_env::System;
+use stowplan_server::{Api, Config, User, token};
 use stowplan_store::{Options, Store};
 
 const TOKEN: &str = "apicases";
@@ -37,12 +39,12 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) async fn new() -> Self {
-        Self::with(Box::new(env::System::new())).await
+        Self::with(System::new()).await
     }
 
     /// A server that makes up the same names again.
     pub(crate) async fn seeded(seed: u64) -> Self {
-        Self::with(Box::new(Seeded(Mutex::new(Rng::new(seed))))).await
+        Self::with(System::seeded(seed)).await
     }
 
     /// Asks it.
@@ -50,12 +52,12 @@ impl Server {
         self.api.call(request).await
     }
 
-    async fn with(env: Box<dyn env::Env>) -> Self {
+    async fn with(env: System) -> Self {
         let mut admin = User::new("admin", &["system:masters"]);
         "admin".clone_into(&mut admin.uid);
         let key = token::Key::generate().and_then(|key| token::Key::from_pkcs8(&key));
         let config = Config {
-            env,
+            env: Arc::new(env),
             store: Store::in_memory(Options::default()),
             tokens: BTreeMap::from([(TOKEN.to_owned(), admin)]),
             token_key: key.ok(),
@@ -65,22 +67,6 @@ impl Server {
                 .await
                 .expect("a store in memory takes everything"),
         }
-    }
-}
-
-/// The machine's clock, and randomness from a seed.
-struct Seeded(Mutex<Rng>);
-
-impl env::Env for Seeded {
-    fn now(&self) -> stowplan_base::Time {
-        env::System::new().now()
-    }
-
-    fn random(&self) -> u64 {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .next_u64()
     }
 }
 
@@ -121,6 +107,15 @@ struct Conversation<'a> {
 
 /// Runs a case and compares its answers.
 pub(crate) async fn case(server: &Server, case: Case) -> Outcome {
+    case_with(server, case, &mut None).await
+}
+
+/// The same, with somebody who reads what is created as if from a file.
+pub(crate) async fn case_with(
+    server: &Server,
+    case: Case,
+    files: &mut Option<&mut Files>,
+) -> Outcome {
     let mut seed = case.name.bytes().fold(0u64, |seed, byte| {
         seed.wrapping_mul(31).wrapping_add(u64::from(byte))
     });
@@ -156,7 +151,7 @@ pub(crate) async fn case(server: &Server, case: Case) -> Outcome {
     }
     if outcome.set_up {
         for (i, step) in case.steps.iter().enumerate() {
-            let lines = conversation.step(i, step).await;
+            let lines = conversation.step(i, step, files).await;
             if !lines.is_empty() {
                 outcome.differences.push((title(i, &step.fields), lines));
             }
@@ -205,8 +200,22 @@ impl Conversation<'_> {
         Ok(())
     }
 
-    async fn step(&mut self, i: usize, step: &Step) -> Vec<String> {
+    async fn step(&mut self, i: usize, step: &Step, files: &mut Option<&mut Files>) -> Vec<String> {
+        let cluster = match files {
+            Some(_) => Some(self.look(step).await),
+            None => None,
+        };
         let (filled, reply) = self.until(step).await;
+        if let (Some(files), Some(cluster)) = (files.as_deref_mut(), cluster) {
+            let body = step.body.as_ref();
+            let body = body.map(|body| fill_body(body, &self.known).to_text());
+            files.judge(
+                &filled,
+                body,
+                &cluster,
+                (reply.code, &reply.headers, &reply.value),
+            );
+        }
         let stem = filled
             .get("body")
             .map(|b| lookup(b, "metadata.generateName"));
@@ -222,6 +231,25 @@ impl Conversation<'_> {
         let mut lines = differences(&want, &got);
         lines.truncate(12);
         lines
+    }
+
+    /// What admission would look at before a step.
+    async fn look(&self, step: &Step) -> files::Cluster {
+        let mut cluster = files::Cluster::default();
+        if step
+            .fields
+            .get("method")
+            .is_none_or(|method| method != "POST")
+        {
+            return cluster;
+        }
+        for (group, plural, path) in files::LOOKED_AT {
+            let list = json!({"method": "GET", "path": path});
+            let reply = self.send(&plain(&list)).await.1;
+            let items = reply.value["items"].as_array().cloned();
+            cluster.put(group, plural, items.unwrap_or_default());
+        }
+        cluster
     }
 
     /// Sends a step, again and again if it says until when.

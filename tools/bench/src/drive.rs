@@ -1,8 +1,7 @@
 //! Drives the engine: plays the API server to it, on a virtual clock, and charges what it costs.
 
 use crate::meter::{Meter, Owner};
-use std::sync::{Arc, LazyLock};
-use std::time::Instant;
+use std::sync::Arc;
 use stowplan_base::{Duration, Rng, Sym, Time};
 use stowplan_bridge::config;
 use stowplan_engine::Snapshot;
@@ -18,12 +17,6 @@ use stowplan_sim::{door, volumes};
 const ATTEMPT: Duration = Duration::from_millis(1);
 /// How often the engine is told the time.
 const TICK: Duration = Duration::from_secs(1);
-
-/// Nanoseconds since this was first asked.
-fn nanos() -> u64 {
-    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-    u64::try_from(START.elapsed().as_nanos()).unwrap_or(u64::MAX)
-}
 
 /// An engine and everything around it.
 pub(crate) struct Drive {
@@ -78,7 +71,7 @@ impl Drive {
     /// From now on attempts are recorded, as the live scheduler does.
     pub(crate) fn keep_records(&mut self) {
         self.scheduler.note_contenders();
-        self.scheduler.lend_clock(nanos);
+        self.scheduler.lend_clock(stowplan_env::stopwatch_ns);
         self.records = Some(Records::default());
     }
 

@@ -12,7 +12,6 @@ use checks::Violation;
 use policy::{Level, LevelVersion, Policy};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use stowplan_apimachinery::lookup::Lookup;
 use stowplan_apimachinery::{Status, View, go, meta};
 
@@ -79,18 +78,22 @@ fn validate_namespace(
         return Ok(Vec::new());
     }
     let namespace = meta::name(request.object());
-    let pods = cluster.list("", "pods", namespace);
-    Ok(warn_of_pods(namespace, pods, new.enforce))
+    Ok(warn_of_pods(namespace, cluster, new.enforce))
 }
 
 /// One warning per kind of violation among the pods that are there.
-fn warn_of_pods(namespace: &str, pods: Vec<Arc<Value>>, enforce: LevelVersion) -> Vec<String> {
-    let pods = by_controller(pods);
+fn warn_of_pods(namespace: &str, cluster: &dyn Lookup, enforce: LevelVersion) -> Vec<String> {
+    let checked = by_controller(namespace, cluster);
+    let pods = checked.len();
+    let mut checked = checked.into_iter();
     let mut seen: BTreeMap<String, (String, usize)> = BTreeMap::new();
-    for pod in pods.iter().take(MAX_PODS) {
+    cluster.each("", "pods", namespace, &mut |pod| {
+        if checked.next() != Some(true) {
+            return;
+        }
         let violations = checks::evaluate(enforce, pod.at("metadata"), pod.at("spec"));
         if violations.is_empty() {
-            continue;
+            return;
         }
         let reasons: Vec<&str> = violations.iter().map(|v| v.reason.as_str()).collect();
         let name = meta::name(pod);
@@ -101,12 +104,11 @@ fn warn_of_pods(namespace: &str, pods: Vec<Arc<Value>>, enforce: LevelVersion) -
             name.clone_into(&mut entry.0);
         }
         entry.1 += 1;
-    }
+    });
     let mut warnings = Vec::new();
-    if pods.len() > MAX_PODS {
+    if pods > MAX_PODS {
         warnings.push(format!(
-            "new PodSecurity enforce level only checked against the first {MAX_PODS} of {} existing pods",
-            pods.len()
+            "new PodSecurity enforce level only checked against the first {MAX_PODS} of {pods} existing pods"
         ));
     }
     if !seen.is_empty() {
@@ -126,16 +128,25 @@ fn warn_of_pods(namespace: &str, pods: Vec<Arc<Value>>, enforce: LevelVersion) -
     warnings
 }
 
-/// The first pod of each controller, then the others, which are likely the same.
-fn by_controller(pods: Vec<Arc<Value>>) -> Vec<Arc<Value>> {
+/// Which pods are checked: the first of each controller, then the others, which are likely the same.
+fn by_controller(namespace: &str, cluster: &dyn Lookup) -> Vec<bool> {
     let mut controllers = BTreeSet::new();
-    let (mut first, more): (Vec<_>, Vec<_>) = pods.into_iter().partition(|pod| {
+    let mut is_first = Vec::new();
+    cluster.each("", "pods", namespace, &mut |pod| {
         let mut owners = pod.at("metadata").list("ownerReferences").iter();
         let controller = owners.find(|owner| owner.flag("controller"));
-        controller.is_none_or(|owner| controllers.insert(owner.text("uid").to_owned()))
+        is_first
+            .push(controller.is_none_or(|owner| controllers.insert(owner.text("uid").to_owned())));
     });
-    first.extend(more);
-    first
+    let firsts = is_first.iter().filter(|first| **first).count();
+    let (mut firsts, mut others) = (firsts.min(MAX_PODS), MAX_PODS.saturating_sub(firsts));
+    let checked = is_first.into_iter().map(|first| {
+        let left = if first { &mut firsts } else { &mut others };
+        let checked = *left > 0;
+        *left = left.saturating_sub(1);
+        checked
+    });
+    checked.collect()
 }
 
 fn validate_pod(request: &Attributes<'_>, cluster: &dyn Lookup) -> Result<Vec<String>, Status> {

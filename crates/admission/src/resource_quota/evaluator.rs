@@ -76,14 +76,33 @@ impl<'a> Evaluator<'a> {
         named: impl Fn(&str) -> bool,
     ) -> ResourceList {
         let GroupResource { group, resource } = self.resource;
-        let objects = self.cluster.list(group, resource, request.namespace);
         let mut all = ResourceList::default();
-        for object in objects.iter().filter(|object| self.matches(quota, object)) {
-            let mut usage = self.usage(object, request);
-            usage.retain(|name, _| named(name));
-            all.add(&usage);
+        if self.kind == Kind::Objects {
+            // What they are does not matter.
+            if self.matches(quota, &Value::Null) {
+                let count = self.cluster.count(group, resource, request.namespace);
+                let count = i64::try_from(count).unwrap_or(i64::MAX);
+                for name in self.names().filter(|name| named(name)) {
+                    all.put(name, Quantity::units(count));
+                }
+            }
+            return all;
         }
+        let mut add = |object: &Value| {
+            if self.matches(quota, object) {
+                let mut usage = self.usage(object, request);
+                usage.retain(|name, _| named(name));
+                all.add(&usage);
+            }
+        };
+        let namespace = request.namespace;
+        self.cluster.each(group, resource, namespace, &mut add);
         all
+    }
+
+    /// The names of what every object counts for.
+    fn names(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.count_name.as_str()).chain(self.alias)
     }
 
     /// Whether the request can change what is counted.
@@ -150,9 +169,8 @@ impl<'a> Evaluator<'a> {
             Kind::ResourceClaims => claims::device_usage(object, request, self.cluster),
             Kind::Objects => ResourceList::default(),
         };
-        usage.put(self.count_name.as_str(), Quantity::units(1));
-        if let Some(alias) = self.alias {
-            usage.put(alias, Quantity::units(1));
+        for name in self.names() {
+            usage.put(name, Quantity::units(1));
         }
         usage
     }

@@ -1,6 +1,6 @@
 //! What pods use (upstream: `pkg/quota/v1/evaluator/core/pods.go`).
 
-use crate::pods::{Side, has_pod_level_resources, pod_resources};
+use crate::pods::{Half, has_pod_level, pod_resources};
 use crate::{Attributes, Operation};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -72,7 +72,7 @@ pub(super) fn constraints(restricted: &BTreeSet<&str>, pod: &Value) -> Result<()
         "limits.memory",
     ];
     let spec = pod.at("spec");
-    if has_pod_level_resources(spec) {
+    if has_pod_level(spec) {
         return Ok(());
     }
     let mut missing: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -134,8 +134,8 @@ pub(super) fn usage(pod: &Value, now: &str) -> ResourceList {
         return ResourceList::default();
     }
     compute_usage(
-        &pod_resources(pod, Side::Requests, true),
-        &pod_resources(pod, Side::Limits, true),
+        &pod_resources(pod, Half::Requests, true),
+        &pod_resources(pod, Half::Limits, true),
     )
 }
 

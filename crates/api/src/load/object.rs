@@ -1,6 +1,5 @@
 //! The kinds of objects that scheduling reads.
 
-use crate::decode::{DecodeError, decode};
 use k8s_openapi::api::{
     apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet},
     batch::v1::Job,
@@ -15,6 +14,7 @@ use k8s_openapi::api::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::{Metadata, Resource};
+use serde::Deserialize;
 
 macro_rules! kinds {
     ($($kind:ident, $namespaced:literal;)*) => {
@@ -78,14 +78,13 @@ macro_rules! kinds {
                 }
             }
 
-            /// Reads an object of this kind; `unknown` takes the fields that the kind does not have.
-            pub fn decode(
+            /// The view of an object of this kind.
+            pub fn of(
                 kind: Kind,
                 value: &serde_json::Value,
-                unknown: &mut Vec<String>,
-            ) -> Result<Self, DecodeError> {
+            ) -> Result<Self, serde_json::Error> {
                 match kind {
-                    $(Kind::$kind => decode(value, unknown).map(Box::new).map(Self::$kind),)*
+                    $(Kind::$kind => Box::<$kind>::deserialize(value).map(Self::$kind),)*
                 }
             }
         }

@@ -135,6 +135,10 @@ pub fn float(value: f64) -> String {
     if value == 0.0 {
         return if value.is_sign_negative() { "-0" } else { "0" }.to_owned();
     }
+    if !value.is_finite() {
+        let sign = if value < 0.0 { "-Inf" } else { "+Inf" };
+        return if value.is_nan() { "NaN" } else { sign }.to_owned();
+    }
     let scientific = format!("{value:e}");
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or_default();

@@ -78,7 +78,7 @@ pub(crate) struct TooMany;
 pub(crate) struct Budget(pub(crate) u64);
 
 impl Budget {
-    fn spend(&mut self, steps: usize) -> Result<(), TooMany> {
+    pub(crate) fn spend(&mut self, steps: usize) -> Result<(), TooMany> {
         let left = self.0.checked_sub(steps as u64);
         self.0 = left.ok_or(TooMany)?;
         Ok(())

@@ -3,22 +3,13 @@
 use super::{ConvertError, Door, devices, node, pod, storage, workload};
 use serde_json::Value;
 use std::sync::Arc;
-use stowplan_api::decode::DecodeError;
 use stowplan_api::load::{Kind as ApiKind, Object as ApiObject};
 use stowplan_engine::model::{Kind, Object};
 
-impl From<DecodeError> for ConvertError {
-    fn from(error: DecodeError) -> Self {
-        Self {
-            field: error.field,
-            message: error.message,
-        }
-    }
-}
-
 /// An API object as JSON. `kind` decides; the object's own `kind` is not looked at.
 pub fn object(door: &mut Door<'_>, kind: Kind, json: &Value) -> Result<Object, ConvertError> {
-    let read = ApiObject::decode(api_kind(kind), json, &mut Vec::new())?;
+    let read = ApiObject::of(api_kind(kind), json)
+        .map_err(|error| ConvertError::new(String::new(), error.to_string()))?;
     let converted = api_object(door, &read)?;
     Ok(converted.expect("every kind of the engine has its kind in the API"))
 }

@@ -1,8 +1,8 @@
 //! What a pod asks for, in the forms that the plugins read.
 
 use super::{ConvertError, Door};
+use crate::resources::{Amounts, BadQuantity, PodResources, RequestOptions};
 use stowplan_api::k8s::api::core::v1::Pod;
-use stowplan_api::resources::{Amounts, BadQuantity, PodResources, RequestOptions};
 use stowplan_base::Quantity;
 use stowplan_engine::model::{PodRequests, ResourceList};
 

@@ -2,10 +2,11 @@
 
 use anyhow::{Result, bail};
 use std::sync::Arc;
-use stowplan_api::load::{Kind, Loaded, Object as ApiObject};
+use stowplan_api::load::{Kind, Object as ApiObject};
 use stowplan_bridge::convert::api_object;
 use stowplan_engine::model::{Kind as EngineKind, Object, Pod};
 use stowplan_engine::scheduler::Change;
+use stowplan_manifest::Loaded;
 use stowplan_report::State;
 use stowplan_sim::{Simulation, door};
 

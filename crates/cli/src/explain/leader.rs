@@ -5,7 +5,7 @@ use crate::args::Explain;
 use kube::{Api, Client, Config};
 use std::time::Duration;
 use stowplan_api::k8s::api::coordination::v1::Lease;
-use stowplan_scheduler::server::Whereabouts;
+use stowplan_client::election::LeaderAddress;
 use stowplan_transport::certificates_der;
 
 /// The Lease of the cluster's scheduler unless it is told otherwise. No other name is guessed: who may make
@@ -59,7 +59,7 @@ async fn at(lease: &str, config: &Config, client: &Client) -> Result<Leader, Str
     let Some(holder) = holder else {
         return Err(format!("nobody holds the Lease {namespace}/{name}"));
     };
-    let Some(whereabouts) = Whereabouts::of(&found) else {
+    let Some(whereabouts) = LeaderAddress::of(&found) else {
         return Err(format!(
             "{holder}, which holds the Lease {namespace}/{name}, does not say there where it listens"
         ));
@@ -74,7 +74,7 @@ async fn at(lease: &str, config: &Config, client: &Client) -> Result<Leader, Str
 
 /// As the same user, but at the leader's address, whose certificate must be the one that the Lease
 /// names or come from the cluster's CA.
-fn reach(config: &Config, whereabouts: Whereabouts) -> Result<Config, String> {
+fn reach(config: &Config, whereabouts: LeaderAddress) -> Result<Config, String> {
     let url = address::secure_url(&format!("https://{}", whereabouts.address))?;
     let mut config = super::live::at_scheduler(config.clone(), &url, false);
     config.tls_server_name = None;
@@ -101,7 +101,7 @@ mod tests {
     }
 
     fn at(address: &str, ca_pem: Option<&str>) -> Result<Config, String> {
-        let whereabouts = Whereabouts {
+        let whereabouts = LeaderAddress {
             address: address.to_owned(),
             ca_pem: ca_pem.map(str::to_owned),
         };

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use http::{Request, StatusCode, Uri};
 use kube::Client;
 use std::time::Duration;
-use stowplan_api::load::Input;
+use stowplan_manifest::Input;
 use stowplan_report::{Moment, Report};
 
 /// How often a scheduler that has no time is asked again, and how long to wait before.
@@ -206,7 +206,7 @@ async fn here(args: &Explain, client: &Client, namespace: &str, name: &str) -> R
         let request = Request::get(path).body(Vec::new())?;
         let list = client.request_text(request).await;
         let list = list.with_context(|| format!("cannot list {path}"))?;
-        given.read_text(path, list.as_bytes());
+        given.read_text(path, list);
     }
     let mut simulation = input::of(given, args.config.as_deref())?.into_simulation()?;
     let found = super::find::find(&mut simulation, name, Some(namespace))?;

@@ -11,8 +11,10 @@ use crate::input::read_config;
 use anyhow::{Context, Result, anyhow};
 use args::{Election, Scheduler};
 use std::path::Path;
+use std::sync::Arc;
 use stowplan_api::config::{KubeSchedulerConfiguration, LeaderElection};
-use stowplan_scheduler::server::{Options, Station};
+use stowplan_env::System;
+use stowplan_scheduler::server::{Options, SchedulerServer};
 
 /// Schedules until the process is told to stop.
 pub(crate) fn run(args: &Scheduler) -> Result<Verdict> {
@@ -45,6 +47,7 @@ async fn schedule(args: &Scheduler) -> Result<()> {
     let kube_config = connection(args, &config).await?;
     let client = kube::Client::try_from(kube_config).context("cannot make a client")?;
     let options = Options {
+        env: Arc::new(System::new()),
         seed: args.seed,
         host: host_name(),
         throttled: true,
@@ -55,8 +58,8 @@ async fn schedule(args: &Scheduler) -> Result<()> {
         authorization: reviewer(args.authorization_kubeconfig.as_deref()).await?,
         collector: args.telling.collector()?,
     };
-    let station = Station::start(client, config, options).await?;
-    Ok(station.run_until(stop).await?)
+    let scheduler = SchedulerServer::start(client, config, options).await?;
+    Ok(scheduler.run_until(stop).await?)
 }
 
 /// The client for reviews, if it is not the one for everything.

@@ -1,11 +1,12 @@
 //! The scheduler within tells the API's clients what it decided.
 
 use futures::future::{BoxFuture, ready};
-use stowplan_scheduler::{Asker, Right, Rights, Told as Answer};
-use stowplan_server::{Decisions, Reader, Told};
+use stowplan_scheduler::{DecisionReader, Right, Rights};
+use stowplan_server::{DecisionAnswer, Decisions, Reader};
+use stowplan_telemetry::DecisionAnswer as Answer;
 
 /// The scheduler of this process.
-pub(super) struct Within(pub(super) Asker);
+pub(super) struct Within(pub(super) DecisionReader);
 
 /// Asks the server within what a reader may.
 struct Asked(Reader);
@@ -26,17 +27,17 @@ impl Decisions for Within {
         name: String,
         whole: bool,
         reader: Reader,
-    ) -> BoxFuture<'static, Told> {
-        let (asker, rights) = (self.0.clone(), Asked(reader));
+    ) -> BoxFuture<'static, DecisionAnswer> {
+        let (decisions, rights) = (self.0.clone(), Asked(reader));
         Box::pin(async move {
             let told = match whole {
-                true => asker.tournament(&namespace, &name, &rights).await,
-                false => asker.decision(&namespace, &name, &rights).await,
+                true => decisions.tournament(&namespace, &name, &rights).await,
+                false => decisions.decision(&namespace, &name, &rights).await,
             };
             match told {
-                Answer::Found(object) => Told::Found(object),
-                Answer::Unknown => Told::Unknown,
-                Answer::Busy => Told::Busy,
+                Answer::Found(object) => DecisionAnswer::Found(object),
+                Answer::Unknown => DecisionAnswer::Unknown,
+                Answer::Busy => DecisionAnswer::Busy,
             }
         })
     }

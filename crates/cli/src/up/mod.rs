@@ -18,8 +18,9 @@ use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use stowplan_scheduler::server::{SecurePort, Station};
-use stowplan_server::{Api, AuditLog, Config, User, env, token};
+use stowplan_env::System;
+use stowplan_scheduler::server::{SchedulerServer, SecurePort};
+use stowplan_server::{Api, AuditLog, Config, User, token};
 use stowplan_store::{Options, Store};
 use stowplan_transport::{Certificates, Limits, Listener, Pki, raise_open_files};
 
@@ -53,7 +54,7 @@ async fn serve(args: &Up) -> Result<()> {
     let mut admin = User::new("admin", &["system:masters"]);
     "admin".clone_into(&mut admin.uid);
     let api = Api::new(Config {
-        env: Box::new(env::System::new()),
+        env: Arc::new(System::new()),
         store: store.clone(),
         tokens: BTreeMap::from([(identity.admin_token.clone(), admin)]),
         token_key: Some(token::Key::from_pkcs8(&identity.token_key)?),
@@ -74,7 +75,7 @@ async fn serve(args: &Up) -> Result<()> {
         false => Some(scheduler(args, api.clone(), &identity.pki).await?),
     };
     if let Some(scheduler) = &scheduler {
-        api.decide_by(Box::new(decisions::Within(scheduler.asker())));
+        api.decide_by(Box::new(decisions::Within(scheduler.decisions())));
     }
     // Last of all: a start that fails must not take the file of a server that runs.
     let path = args
@@ -85,7 +86,7 @@ async fn serve(args: &Up) -> Result<()> {
     let text = stowplan_transport::kubeconfig(&server, &identity.pki.ca_pem, &identity.admin_token);
     folder::make(path.parent())?;
     write_private(&path, text.as_bytes())?;
-    if let Some(address) = scheduler.as_ref().and_then(Station::address) {
+    if let Some(address) = scheduler.as_ref().and_then(SchedulerServer::address) {
         output::print(&format!("scheduler: https://{}\n", reachable(address)))?;
     }
     output::print(&format!("kubeconfig: {}\n", path.display()))?;
@@ -107,10 +108,11 @@ async fn serve(args: &Up) -> Result<()> {
 }
 
 /// Starts the scheduler, which asks the API in process.
-async fn scheduler(args: &Up, api: Arc<Api>, pki: &Pki) -> Result<Station> {
+async fn scheduler(args: &Up, api: Arc<Api>, pki: &Pki) -> Result<SchedulerServer> {
     let config = read_config(args.scheduler_config.as_deref())?;
     let user = User::new("system:kube-scheduler", &["system:authenticated"]);
     let options = stowplan_scheduler::server::Options {
+        env: Arc::new(System::new()),
         seed: 0,
         host: crate::scheduler::host_name(),
         // Nobody else is in this process, and there is no network to spare.
@@ -124,8 +126,8 @@ async fn scheduler(args: &Up, api: Arc<Api>, pki: &Pki) -> Result<Station> {
         authorization: None,
         collector: args.telling.collector()?,
     };
-    let client = stowplan_embedded::client(api, user);
-    Ok(Station::start(client, config, options).await?)
+    let client = stowplan_client::in_process(api.service(user));
+    Ok(SchedulerServer::start(client, config, options).await?)
 }
 
 /// A server that keeps nothing leaves the file of the one that does alone.

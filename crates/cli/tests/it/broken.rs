@@ -54,7 +54,7 @@ fn unknown_kinds() {
 fn malformed_quantities() {
     check(
         "
-{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a, resources: {requests: {cpu: -1, memory: 1GB}}}]}}
+{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a, image: i, resources: {requests: {cpu: -1, memory: 1GB}}}]}}
 ---
 {apiVersion: v1, kind: Node, metadata: {name: n}, status: {allocatable: {cpu: many}}}
 ",
@@ -68,7 +68,7 @@ fn malformed_quantities() {
 
 #[test]
 fn duplicate_names() {
-    let pod = "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop}, spec: {containers: [{name: a}]}}";
+    let pod = "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop}, spec: {containers: [{name: a, image: i}]}}";
     check(
         format!("{pod}\n---\n{pod}\n"),
         expect![[r#"
@@ -136,9 +136,9 @@ fn a_scheduler_configuration_is_no_cluster() {
 #[test]
 fn pods_on_missing_nodes_and_no_nodes_at_all() {
     let input = "
-{apiVersion: v1, kind: Pod, metadata: {name: bound}, spec: {nodeName: gone, containers: [{name: a}]}}
+{apiVersion: v1, kind: Pod, metadata: {name: bound}, spec: {nodeName: gone, containers: [{name: a, image: i}]}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: pending}, spec: {containers: [{name: a}]}}
+{apiVersion: v1, kind: Pod, metadata: {name: pending}, spec: {containers: [{name: a, image: i}]}}
 ";
     expect![[r#"
         warning: 1 pod is bound to a node that is not there, and left out: Pod default/bound on gone (stdin: document 1)

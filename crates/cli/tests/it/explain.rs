@@ -50,15 +50,15 @@ const CLUSTER: &str = "
 ---
 {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b}, spec: {maxUnavailable: 0, selector: {matchLabels: {app: kept}}}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: kept, labels: {app: kept}}, spec: {nodeName: n1, priority: 1, containers: [{name: a, resources: {requests: {cpu: 1}}}]}}
+{apiVersion: v1, kind: Pod, metadata: {name: kept, labels: {app: kept}}, spec: {nodeName: n1, priority: 1, containers: [{name: a, image: i, resources: {requests: {cpu: 1}}}]}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: old}, spec: {nodeName: n2, priority: 2, containers: [{name: a, resources: {requests: {cpu: 1}}}]}}
+{apiVersion: v1, kind: Pod, metadata: {name: old}, spec: {nodeName: n2, priority: 2, containers: [{name: a, image: i, resources: {requests: {cpu: 1}}}]}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: high}, spec: {priority: 9, containers: [{name: a, resources: {requests: {cpu: 2}}}]}}
+{apiVersion: v1, kind: Pod, metadata: {name: high}, spec: {priority: 9, containers: [{name: a, image: i, resources: {requests: {cpu: 2}}}]}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: gated}, spec: {schedulingGates: [{name: wait}], containers: [{name: a}]}}
+{apiVersion: v1, kind: Pod, metadata: {name: gated}, spec: {schedulingGates: [{name: wait}], containers: [{name: a, image: i}]}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: lost-claim}, spec: {containers: [{name: a}], volumes: [{name: v, persistentVolumeClaim: {claimName: nope}}]}}
+{apiVersion: v1, kind: Pod, metadata: {name: lost-claim}, spec: {containers: [{name: a, image: i}], volumes: [{name: v, persistentVolumeClaim: {claimName: nope}}]}}
 ";
 
 #[test]
@@ -163,11 +163,11 @@ const IN_THE_WAY: &str = "
 ---
 {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: only, annotations: {pv.kubernetes.io/bind-completed: 'yes'}}, spec: {accessModes: [ReadWriteOncePod], volumeName: v, resources: {requests: {storage: 1Gi}}}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: web, labels: {app: web}}, spec: {nodeName: n1, containers: [{name: a}], volumes: [{name: v, persistentVolumeClaim: {claimName: only}}]}}
+{apiVersion: v1, kind: Pod, metadata: {name: web, labels: {app: web}}, spec: {nodeName: n1, containers: [{name: a, image: i}], volumes: [{name: v, persistentVolumeClaim: {claimName: only}}]}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: shy}, spec: {containers: [{name: a}], affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, labelSelector: {matchLabels: {app: web}}}]}}}}
+{apiVersion: v1, kind: Pod, metadata: {name: shy}, spec: {containers: [{name: a, image: i}], affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: zone, labelSelector: {matchLabels: {app: web}}}]}}}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: next}, spec: {containers: [{name: a}], volumes: [{name: v, persistentVolumeClaim: {claimName: only}}]}}
+{apiVersion: v1, kind: Pod, metadata: {name: next}, spec: {containers: [{name: a, image: i}], volumes: [{name: v, persistentVolumeClaim: {claimName: only}}]}}
 ";
 
 #[test]

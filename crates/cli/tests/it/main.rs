@@ -75,7 +75,7 @@ const NODES: &str = "
 
 fn pod(name: &str, spec: &str) -> String {
     format!(
-        "{{apiVersion: v1, kind: Pod, metadata: {{name: {name}}}, spec: {{containers: [{{name: a, resources: {{requests: {{cpu: 1500m}}}}}}]{spec}}}}}\n---\n"
+        "{{apiVersion: v1, kind: Pod, metadata: {{name: {name}}}, spec: {{containers: [{{name: a, image: i, resources: {{requests: {{cpu: 1500m}}}}}}]{spec}}}}}\n---\n"
     )
 }
 

@@ -132,12 +132,12 @@ fn evicted_pods_of_workloads_queue_up_again() {
 apiVersion: apps/v1
 kind: ReplicaSet
 metadata: {name: low, uid: u}
-spec: {replicas: 2, selector: {matchLabels: {app: low}}, template: {metadata: {labels: {app: low}}, spec: {containers: [{name: a}]}}}
+spec: {replicas: 2, selector: {matchLabels: {app: low}}, template: {metadata: {labels: {app: low}}, spec: {containers: [{name: a, image: i}]}}}
 ---
 ";
     let running = |name: &str, node: &str| {
         format!(
-            "{{apiVersion: v1, kind: Pod, metadata: {{name: {name}, labels: {{app: low}}, ownerReferences: [{{apiVersion: apps/v1, kind: ReplicaSet, name: low, uid: u, controller: true}}]}}, spec: {{nodeName: {node}, containers: [{{name: a, resources: {{requests: {{cpu: 1}}}}}}]}}}}\n---\n"
+            "{{apiVersion: v1, kind: Pod, metadata: {{name: {name}, labels: {{app: low}}, ownerReferences: [{{apiVersion: apps/v1, kind: ReplicaSet, name: low, uid: u, controller: true}}]}}, spec: {{nodeName: {node}, containers: [{{name: a, image: i, resources: {{requests: {{cpu: 1}}}}}}]}}}}\n---\n"
         )
     };
     let input = format!(
@@ -213,9 +213,9 @@ fn volumes_follow_their_pods() {
 ---
 {apiVersion: v1, kind: PersistentVolumeClaim, metadata: {name: data}, spec: {storageClassName: late, accessModes: [ReadWriteMany], resources: {requests: {storage: 1Gi}}}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: first}, spec: {priority: 1, nodeSelector: {topology.kubernetes.io/zone: a}, containers: [{name: a, resources: {requests: {cpu: 1}}}], volumes: [{name: d, persistentVolumeClaim: {claimName: data}}]}}
+{apiVersion: v1, kind: Pod, metadata: {name: first}, spec: {priority: 1, nodeSelector: {topology.kubernetes.io/zone: a}, containers: [{name: a, image: i, resources: {requests: {cpu: 1}}}], volumes: [{name: d, persistentVolumeClaim: {claimName: data}}]}}
 ---
-{apiVersion: v1, kind: Pod, metadata: {name: second}, spec: {containers: [{name: a, resources: {requests: {cpu: 1}}}], volumes: [{name: d, persistentVolumeClaim: {claimName: data}}]}}
+{apiVersion: v1, kind: Pod, metadata: {name: second}, spec: {containers: [{name: a, image: i, resources: {requests: {cpu: 1}}}], volumes: [{name: d, persistentVolumeClaim: {claimName: data}}]}}
 ";
     expect![[r#"
         NAMESPACE  POD    PRIORITY  NODE

@@ -78,7 +78,7 @@ pub(super) fn validate(holder: &Value, has_status: bool, place: &Path<'_>) -> Er
     let mut found = one(schema, &at, rules, true);
     // The rules of objects are looked at if all else is well.
     if sound && found.is_empty() {
-        found.extend(crate::cel::check(schema, &at));
+        found.extend(crate::rules::check(schema, &at));
     }
     errors.extend(found);
     errors

@@ -167,7 +167,7 @@ fn values(
         errors.extend(nested(schema.at("not"), false, level, &place.child("not")));
     }
     let pattern = schema.text("pattern");
-    if let Some(why) = crate::format::pattern_fault(pattern) {
+    if let Some(why) = stowplan_apimachinery::regexp::fault(pattern) {
         let why = format!("must be a valid regular expression, but isn't: {why}");
         errors.push(Error::invalid(&place.child("pattern"), pattern, why));
     }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use stowplan_apimachinery::View;
 use stowplan_apimachinery::quantity::Quantity;
 use stowplan_apimachinery::resources::ResourceList;
+use stowplan_base::amounts;
 
 /// Which half of `resources`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,27 +36,17 @@ pub fn is_sidecar(container: &Value) -> bool {
 /// The sum over all containers: init containers run one by one before the others, beside the
 /// sidecars that started before them.
 pub fn aggregate(spec: &Value, half: Half) -> ResourceList {
-    let of = |container: &Value| ResourceList::of(container.at("resources").at(half.field()));
-    let mut total = ResourceList::default();
-    for container in spec.list("containers") {
-        total.add(&of(container));
-    }
-    let mut sidecars = ResourceList::default();
-    let mut highest = ResourceList::default();
-    for container in spec.list("initContainers") {
-        let own = of(container);
-        if is_sidecar(container) {
-            total.add(&own);
-            sidecars.add(&own);
-            highest.raise_to(&sidecars);
-        } else {
-            let mut now = own;
-            now.add(&sidecars);
-            highest.raise_to(&now);
-        }
-    }
-    total.raise_to(&highest);
-    total
+    sum_containers(spec, |container| {
+        ResourceList::of(container.at("resources").at(half.field()))
+    })
+}
+
+/// The same, of whatever counts of a container.
+pub fn sum_containers(spec: &Value, of: impl Fn(&Value) -> ResourceList) -> ResourceList {
+    let containers = spec.list("containers").iter().map(&of);
+    let init = spec.list("initContainers").iter();
+    let init = init.map(|container| (of(container), is_sidecar(container)));
+    amounts::of_containers(containers, init)
 }
 
 /// Whether a resource may be given for the pod as a whole.

@@ -120,7 +120,7 @@ impl Bind {
                 Err(error) if !may_be && matches!(error.code(), Some(401 | 403)) => {
                     return refused();
                 }
-                Err(_) => tokio::time::sleep(ASK_AGAIN).await,
+                Err(_) => tools.env().sleep(ASK_AGAIN).await,
             }
         }
     }

@@ -9,15 +9,14 @@ mod bind;
 mod delete;
 mod events;
 mod patch;
-mod requests;
 mod status;
-mod throttle;
 
 pub(crate) use bind::Bind;
 pub(crate) use events::{Note, Recorder};
 pub(crate) use patch::Patch;
-pub(crate) use requests::Requests;
 pub(crate) use status::{Condition, Status};
+use stowplan_client as requests;
+pub(crate) use stowplan_client::Requests;
 
 use crate::extenders::Extender;
 use crate::message::Message;
@@ -27,9 +26,9 @@ use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use stowplan_api::load::Object as ApiObject;
+use stowplan_base::Env;
 use stowplan_bridge::effects;
 use stowplan_engine::model::Kind;
 use stowplan_engine::scheduler::Ticket;
@@ -114,12 +113,17 @@ impl From<Failed> for NotDone {
 /// What all work is done with.
 pub(crate) struct Tools {
     pub(crate) requests: Requests,
-    pub(crate) recorder: Arc<Recorder>,
-    pub(crate) engine: Sender<Message>,
+    pub(crate) recorder: Recorder,
+    pub(crate) engine: mpsc::UnboundedSender<Message>,
     pub(crate) extenders: Arc<[Extender]>,
 }
 
 impl Tools {
+    /// The time, and timers.
+    fn env(&self) -> &dyn Env {
+        &**self.requests.env()
+    }
+
     fn tell(&self, message: Message) {
         // Nobody listens if everything is being stopped.
         let _ = self.engine.send(message);
@@ -137,6 +141,7 @@ pub(crate) async fn carry_out(tools: Arc<Tools>, mut work: mpsc::UnboundedReceiv
     let mut open = true;
     while open || !tasks.is_empty() {
         tokio::select! {
+            biased;
             next = work.recv(), if open => match next {
                 Some(Work { scheduler, task: Task::Event(regarding, note), .. }) => {
                     tools.recorder.record(&scheduler, &regarding, &note);
@@ -163,7 +168,7 @@ impl Work {
     /// Does it; returns whose lane is free then.
     async fn carry_out(self, tools: Arc<Tools>) -> Option<Arc<str>> {
         let lane = self.lane().cloned();
-        let start = Instant::now();
+        let start = tools.env().monotonic();
         let mut code = None;
         let outcome = match unbroken(self.task.carry_out(&tools, &mut code)).await {
             Ok(outcome) => outcome,
@@ -184,7 +189,7 @@ impl Work {
                 ticket: self.ticket,
                 answer: Answer {
                     outcome,
-                    took: start.elapsed(),
+                    took: tools.env().monotonic().since(start),
                     code,
                 },
             });

@@ -12,8 +12,8 @@ use stowplan_engine::model::Kind;
 /// How long to wait before asking again who did not answer.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
-/// For how long a server that is not there is asked.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How often a server that is not there is asked.
+const TRIES_MAX: usize = 60;
 
 /// A change of an object.
 pub(crate) struct Patch {
@@ -43,22 +43,19 @@ impl Patch {
 
     /// Reads the object that is meant.
     async fn read(&self, tools: &Tools, path: &str) -> Result<Value, NotDone> {
-        let read = async {
-            loop {
-                match tools.requests.get::<Value>(path).await {
-                    Ok(object) => return Ok(object),
-                    Err(failed) if failed.code() == Some(404) => {
-                        return Err(self.object.not_found());
-                    }
-                    // A server that is not there may come back.
-                    Err(failed) if failed.is_open() => tokio::time::sleep(ASK_AGAIN).await,
-                    Err(failed) => return Err(failed.into()),
+        let mut tries = 0;
+        let object = loop {
+            match tools.requests.get::<Value>(path).await {
+                Ok(object) => break object,
+                Err(failed) if failed.code() == Some(404) => return Err(self.object.not_found()),
+                // A server that is not there may come back.
+                Err(failed) if failed.is_open() && tries < TRIES_MAX => {
+                    tries += 1;
+                    tools.env().sleep(ASK_AGAIN).await;
                 }
+                Err(failed) => return Err(failed.into()),
             }
         };
-        let late = || NotDone::Failed("the API server did not answer in time".to_owned());
-        let object = tokio::time::timeout(PATIENCE, read).await;
-        let object = object.map_err(|_| late())??;
         let uid = object["metadata"]["uid"].as_str();
         match self.object.uid.is_empty() || uid == Some(&*self.object.uid) {
             true => Ok(object),

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use stowplan_api::k8s::api::core::v1::Pod;
 use stowplan_api::k8s::jiff::Timestamp;
 use stowplan_api::load::Object as ApiObject;
+use stowplan_base::Time;
 
 /// A change of a pod's status.
 pub(crate) struct Status {
@@ -37,7 +38,7 @@ impl Status {
         let mut status = self.status.clone();
         if let Some(condition) = &self.condition {
             let pod = self.read(tools).await?;
-            if let Some(condition) = condition.changed(&pod) {
+            if let Some(condition) = condition.changed(&pod, tools.env().now()) {
                 status.insert("conditions".to_owned(), json!([condition]));
             }
         }
@@ -80,7 +81,7 @@ impl Status {
                 Err(failed) => failed,
             };
             match (is_retriable(&failed), pauses.next()) {
-                (true, Some(pause)) => tokio::time::sleep(pause).await,
+                (true, Some(pause)) => tools.env().sleep(pause).await,
                 _ => return Err(failed),
             }
         }
@@ -89,7 +90,7 @@ impl Status {
 
 impl Condition {
     /// The condition as the pod should have it, unless it does. Upstream's `UpdatePodCondition`.
-    fn changed(&self, pod: &Pod) -> Option<Value> {
+    fn changed(&self, pod: &Pod, now: Time) -> Option<Value> {
         let conditions = pod
             .status
             .iter()
@@ -105,7 +106,8 @@ impl Condition {
             return None;
         }
         let since = before.and_then(|before| before.last_transition_time.clone());
-        let since = since.map_or_else(Timestamp::now, |since| since.0);
+        let now = Timestamp::from_nanosecond(now.as_nanos().into()).unwrap_or_default();
+        let since = since.map_or(now, |since| since.0);
         Some(json!({
             "type": self.kind,
             "status": self.status,

@@ -2,7 +2,6 @@
 
 use super::Engine;
 use super::records::timestamp;
-use crate::message::Told;
 use crate::rights::Found;
 use std::sync::Arc;
 use stowplan_base::{Duration, Sym};
@@ -12,6 +11,7 @@ use stowplan_engine::framework::{Cx, Framework};
 use stowplan_engine::model::Pod;
 use stowplan_engine::remedy::{Remedies, remedies};
 use stowplan_report::{Moment, Outcome, Report, State};
+use stowplan_telemetry::DecisionAnswer;
 
 /// Whoever asks for whole tournaments gets at most one of so many parts of the engine's time.
 const SHARE: i64 = 10;
@@ -31,7 +31,7 @@ struct Question {
 impl Engine {
     /// What is remembered of the last attempt of a pod, or of one that is gone and left nobody of
     /// its name.
-    pub(super) fn decision(&self, namespace: &str, name: &str) -> Told<Found> {
+    pub(super) fn decision(&self, namespace: &str, name: &str) -> DecisionAnswer<Found> {
         let key = self.key(namespace, name);
         let record = key.and_then(|key| {
             let record = self.state.records.get(key)?;
@@ -40,17 +40,19 @@ impl Engine {
             (!is_another).then_some(record)
         });
         match record {
-            Some(record) => Told::Found(Found::Decision(record.told(self.scheduler.cluster()))),
-            None => Told::Unknown,
+            Some(record) => {
+                DecisionAnswer::Found(Found::Decision(record.told(self.scheduler.cluster())))
+            }
+            None => DecisionAnswer::Unknown,
         }
     }
 
     /// The whole tournament of a pod: that of its last attempt if the cluster can be rewound that
     /// far, else one that is played now.
-    pub(super) fn tournament(&mut self, namespace: &str, name: &str) -> Told<Found> {
+    pub(super) fn tournament(&mut self, namespace: &str, name: &str) -> DecisionAnswer<Found> {
         let start = self.clock.now();
         if start < self.state.rests_until {
-            return Told::Busy;
+            return DecisionAnswer::Busy;
         }
         let question = self.key(namespace, name).and_then(|key| self.question(key));
         let report = question.and_then(|question| self.play(&question));
@@ -58,8 +60,8 @@ impl Engine {
         let took = (now - start).as_nanos();
         self.state.rests_until = now + Duration::from_nanos(took.saturating_mul(SHARE - 1));
         match report {
-            Some(report) => Told::Found(Found::Tournament(Box::new(report))),
-            None => Told::Unknown,
+            Some(report) => DecisionAnswer::Found(Found::Tournament(Box::new(report))),
+            None => DecisionAnswer::Unknown,
         }
     }
 
@@ -168,7 +170,7 @@ impl Engine {
         namespace: &str,
         name: &str,
         whole: bool,
-        answer: tokio::sync::oneshot::Sender<Told<Found>>,
+        answer: tokio::sync::oneshot::Sender<DecisionAnswer<Found>>,
     ) {
         let told = match whole {
             true => self.tournament(namespace, name),

@@ -25,7 +25,7 @@ impl Engine {
             } => self.delete(kind, &namespace, &name),
             Message::Synced(kind) => {
                 self.state.synced.insert(kind);
-                if self.state.synced.len() == crate::watch::KINDS {
+                if self.state.synced.len() == Kind::ALL.len() {
                     self.observer.synced();
                 }
             }

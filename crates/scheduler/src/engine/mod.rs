@@ -1,4 +1,4 @@
-//! The engine thread: it alone owns the [`Scheduler`], and it never waits for the API.
+//! The engine at work: it alone owns the [`Scheduler`], and it never waits for the API.
 
 mod decision;
 mod decisions;
@@ -10,7 +10,6 @@ mod records;
 use crate::clock::Clock;
 use crate::effects::Work;
 use crate::extenders::Asked;
-use crate::fence::Fence;
 use crate::message::Message;
 use crate::observer::{Observer, Steps};
 pub(crate) use decision::Decision;
@@ -18,13 +17,16 @@ use notes::Notes;
 use records::Records;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::Duration;
 use stowplan_base::{Rng, Time};
+use stowplan_client::Guard;
 use stowplan_engine::meter::Lap;
 use stowplan_engine::model::Kind;
 use stowplan_engine::scheduler::{Effect, Scheduler};
+use stowplan_env::timeout_at;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TryRecvError;
 
 /// How many messages are taken in at a time.
 const MESSAGES_PER_ROUND: usize = 1024;
@@ -39,15 +41,17 @@ const BINDINGS_MAX: usize = 4096;
 /// How long to wait at most. Nothing depends on it; a clock that was set is noticed by then.
 const WAIT_MAX: Duration = Duration::from_secs(30);
 
-/// All that the thread owns.
+/// All that it owns.
 pub(crate) struct Engine {
     pub(crate) scheduler: Scheduler,
     pub(crate) rng: Rng,
     pub(crate) extenders: Asked,
     pub(crate) clock: Clock,
-    pub(crate) inbox: Receiver<Message>,
+    pub(crate) inbox: mpsc::UnboundedReceiver<Message>,
+    /// A message that was waited for.
+    pub(crate) next: Option<Message>,
     pub(crate) work: mpsc::UnboundedSender<Work>,
-    pub(crate) fence: Arc<dyn Fence>,
+    pub(crate) guard: Arc<dyn Guard>,
     pub(crate) observer: Arc<dyn Observer>,
     pub(crate) state: State,
 }
@@ -94,26 +98,81 @@ enum Flow {
     Stop,
 }
 
+/// What to do after a turn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Turn {
+    /// There is more to do at once.
+    Again,
+    /// Nothing happens before this time unless a message arrives.
+    Wait(Time),
+    /// It is over.
+    Stop,
+}
+
 impl Engine {
-    /// Works until it is told to stop.
-    pub(crate) fn run(mut self) {
-        while self.listen() == Flow::GoOn {
-            let now = self.clock.now();
-            self.scheduler.tick(now);
-            self.hand_out(None, now);
-            if self.may_decide() {
-                self.decide();
-            }
-            self.tell_laps();
-            self.observer.settled(&self.scheduler, self.clock.now());
-            if self.scheduler.has_many_names() {
-                let State { records, notes, .. } = &self.state;
-                self.scheduler.sweep_names(|marks| {
-                    records.mark_names(marks);
-                    notes.mark_names(marks);
-                });
+    /// Takes in what arrived, lets time pass, makes some decisions and hands out work. It never waits, so
+    /// whoever drives it decides where: a thread of its own ([`run_on_thread`](Self::run_on_thread)) or a
+    /// task among others ([`run`](Self::run)).
+    pub(crate) fn turn(&mut self) -> Turn {
+        if self.take_messages() == Flow::Stop {
+            return Turn::Stop;
+        }
+        let now = self.clock.now();
+        self.scheduler.tick(now);
+        self.hand_out(None, now);
+        if self.may_decide() {
+            self.decide();
+        }
+        self.tell_laps();
+        self.observer.settled(&self.scheduler, self.clock.now());
+        self.sweep_names();
+        match self.has_work() || !self.inbox.is_empty() {
+            true => Turn::Again,
+            false => Turn::Wait(self.wake_up()),
+        }
+    }
+
+    /// Works on a thread of its own until it is told to stop. Extenders are waited for here.
+    pub(crate) fn run_on_thread(mut self, runtime: &Handle) {
+        loop {
+            match self.turn() {
+                Turn::Again => {}
+                Turn::Wait(until) => runtime.block_on(self.wait(until)),
+                Turn::Stop => return,
             }
         }
+    }
+
+    /// Works as a task until it is told to stop.
+    pub(crate) async fn run(mut self) {
+        loop {
+            match self.turn() {
+                Turn::Again => tokio::task::yield_now().await,
+                Turn::Wait(until) => self.wait(until).await,
+                Turn::Stop => return,
+            }
+        }
+    }
+
+    /// Waits for a message, or until this time.
+    async fn wait(&mut self, until: Time) {
+        let env = self.clock.0.clone();
+        if let Ok(message) = timeout_at(&*env, until, self.inbox.recv()).await {
+            // Nobody is left who could say anything.
+            self.next = Some(message.unwrap_or(Message::Stop));
+        }
+    }
+
+    /// Forgets names of things that are gone.
+    fn sweep_names(&mut self) {
+        if !self.scheduler.has_many_names() {
+            return;
+        }
+        let State { records, notes, .. } = &self.state;
+        self.scheduler.sweep_names(|marks| {
+            records.mark_names(marks);
+            notes.mark_names(marks);
+        });
     }
 
     fn tell_laps(&mut self) {
@@ -123,7 +182,7 @@ impl Engine {
 
     /// Whether pods may be tried at all: everything is known, and nobody else leads.
     fn may_decide(&self) -> bool {
-        self.state.synced.len() == crate::watch::KINDS && self.fence.may_act()
+        self.state.synced.len() == Kind::ALL.len() && self.guard.may_act()
     }
 
     fn is_full(&self) -> bool {
@@ -136,35 +195,27 @@ impl Engine {
         self.scheduler.queue().can_pop() && !self.is_full() && self.may_decide()
     }
 
-    /// Takes in what arrived; waits for it if there is nothing else to do.
-    fn listen(&mut self) -> Flow {
-        let mut taken = 0;
-        if !self.has_work() {
-            match self.inbox.recv_timeout(self.wait()) {
-                Ok(Message::Stop) | Err(RecvTimeoutError::Disconnected) => return Flow::Stop,
-                Ok(message) => self.take(message),
-                Err(RecvTimeoutError::Timeout) => return Flow::GoOn,
-            }
-            taken += 1;
-        }
-        while taken < MESSAGES_PER_ROUND {
-            match self.inbox.try_recv() {
+    /// Takes in some of what arrived.
+    fn take_messages(&mut self) -> Flow {
+        for _ in 0..MESSAGES_PER_ROUND {
+            let message = match self.next.take() {
+                Some(message) => Ok(message),
+                None => self.inbox.try_recv(),
+            };
+            match message {
                 Ok(Message::Stop) | Err(TryRecvError::Disconnected) => return Flow::Stop,
                 Ok(message) => self.take(message),
                 Err(TryRecvError::Empty) => break,
             }
-            taken += 1;
         }
         Flow::GoOn
     }
 
-    /// How long nothing happens unless somebody says something.
-    fn wait(&self) -> Duration {
-        let Some(next) = self.scheduler.next_tick() else {
-            return WAIT_MAX;
-        };
-        let nanos = next.as_nanos().saturating_sub(self.clock.now().as_nanos());
-        Duration::from_nanos(u64::try_from(nanos).unwrap_or(0)).min(WAIT_MAX)
+    /// Until when nothing happens unless somebody says something.
+    fn wake_up(&self) -> Time {
+        let latest = self.clock.now() + WAIT_MAX;
+        let next = self.scheduler.next_tick();
+        next.map_or(latest, |next| next.min(latest))
     }
 
     /// Tries some pods.

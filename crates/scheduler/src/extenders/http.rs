@@ -8,13 +8,17 @@ use kube::config::{
     NamedContext,
 };
 use serde_json::{Value, json};
+use std::sync::Arc;
 use std::time::Duration;
 use stowplan_api::config as api;
+use stowplan_base::Env;
+use stowplan_env::timeout;
 
 /// One extender.
 pub(crate) struct Extender {
     pub(super) config: api::Extender,
     client: kube::Client,
+    env: Arc<dyn Env>,
 }
 
 /// How long a call may take unless the configuration says otherwise.
@@ -22,7 +26,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Extender {
     /// An extender as it is configured.
-    pub(crate) async fn new(config: api::Extender) -> Result<Self, String> {
+    pub(crate) async fn new(config: api::Extender, env: Arc<dyn Env>) -> Result<Self, String> {
         check(&config.url_prefix)?;
         let options = KubeConfigOptions::default();
         let found = kube::Config::from_custom_kubeconfig(connection(&config), &options).await;
@@ -34,7 +38,11 @@ impl Extender {
         let client = kube::Client::try_from(found);
         let client =
             client.map_err(|error| format!("urlPrefix: {}: {error}", config.url_prefix))?;
-        Ok(Self { config, client })
+        Ok(Self {
+            config,
+            client,
+            env,
+        })
     }
 
     pub(super) fn url(&self) -> &str {
@@ -65,7 +73,7 @@ impl Extender {
             0 => TIMEOUT,
             millis => Duration::from_millis(millis),
         };
-        let answer = tokio::time::timeout(limit, self.send(verb, question)).await;
+        let answer = timeout(&*self.env, limit, self.send(verb, question)).await;
         answer.unwrap_or_else(|_| {
             Err(No::silent(format!(
                 "{}/{verb}: timed out",
@@ -210,7 +218,9 @@ mod tests {
             url_prefix: url_prefix.to_owned(),
             ..api::Extender::default()
         };
-        Extender::new(config).await.map(drop)
+        Extender::new(config, Arc::new(stowplan_env::System::new()))
+            .await
+            .map(drop)
     }
 
     #[tokio::test]

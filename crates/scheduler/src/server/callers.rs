@@ -6,6 +6,8 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{Api, Client};
 use std::collections::BTreeMap;
 use std::time::Duration;
+use stowplan_base::Env;
+use stowplan_env::timeout;
 use stowplan_transport::{CertificateError, Certificates, FrontProxies};
 
 const NAMESPACE: &str = "kube-system";
@@ -69,12 +71,16 @@ pub(crate) struct Trust {
 
 impl Callers {
     /// What the cluster says of what the operator does not say.
-    pub(crate) async fn look_up(&self, client: &Client) -> Result<Trust, LookupError> {
+    pub(crate) async fn look_up(
+        &self,
+        client: &Client,
+        env: &dyn Env,
+    ) -> Result<Trust, LookupError> {
         if self.lookup == Lookup::Skip {
             return Ok(Trust::default());
         }
         let maps: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);
-        let found = tokio::time::timeout(PATIENCE, maps.get_opt(NAME)).await;
+        let found = timeout(env, PATIENCE, maps.get_opt(NAME)).await;
         let found = found.map_err(|_| LookupError::Late)?;
         let found = found.map_err(LookupError::Unread)?;
         let data = found.and_then(|map| map.data).unwrap_or_default();

@@ -4,8 +4,8 @@ use k8s_openapi::api::core::v1::{Container, Pod};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Text;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use stowplan_api::resources::{PodResources, RequestOptions, is_supported_pod_level_resource};
-use stowplan_base::Quantity;
+use stowplan_base::{Quantity, amounts};
+use stowplan_bridge::resources::{PodResources, RequestOptions, is_supported_pod_level_resource};
 use stowplan_telemetry::{Phase, PodRow, PodTable, Resources};
 
 /// Takes in a pod as it is now.
@@ -50,23 +50,12 @@ fn limits(pod: &Pod) -> Vec<(Box<str>, f64)> {
     let Some(spec) = &pod.spec else {
         return Vec::new();
     };
-    let mut limits = Amounts::new();
-    for container in &spec.containers {
-        add(&mut limits, &of_container(container));
-    }
-    let (mut sidecars, mut starting) = (Amounts::new(), Amounts::new());
-    for container in spec.init_containers.iter().flatten() {
-        let mut own = of_container(container);
-        if container.restart_policy.as_deref() == Some("Always") {
-            add(&mut limits, &own);
-            add(&mut sidecars, &own);
-            own.clone_from(&sidecars);
-        } else {
-            add(&mut own, &sidecars);
-        }
-        raise(&mut starting, &own);
-    }
-    raise(&mut limits, &starting);
+    let is_sidecar = |container: &Container| container.restart_policy.as_deref() == Some("Always");
+    let init = spec.init_containers.iter().flatten();
+    let mut limits = amounts::of_containers(
+        spec.containers.iter().map(of_container),
+        init.map(|container| (of_container(container), is_sidecar(container))),
+    );
     let pod_level = spec.resources.as_ref().and_then(|r| r.limits.as_ref());
     for (name, amount) in parse(pod_level) {
         if is_supported_pod_level_resource(name) {
@@ -92,19 +81,6 @@ fn parse(list: Option<&BTreeMap<String, Text>>) -> Amounts<'_> {
     pairs
         .filter_map(|(name, Text(text))| Some((&**name, units(text.parse().ok()?))))
         .collect()
-}
-
-fn add<'a>(to: &mut Amounts<'a>, more: &Amounts<'a>) {
-    for (name, amount) in more {
-        *to.entry(name).or_default() += amount;
-    }
-}
-
-fn raise<'a>(to: &mut Amounts<'a>, other: &Amounts<'a>) {
-    for (name, amount) in other {
-        let known = to.entry(name).or_insert(*amount);
-        *known = known.max(*amount);
-    }
 }
 
 /// An amount in whole units, with fractions as long as it is not huge.

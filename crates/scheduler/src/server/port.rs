@@ -2,13 +2,14 @@
 
 use crate::server::callers::{Callers, Lookup, LookupError, Trust};
 use crate::server::proxy_headers::ProxyHeaders;
+use crate::server::scheduler_server::ServerError;
 use crate::server::serve::serve;
-use crate::server::station::StationError;
-use crate::server::whereabouts::Whereabouts;
 use kube::Client;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
+use stowplan_base::Env;
+use stowplan_client::election::LeaderAddress;
 use stowplan_telemetry::{OPEN_PATHS, Ports};
 use stowplan_transport::{Certificates, Limits, Listener, Renewal, open_files};
 use tokio::sync::oneshot;
@@ -41,7 +42,7 @@ pub(crate) type Headers = Arc<RwLock<Option<ProxyHeaders>>>;
 pub(crate) struct Bound {
     listener: Listener,
     pub(crate) address: SocketAddr,
-    pub(crate) whereabouts: Whereabouts,
+    pub(crate) leader_address: LeaderAddress,
     headers: Headers,
     keeper: Keeper,
 }
@@ -67,10 +68,14 @@ impl SecurePort {
     }
 
     /// Binds the port; `client` is asked whom to know.
-    pub(crate) async fn bind(self, client: Client) -> Result<Bound, StationError> {
+    pub(crate) async fn bind(
+        self,
+        client: Client,
+        env: Arc<dyn Env>,
+    ) -> Result<Bound, ServerError> {
         let address = self.address;
-        let failed = |source| StationError::Listen { address, source };
-        let trust = match self.callers.look_up(&client).await {
+        let failed = |source| ServerError::Listen { address, source };
+        let trust = match self.callers.look_up(&client, &*env).await {
             Ok(trust) => trust,
             Err(error) if self.callers.lookup == Lookup::Strict => return Err(error.into()),
             Err(error) => {
@@ -85,6 +90,7 @@ impl SecurePort {
             advertised: self.advertised,
             callers: self.callers,
             client,
+            env,
             trust,
             present: None,
         };
@@ -97,7 +103,7 @@ impl SecurePort {
             }
             complete => complete,
         };
-        let (certificates, headers) = complete.map_err(StationError::Certificates)?;
+        let (certificates, headers) = complete.map_err(ServerError::Certificates)?;
         let limits = Limits::of_port(open_files());
         let listener = Listener::bind(address, &certificates, limits).await;
         let listener = listener.map_err(failed)?;
@@ -107,7 +113,7 @@ impl SecurePort {
             Some(Ok(ip)) => SocketAddr::new(ip, address.port()).to_string(),
             Some(Err(_)) => format!("{}:{}", advertised.unwrap_or_default(), address.port()),
         };
-        let whereabouts = Whereabouts {
+        let leader_address = LeaderAddress {
             address: reached,
             ca_pem: certificates.own_ca_pem().map(str::to_owned),
         };
@@ -115,7 +121,7 @@ impl SecurePort {
         Ok(Bound {
             listener,
             address,
-            whereabouts,
+            leader_address,
             headers: Arc::new(RwLock::new(headers)),
             keeper,
         })
@@ -152,6 +158,7 @@ struct Keeper {
     advertised: Option<String>,
     callers: Callers,
     client: Client,
+    env: Arc<dyn Env>,
     trust: Trust,
     present: Option<Certificates>,
 }
@@ -168,14 +175,14 @@ impl Keeper {
 
     async fn keep(mut self, renewal: Renewal, headers: Headers) {
         loop {
-            tokio::time::sleep(AGAIN).await;
+            self.env.sleep(AGAIN).await;
             self.look_again(&renewal, &headers).await;
         }
     }
 
     /// Gives the port what is new. What cannot be read or used stays as it was.
     async fn look_again(&mut self, renewal: &Renewal, headers: &Headers) {
-        match self.callers.look_up(&self.client).await {
+        match self.callers.look_up(&self.client, &*self.env).await {
             Ok(trust) => self.trust = trust,
             Err(error) => tracing::debug!(error = told(&error), "the cluster does not say"),
         }
@@ -205,6 +212,10 @@ mod tests {
     use std::sync::Mutex;
     use stowplan_transport::Pki;
 
+    fn env() -> Arc<dyn Env> {
+        Arc::new(stowplan_env::System::new())
+    }
+
     /// A cluster that does not answer.
     fn silent() -> Client {
         let silence = tower::service_fn(|_: http::Request<kube::client::Body>| {
@@ -233,7 +244,7 @@ mod tests {
             callers: Callers::default(),
             open_paths: Vec::new(),
         };
-        let mut bound = port.bind(nobody()).await.ok().unwrap();
+        let mut bound = port.bind(nobody(), env()).await.ok().unwrap();
         let renewal = bound.listener.renewal();
         let shown = |bound: &Bound| {
             let present = bound.keeper.present.as_ref().unwrap();
@@ -262,11 +273,11 @@ mod tests {
                 },
                 open_paths: Vec::new(),
             };
-            port.bind(client)
+            port.bind(client, env())
         };
         assert!(bind(Lookup::Tolerant, nobody()).await.is_ok());
         let refused = bind(Lookup::Strict, nobody()).await.err().unwrap();
-        assert!(matches!(refused, StationError::Lookup(_)), "{refused}");
+        assert!(matches!(refused, ServerError::Lookup(_)), "{refused}");
     }
 
     /// Nobody waits for such a cluster for long.
@@ -276,7 +287,7 @@ mod tests {
             lookup: Lookup::Strict,
             ..Callers::default()
         };
-        let late = callers.look_up(&silent()).await;
+        let late = callers.look_up(&silent(), &*env()).await;
         assert!(matches!(late, Err(LookupError::Late)), "{late:?}");
     }
 }

@@ -14,9 +14,11 @@ use kube::api::PostParams;
 use kube::{Api, Client};
 use lane::{Lane, Width};
 use memory::{Measured, Memory, Room};
+use std::sync::Arc;
 use std::time::Duration;
-use stowplan_telemetry::{BoxFuture, Caller, Gate, Identity, Refusal, Wish};
-use tokio::time::timeout;
+use stowplan_base::Env;
+use stowplan_env::timeout;
+use stowplan_telemetry::{AccessRequest, BoxFuture, Caller, Gate, Identity, Refusal};
 
 /// How long an answer is believed. Upstream's default for all three.
 const BELIEF: Duration = Duration::from_secs(10);
@@ -56,6 +58,7 @@ const LIMITS: Limits = Limits {
 
 /// A [`Gate`] that asks by TokenReview and SubjectAccessReview.
 pub struct Reviews {
+    env: Arc<dyn Env>,
     tokens: Client,
     access: Client,
     limits: Limits,
@@ -79,9 +82,9 @@ struct Verdicts {
 }
 
 impl Verdicts {
-    fn new(limits: &Limits, width: Width) -> Self {
+    fn new(limits: &Limits, width: Width, env: &Arc<dyn Env>) -> Self {
         Self {
-            kept: Memory::new(limits.kept, BELIEF),
+            kept: Memory::new(limits.kept, BELIEF, env.clone()),
             lane: Lane::new(width),
         }
     }
@@ -111,21 +114,23 @@ impl Measured for Verdict {
 
 impl Reviews {
     /// Asks whose a token is with the first client, and what he may with the second.
-    pub fn new(tokens: Client, access: Client) -> Self {
-        Self::with_limits(tokens, access, LIMITS)
+    pub fn new(tokens: Client, access: Client, env: Arc<dyn Env>) -> Self {
+        Self::with_limits(tokens, access, LIMITS, env)
     }
 
-    fn with_limits(tokens: Client, access: Client, limits: Limits) -> Self {
+    fn with_limits(tokens: Client, access: Client, limits: Limits, env: Arc<dyn Env>) -> Self {
         Self {
             tokens,
             access,
             digester: Digester::new(),
-            users: Memory::new(limits.kept, BELIEF),
-            nobodies: Memory::new(limits.kept, BELIEF),
+            users: Memory::new(limits.kept, BELIEF, env.clone()),
+            nobodies: Memory::new(limits.kept, BELIEF, env.clone()),
             known: Lane::new(limits.known),
             strangers: Lane::new(limits.strangers),
-            verdicts: [limits.known, limits.strangers].map(|width| Verdicts::new(&limits, width)),
+            verdicts: [limits.known, limits.strangers]
+                .map(|width| Verdicts::new(&limits, width, &env)),
             limits,
+            env,
         }
     }
 
@@ -187,7 +192,12 @@ impl Reviews {
             ..TokenReview::default()
         };
         let params = PostParams::default();
-        let answer = timeout(self.limits.patience, reviews.create(&params, &review)).await;
+        let answer = timeout(
+            &*self.env,
+            self.limits.patience,
+            reviews.create(&params, &review),
+        )
+        .await;
         // Upstream lets nobody in whom it cannot ask about, and tells him no more.
         let status = match answer {
             Ok(Ok(answer)) => answer.status.unwrap_or_default(),
@@ -209,7 +219,12 @@ impl Reviews {
         }))
     }
 
-    async fn may(&self, user: Identity, is_known: bool, wish: Wish) -> Result<(), Refusal> {
+    async fn may(
+        &self,
+        user: Identity,
+        is_known: bool,
+        wish: AccessRequest,
+    ) -> Result<(), Refusal> {
         if user.groups.iter().any(|group| group == "system:masters") {
             return Ok(());
         }
@@ -236,9 +251,13 @@ impl Reviews {
     }
 
     /// Why the user may not; `None` if he may.
-    async fn review_access(&self, user: &Identity, wish: &Wish) -> Result<Verdict, Refusal> {
+    async fn review_access(
+        &self,
+        user: &Identity,
+        wish: &AccessRequest,
+    ) -> Result<Verdict, Refusal> {
         let path = match wish {
-            Wish::Path { verb, path } => Some(NonResourceAttributes {
+            AccessRequest::Path { verb, path } => Some(NonResourceAttributes {
                 path: Some(path.clone()),
                 verb: Some(verb.clone()),
             }),
@@ -251,17 +270,17 @@ impl Reviews {
             ..ResourceAttributes::default()
         };
         let resource = match wish {
-            Wish::Pod { namespace, name } => Some(ResourceAttributes {
+            AccessRequest::Pod { namespace, name } => Some(ResourceAttributes {
                 namespace: Some(namespace.clone()),
                 name: Some(name.clone()),
                 ..core("get", "pods")
             }),
-            Wish::Nodes => Some(core("list", "nodes")),
-            Wish::Pods { namespace } => Some(ResourceAttributes {
+            AccessRequest::Nodes => Some(core("list", "nodes")),
+            AccessRequest::Pods { namespace } => Some(ResourceAttributes {
                 namespace: namespace.clone(),
                 ..core("list", "pods")
             }),
-            Wish::Path { .. } | Wish::Open => None,
+            AccessRequest::Path { .. } | AccessRequest::Open => None,
         };
         let reviews: Api<SubjectAccessReview> = Api::all(self.access.clone());
         let review = SubjectAccessReview {
@@ -276,7 +295,12 @@ impl Reviews {
             ..SubjectAccessReview::default()
         };
         let params = PostParams::default();
-        let answer = timeout(self.limits.patience, reviews.create(&params, &review)).await;
+        let answer = timeout(
+            &*self.env,
+            self.limits.patience,
+            reviews.create(&params, &review),
+        )
+        .await;
         let answer = answer.map_err(|late| Refusal::Broken(late.to_string()))?;
         let answer = answer.map_err(|error| Refusal::Broken(error.to_string()))?;
         let status = answer.status.unwrap_or_default();
@@ -285,11 +309,11 @@ impl Reviews {
 }
 
 impl Gate for Reviews {
-    fn admit(&self, caller: Caller, wish: Wish) -> BoxFuture<'_, Result<(), Refusal>> {
+    fn admit(&self, caller: Caller, wish: AccessRequest) -> BoxFuture<'_, Result<(), Refusal>> {
         Box::pin(async move {
             let (user, is_known) = self.user(caller).await?;
             match wish {
-                Wish::Open => Ok(()),
+                AccessRequest::Open => Ok(()),
                 wish => self.may(user, is_known, wish).await,
             }
         })

@@ -7,9 +7,10 @@ use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use stowplan_base::Time;
+use stowplan_base::{Env, Time};
+use stowplan_env::timeout;
 use stowplan_transport::certificates_der;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -110,19 +111,21 @@ impl Collector {
 /// Takes spans and sends them on, in the background.
 pub struct Tracer {
     spans: mpsc::Sender<Span>,
+    env: Arc<dyn Env>,
     sender: Mutex<Option<(oneshot::Sender<()>, JoinHandle<()>)>>,
 }
 
 impl Tracer {
     /// Sends to a collector from within the current tokio runtime. An error says what is wrong with
     /// it.
-    pub fn new(collector: &Collector) -> Result<Self, String> {
+    pub fn new(collector: &Collector, env: Arc<dyn Env>) -> Result<Self, String> {
         let client = collector.client()?;
         let (spans, receiver) = mpsc::channel(WAITING_MAX);
         let (end, ending) = oneshot::channel();
-        let sender = tokio::spawn(send_all(client, receiver, ending));
+        let sender = tokio::spawn(send_all(client, env.clone(), receiver, ending));
         Ok(Self {
             spans,
+            env,
             sender: Mutex::new(Some((end, sender))),
         })
     }
@@ -138,13 +141,14 @@ impl Tracer {
         let sender = sender.unwrap_or_else(PoisonError::into_inner).take();
         if let Some((end, sender)) = sender {
             let _ = end.send(());
-            let _ = tokio::time::timeout(PATIENCE, sender).await;
+            let _ = timeout(&*self.env, PATIENCE, sender).await;
         }
     }
 }
 
 async fn send_all(
     client: Client,
+    env: Arc<dyn Env>,
     mut spans: mpsc::Receiver<Span>,
     mut ending: oneshot::Receiver<()>,
 ) {
@@ -169,13 +173,13 @@ async fn send_all(
         };
         tokio::select! {
             () = others => {}
-            () = tokio::time::sleep(GATHER) => {}
+            () = env.sleep(GATHER) => {}
             _ = &mut ending, if is_open => {
                 is_open = false;
                 spans.close();
             }
         }
-        let sent = tokio::time::timeout(PATIENCE, send(&client, &batch)).await;
+        let sent = timeout(&*env, PATIENCE, send(&client, &batch)).await;
         let failed = match sent {
             Ok(Ok(())) => None,
             Ok(Err(error)) => Some(error),
@@ -272,7 +276,7 @@ mod tests {
     #[tokio::test]
     async fn a_collector_gets_what_belongs_together() {
         let (collector, got) = collector().await;
-        let tracer = Tracer::new(&collector).unwrap();
+        let tracer = Tracer::new(&collector, Arc::new(stowplan_env::System::new())).unwrap();
         tracer.take(span(SpanName::Attempt, None));
         tracer.take(span(SpanName::Binding, Some("conflict")));
         let (text, body) = got.await.unwrap();
@@ -291,7 +295,7 @@ mod tests {
     #[tokio::test]
     async fn what_waits_is_sent_in_the_end() {
         let (collector, got) = collector().await;
-        let tracer = Tracer::new(&collector).unwrap();
+        let tracer = Tracer::new(&collector, Arc::new(stowplan_env::System::new())).unwrap();
         tracer.take(span(SpanName::Attempt, None));
         tracer.finish().await;
         assert!(got.is_finished());
@@ -322,7 +326,7 @@ mod tests {
                 url: url.clone(),
                 ca_pem: Some(ca_pem),
             };
-            let tracer = Tracer::new(&collector).unwrap();
+            let tracer = Tracer::new(&collector, Arc::new(stowplan_env::System::new())).unwrap();
             tracer.take(span(SpanName::Attempt, None));
             tracer.finish().await;
             let path = hears.try_recv().ok();

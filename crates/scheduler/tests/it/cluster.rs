@@ -13,9 +13,11 @@ use std::time::Duration;
 use stowplan_api::config::KubeSchedulerConfiguration;
 use stowplan_api::k8s::NamespaceResourceScope;
 use stowplan_api::k8s::api::core::v1::{Node, Pod};
+use stowplan_client::{Guard, Unguarded, in_process};
 use stowplan_engine::plugins::registry::Registry;
-use stowplan_scheduler::{Fence, Open, Running, Settings, Silent, start};
-use stowplan_server::{Config, User, env};
+use stowplan_env::System;
+use stowplan_scheduler::{Running, Settings, Silent, start};
+use stowplan_server::{Config, User};
 use stowplan_store::{Options, Store};
 
 pub(crate) const NAMESPACE: &str = "n";
@@ -30,14 +32,14 @@ impl Cluster {
     /// An empty cluster but for a namespace.
     pub(crate) async fn new() -> Self {
         let api = stowplan_server::Api::new(Config {
-            env: Box::new(env::System::new()),
+            env: Arc::new(System::new()),
             store: Store::in_memory(Options::default()),
             tokens: BTreeMap::new(),
             token_key: None,
         })
         .await
         .expect("a store that works");
-        let admin = stowplan_embedded::client(api.clone(), User::new("admin", &["system:masters"]));
+        let admin = in_process(api.service(User::new("admin", &["system:masters"])));
         let cluster = Self { api, admin };
         cluster
             .create(
@@ -55,7 +57,7 @@ impl Cluster {
     /// A client with the rights of a scheduler.
     pub(crate) fn scheduler_client(&self) -> kube::Client {
         let user = User::new("system:kube-scheduler", &["system:authenticated"]);
-        stowplan_embedded::client(self.api.clone(), user)
+        in_process(self.api.service(user))
     }
 
     /// Starts a scheduler with the default profile.
@@ -65,15 +67,16 @@ impl Cluster {
 
     /// Starts a scheduler with this client and configuration.
     pub(crate) async fn scheduler_with(&self, client: kube::Client, config: &str) -> Running {
-        self.fenced_scheduler(client, config, Arc::new(Open)).await
+        self.guarded_scheduler(client, config, Arc::new(Unguarded))
+            .await
     }
 
-    /// A scheduler that acts only while the fence is open.
-    pub(crate) async fn fenced_scheduler(
+    /// A scheduler that acts only while the guard lets it.
+    pub(crate) async fn guarded_scheduler(
         &self,
         client: kube::Client,
         config: &str,
-        fence: Arc<dyn Fence>,
+        guard: Arc<dyn Guard>,
     ) -> Running {
         let head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
         let config = KubeSchedulerConfiguration::from_text(&format!("{head}{config}"));
@@ -82,7 +85,8 @@ impl Cluster {
             plugins: Registry::in_tree,
             seed: 0,
             host: "host".to_owned(),
-            fence,
+            env: Arc::new(System::new()),
+            guard,
             observer: Arc::new(Silent),
             throttled: false,
             unschedulable_max: None,

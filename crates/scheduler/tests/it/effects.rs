@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use stowplan_api::config::KubeSchedulerConfiguration;
-use stowplan_api::load::Input;
 use stowplan_base::{Duration, Names, Sym};
+use stowplan_client::Unguarded;
 use stowplan_engine::framework::{
     Bind, Command, Cx, Event, FieldChange, ObjectKey, Patch, Permit, PermitResult, Plugin,
     PluginBuilder, PostBind, PreBind, Reserve, Seen, Slot, Status, Step, Target, Text, Wait,
@@ -19,7 +19,9 @@ use stowplan_engine::framework::{
 use stowplan_engine::model::{Kind, Object, Pod};
 use stowplan_engine::plugins::registry::Registry;
 use stowplan_engine::scheduler::{Request, Scheduler};
-use stowplan_scheduler::{Observer, Open, Settings, start};
+use stowplan_env::System;
+use stowplan_manifest::Input;
+use stowplan_scheduler::{Observer, Settings, start};
 use stowplan_sim::{Source, play_watched};
 
 const CONFIG: &str = "
@@ -259,8 +261,7 @@ fn ours(annotations: impl IntoIterator<Item = (String, String)>) -> BTreeMap<Str
 fn simulated(log: &'static Log) -> End {
     let mut input = Input::default();
     let mut read = |object: Value| {
-        let text = object.to_string();
-        input.read_text("test", text.as_bytes());
+        input.read_text("test", object.to_string());
     };
     read(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}));
     ["node-a", "node-b"]
@@ -328,7 +329,8 @@ async fn live() -> End {
         plugins: || Pairs::registry(&LIVE),
         seed: 0,
         host: "host".to_owned(),
-        fence: Arc::new(Open),
+        env: Arc::new(System::new()),
+        guard: Arc::new(Unguarded),
         observer: Arc::new(Watch(&LIVE)),
         throttled: false,
         unschedulable_max: None,

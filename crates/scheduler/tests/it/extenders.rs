@@ -276,7 +276,7 @@ async fn an_extender_binds() {
 #[derive(Default)]
 struct Gate(AtomicBool);
 
-impl stowplan_scheduler::Fence for Gate {
+impl stowplan_client::Guard for Gate {
     fn may_act(&self) -> bool {
         !self.0.load(Ordering::SeqCst)
     }
@@ -299,7 +299,7 @@ async fn no_extender_is_asked_to_bind_once_the_lease_is_lost() {
     let verbs = "filterVerb: filter, bindVerb: bind, nodeCacheCapable: true";
     let config = format!("extenders: [{{urlPrefix: '{url}', {verbs}}}]");
     let client = cluster.scheduler_client();
-    let scheduler = cluster.fenced_scheduler(client, &config, gate).await;
+    let scheduler = cluster.guarded_scheduler(client, &config, gate).await;
     cluster.pod("p", json!({})).await;
     let filtered = async {
         while asked.lock().unwrap().is_empty() {

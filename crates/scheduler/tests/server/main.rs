@@ -1,14 +1,14 @@
 //! Against the embedded API server, in process.
 
 mod deploy;
-mod leadership;
 mod reviews;
-mod station;
+mod scheduler_server;
 
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use stowplan_server::{Api, Config, User, env};
+use stowplan_env::System;
+use stowplan_server::{Api, Config, User};
 use stowplan_store::{Options, Store};
 
 /// A server that knows the tokens `admin` and `jane`.
@@ -19,7 +19,7 @@ async fn server() -> Arc<Api> {
     ];
     let tokens = users.map(|(token, user)| (token.to_owned(), user));
     Api::new(Config {
-        env: Box::new(env::System::new()),
+        env: Arc::new(System::new()),
         store: Store::in_memory(Options::default()),
         tokens: BTreeMap::from(tokens),
         token_key: None,
@@ -29,9 +29,13 @@ async fn server() -> Arc<Api> {
 }
 
 fn client(api: &Arc<Api>, user: &str, groups: &[&str]) -> kube::Client {
-    stowplan_embedded::client(api.clone(), User::new(user, groups))
+    stowplan_client::in_process(api.service(User::new(user, groups)))
 }
 
 fn object<K: serde::de::DeserializeOwned>(value: Value) -> K {
     serde_json::from_value(value).unwrap()
+}
+
+fn env() -> Arc<dyn stowplan_env::Env> {
+    Arc::new(System::new())
 }

@@ -1,12 +1,12 @@
 //! Tokens and rights.
 
-use crate::{client, object, server};
+use crate::{client, env, object, server};
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use kube::Api;
 use kube::api::PostParams;
 use serde_json::json;
 use stowplan_scheduler::server::Reviews;
-use stowplan_telemetry::{Caller, Gate, Identity, Refusal, Wish};
+use stowplan_telemetry::{AccessRequest, Caller, Gate, Identity, Refusal};
 
 fn with_token(token: &str) -> Caller {
     Caller {
@@ -15,8 +15,8 @@ fn with_token(token: &str) -> Caller {
     }
 }
 
-fn metrics() -> Wish {
-    Wish::Path {
+fn metrics() -> AccessRequest {
+    AccessRequest::Path {
         verb: "get".to_owned(),
         path: "/metrics".to_owned(),
     }
@@ -27,7 +27,7 @@ async fn callers_are_let_in_as_the_api_server_says() {
     let api = server().await;
     let admin = client(&api, "admin", &["system:masters"]);
     let scheduler = client(&api, "system:kube-scheduler", &["system:authenticated"]);
-    let reviews = Reviews::new(scheduler.clone(), scheduler.clone());
+    let reviews = Reviews::new(scheduler.clone(), scheduler.clone(), env());
     let ask = async |caller| reviews.admit(caller, metrics()).await;
 
     assert_eq!(ask(with_token("admin")).await, Ok(()));
@@ -57,7 +57,7 @@ async fn callers_are_let_in_as_the_api_server_says() {
     bindings.create(&new, &object(binding)).await.unwrap();
     // An answer is believed for a while.
     assert_eq!(ask(with_token("jane")).await, forbidden("jane"));
-    let reviews = Reviews::new(scheduler.clone(), scheduler);
+    let reviews = Reviews::new(scheduler.clone(), scheduler, env());
     let ask = async |caller| reviews.admit(caller, metrics()).await;
     assert!(matches!(ask(with_token("jane")).await, Ok(())));
     let certificate = Some(Identity {
@@ -70,7 +70,7 @@ async fn callers_are_let_in_as_the_api_server_says() {
         certificate,
     };
     assert_eq!(ask(caller).await, Ok(()));
-    let pod = Wish::Pod {
+    let pod = AccessRequest::Pod {
         namespace: "n".to_owned(),
         name: "p".to_owned(),
     };

@@ -2,7 +2,6 @@
 
 use super::special;
 use super::{DecodeError, Decoded};
-use crate::base64;
 use crate::go::{Kind, Special};
 use crate::json::{self, Bad, Parser};
 use crate::room::{Full, Room};
@@ -12,7 +11,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::fmt::Write;
 use std::mem;
-use stowplan_apimachinery::go::quote;
+use stowplan_apimachinery::go::{base64, quote};
 use stowplan_apimachinery::limits::{DEPTH_MAX, PROBLEM_BYTES_MAX, PROBLEMS_MAX};
 
 /// Why reading stops before the end.

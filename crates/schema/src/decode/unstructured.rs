@@ -2,10 +2,10 @@
 
 use super::reader::{float, read_special};
 use super::{DecodeError, Decoded};
-use crate::base64;
 use crate::go::Kind;
 use crate::types::{Type, TypeRef};
 use serde_json::{Map, Number, Value};
+use stowplan_apimachinery::go::base64;
 
 /// Makes a built-in type of a map, as upstream's `FromUnstructuredWithValidation` does after a
 /// strategic merge or an apply. Its messages differ from those of [`super::decode_json`].

@@ -6,12 +6,12 @@
 mod special;
 mod wire;
 
-use crate::base64;
 use crate::decode::{DecodeError, TypeMeta};
 use crate::go::{InProtobuf, Kind, WireTarget};
 use crate::room::Room;
 use crate::types::{Type, TypeRef};
 use serde_json::{Map, Value};
+use stowplan_apimachinery::go::base64;
 use stowplan_apimachinery::limits::DEPTH_MAX;
 use wire::{Message, Payload};
 

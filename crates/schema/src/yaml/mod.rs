@@ -36,18 +36,38 @@ pub fn to_json(yaml: &[u8]) -> Result<Converted, String> {
             problems: Vec::new(),
         });
     }
-    let (value, duplicates) = reader::read(yaml)?;
-    let problems = match duplicates.is_empty() {
+    let (value, duplicates) = reader::read(yaml, reader::Trust::Request)?;
+    let problems = problems(&duplicates);
+    Ok(Converted {
+        json: value.to_string().into_bytes(),
+        problems,
+    })
+}
+
+/// A YAML document as a value.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ReadFile {
+    /// Null if there is nothing in it.
+    pub value: Value,
+    /// Duplicate keys, in upstream's words; at most one text, with a line per key.
+    pub problems: Vec<String>,
+}
+
+/// Reads the first document of a text that one's own user has written: it may be larger than a request.
+pub fn read_file(yaml: &[u8]) -> Result<ReadFile, String> {
+    let (value, duplicates) = reader::read(yaml, reader::Trust::File)?;
+    let problems = problems(&duplicates);
+    Ok(ReadFile { value, problems })
+}
+
+fn problems(duplicates: &[String]) -> Vec<String> {
+    match duplicates.is_empty() {
         true => Vec::new(),
         false => vec![format!(
             "yaml: unmarshal errors:\n  {}",
             duplicates.join("\n  ")
         )],
-    };
-    Ok(Converted {
-        json: value.to_string().into_bytes(),
-        problems,
-    })
+    }
 }
 
 /// Writes a value as YAML, line end included.

@@ -16,13 +16,28 @@ use std::fmt;
 /// How far before a scalar its tag is looked for.
 const TAG_DISTANCE_MAX: usize = 256;
 
+/// Where a text comes from, and so how much of it is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Trust {
+    /// From whoever may ask: bounded.
+    Request,
+    /// From the user's own files: only what would take the parser too long is refused.
+    File,
+}
+
 /// The first document of a text, and the keys that it gives twice.
-pub(super) fn read(text: &[u8]) -> Result<(Value, Vec<String>), String> {
-    survey::check(text)?;
+pub(super) fn read(text: &[u8], trust: Trust) -> Result<(Value, Vec<String>), String> {
+    survey::check_nesting(text)?;
+    if trust == Trust::Request {
+        survey::check_marks(text)?;
+    }
     let mut reader = Reader {
         text,
         lines: Lines::default(),
-        room: Room::of_text(text.len()),
+        room: match trust {
+            Trust::Request => Room::of_text(text.len()),
+            Trust::File => Room::of_file(text.len()),
+        },
         full: false,
         aliases: Aliases::default(),
         last: None,

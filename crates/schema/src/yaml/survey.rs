@@ -6,11 +6,16 @@ use stowplan_apimachinery::limits::{YAML_MARKS_MAX, YAML_NESTED_MAX};
 /// So far back the parser looks for the beginning of a key, at every bracket that is open.
 const KEY_MAX: usize = 1024;
 
-/// Refuses what would take the parser too long, or too much memory.
-pub(super) fn check(text: &[u8]) -> Result<(), String> {
-    if nests(text) {
-        return Err(format!("yaml: exceeded max depth of {YAML_NESTED_MAX}"));
+/// Refuses what would take the parser too long.
+pub(super) fn check_nesting(text: &[u8]) -> Result<(), String> {
+    match nests(text) {
+        true => Err(format!("yaml: exceeded max depth of {YAML_NESTED_MAX}")),
+        false => Ok(()),
     }
+}
+
+/// Refuses what would take the parser too much memory.
+pub(super) fn check_marks(text: &[u8]) -> Result<(), String> {
     match marks(text) > YAML_MARKS_MAX {
         true => Err(format!(
             "yaml: exceeded max count of {YAML_MARKS_MAX} values"
@@ -63,10 +68,10 @@ mod tests {
     fn endless_nesting_is_refused_at_once() {
         let deep = "{a: [".repeat(100_000);
         let refused = Err("yaml: exceeded max depth of 200".to_owned());
-        assert_eq!(check(deep.as_bytes()), refused);
+        assert_eq!(check_nesting(deep.as_bytes()), refused);
         let hidden = format!("# isn't\n{}", "[".repeat(3_000_000));
-        assert_eq!(check(hidden.as_bytes()), refused);
-        assert_eq!(check(b"a: '[[['\nb: [[[1]]]\n"), Ok(()));
+        assert_eq!(check_nesting(hidden.as_bytes()), refused);
+        assert_eq!(check_nesting(b"a: '[[['\nb: [[[1]]]\n"), Ok(()));
     }
 
     #[test]
@@ -75,14 +80,14 @@ mod tests {
             "log: |\n{}",
             "  \u{1b}[1mDone at 12:01, took 3 s\n".repeat(5_000)
         );
-        assert_eq!(check(text.as_bytes()), Ok(()));
+        assert_eq!(check_nesting(text.as_bytes()), Ok(()));
     }
 
     #[test]
     fn more_values_than_an_object_has_are_refused() {
         for text in ["a,", "-\n", "{},", "? ", "a: b\n"] {
-            assert!(check(text.repeat(YAML_MARKS_MAX / 2).as_bytes()).is_ok());
-            assert!(check(text.repeat(YAML_MARKS_MAX + 1).as_bytes()).is_err());
+            assert!(check_marks(text.repeat(YAML_MARKS_MAX / 2).as_bytes()).is_ok());
+            assert!(check_marks(text.repeat(YAML_MARKS_MAX + 1).as_bytes()).is_err());
         }
     }
 }

@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use stowplan_base::Env;
+use stowplan_env::{stopwatch_ns, timeout};
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
@@ -63,7 +65,7 @@ impl Log {
             out,
             counts: Arc::clone(&counts),
             torn: false,
-            told: None,
+            told_ns: None,
         };
         let thread = std::thread::Builder::new()
             .name("audit-log".to_owned())
@@ -87,14 +89,14 @@ impl Log {
     }
 
     /// Queues a line, and waits for room if need be, but not forever.
-    pub(crate) async fn write(&self, line: Vec<u8>) {
+    pub(crate) async fn write(&self, env: &dyn Env, line: Vec<u8>) {
         let Some(queue) = &self.queue else {
             return;
         };
         match queue.try_send(line) {
             Ok(()) => {}
             Err(TrySendError::Full(line)) => {
-                let sent = tokio::time::timeout(self.patience, queue.send(line)).await;
+                let sent = timeout(env, self.patience, queue.send(line)).await;
                 if !matches!(sent, Ok(Ok(()))) {
                     self.give_up();
                 }
@@ -132,8 +134,8 @@ struct Writer<W> {
     counts: Arc<Counts>,
     /// Whether the last thing written was a part of a line.
     torn: bool,
-    /// When the last failure was told.
-    told: Option<Instant>,
+    /// When the last failure was told, by the stopwatch.
+    told_ns: Option<u64>,
 }
 
 impl<W: Write> Writer<W> {
@@ -183,11 +185,12 @@ impl<W: Write> Writer<W> {
 
     /// At most once in a while: a full disk stays full.
     fn tell(&mut self, error: &io::Error, lines: usize) {
-        const EVERY: Duration = Duration::from_secs(10);
-        if self.told.is_some_and(|at| at.elapsed() < EVERY) {
+        const EVERY_NS: u64 = 10_000_000_000;
+        let now = stopwatch_ns();
+        if self.told_ns.is_some_and(|at| now - at < EVERY_NS) {
             return;
         }
-        self.told = Some(Instant::now());
+        self.told_ns = Some(now);
         let lost = self.counts.lost.load(Ordering::Relaxed);
         tracing::error!(%error, lines, lost, "the audit log cannot be written");
     }
@@ -211,6 +214,7 @@ fn put(out: &mut impl Write, bytes: &[u8]) -> (usize, io::Result<()>) {
 mod tests {
     use super::*;
     use std::sync::{Mutex, mpsc};
+    use stowplan_env::System;
 
     /// A disk that is full from some byte on, until somebody makes room.
     #[derive(Clone, Default)]
@@ -238,7 +242,7 @@ mod tests {
             out: disk.clone(),
             counts: Arc::default(),
             torn: false,
-            told: None,
+            told_ns: None,
         }
     }
 
@@ -281,7 +285,7 @@ mod tests {
         let log = Log::with(Stuck(stuck), 1, Duration::from_millis(1)).unwrap();
         // One is being written or waits, one waits; of the others nobody can say more than that.
         for _ in 0..5 {
-            log.write(b"x\n".to_vec()).await;
+            log.write(&System::new(), b"x\n".to_vec()).await;
         }
         assert!(log.lost() >= 3, "{}", log.lost());
         let lost = log.lost();

@@ -8,7 +8,6 @@ mod log;
 
 pub use log::Log;
 
-use crate::env::Env;
 use crate::request::Request;
 use bytes::Bytes;
 use event::{Event, Stage};
@@ -19,7 +18,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use stowplan_apimachinery::Status;
-use stowplan_base::Time;
+use stowplan_base::{Env, Time};
 
 /// The header by which a request is known, the client's choice or ours.
 const ID: &str = "audit-id";
@@ -84,7 +83,7 @@ pub(crate) async fn record(
     let mut event = Event::new(arrival, request, &outcome, stage);
     let lasts = request.info.verb == "watch" || request.info.subresource == "log";
     if !lasts || outcome.failure.is_some() {
-        log.write(event.line(api.env().now())).await;
+        log.write(api.env(), event.line(api.env().now())).await;
         return answer;
     }
     let _pending = Pending {

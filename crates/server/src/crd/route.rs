@@ -20,7 +20,7 @@ pub(crate) fn check(request: &Request, target: &Target, custom: &Custom) -> Resu
     let mut known = custom.subresources().iter();
     let verbs = match known.find(|s| s.name == below) {
         Some(found) => found.verbs,
-        None if below.is_empty() => &super::VERBS[..],
+        None if below.is_empty() => &stowplan_registry::VERBS[..],
         None => return Err(Status::not_found(&target.group_resource(), &info.name)),
     };
     match verbs.contains(&verb) {

@@ -10,6 +10,7 @@ use http_body::{Body as _, Frame, SizeHint};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
+use stowplan_base::Env;
 
 impl FlowControl {
     /// Room for something that waits to be read.
@@ -35,9 +36,12 @@ impl FlowControl {
         Some(answer.map(|body| match size > SMALL_ANSWER_BYTES {
             true => Body::new(Large {
                 size,
-                shared: Shared::watched(body, room),
+                shared: Shared::watched(body, room, self.env.clone()),
             }),
-            false => Body::new(Small { body, _room: room }),
+            false => Body::new(Small {
+                body,
+                room: Arc::new(room),
+            }),
         }))
     }
 
@@ -47,10 +51,32 @@ impl FlowControl {
     }
 }
 
+/// Bytes that keep their room until the last of them is sent or dropped, whoever holds them: HTTP/2 takes
+/// a whole piece into its own buffers once the client has room for one byte.
+struct Charged {
+    bytes: Bytes,
+    _room: Arc<Held>,
+}
+
+impl AsRef<[u8]> for Charged {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Charged {
+    fn bytes(bytes: Bytes, room: &Arc<Held>) -> Bytes {
+        Bytes::from_owner(Self {
+            bytes,
+            _room: Arc::clone(room),
+        })
+    }
+}
+
 /// A small answer on its way.
 struct Small {
     body: Body,
-    _room: Held,
+    room: Arc<Held>,
 }
 
 impl http_body::Body for Small {
@@ -61,7 +87,8 @@ impl http_body::Body for Small {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
+        let polled = Pin::new(&mut self.body).poll_frame(cx);
+        polled.map_ok(|frame| frame.map_data(|bytes| Charged::bytes(bytes, &self.room)))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -82,16 +109,16 @@ struct Large {
 
 /// What is given up when nobody reads.
 struct Shared {
-    held: Option<(Body, Held)>,
+    held: Option<(Body, Arc<Held>)>,
     rest: Bytes,
     /// How often something was taken.
     taken: u64,
 }
 
 impl Shared {
-    fn watched(body: Body, room: Held) -> Arc<Mutex<Self>> {
+    fn watched(body: Body, room: Held, env: Arc<dyn Env>) -> Arc<Mutex<Self>> {
         let shared = Arc::new(Mutex::new(Self {
-            held: Some((body, room)),
+            held: Some((body, Arc::new(room))),
             rest: Bytes::new(),
             taken: 0,
         }));
@@ -99,7 +126,7 @@ impl Shared {
         tokio::spawn(async move {
             let mut seen = None;
             loop {
-                tokio::time::sleep(ANSWER_TIME).await;
+                env.sleep(ANSWER_TIME).await;
                 let Some(shared) = weak.upgrade() else {
                     return;
                 };
@@ -133,6 +160,10 @@ impl Shared {
             }
         }
         let piece = self.rest.split_to(self.rest.len().min(PIECE));
+        let piece = match &self.held {
+            Some((_, room)) => Charged::bytes(piece, room),
+            None => piece,
+        };
         Poll::Ready(Some(Ok(piece)))
     }
 }

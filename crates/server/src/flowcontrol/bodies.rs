@@ -9,6 +9,7 @@ use http_body::Body as _;
 use http_body_util::BodyExt;
 use std::sync::Arc;
 use stowplan_apimachinery::Status;
+use stowplan_env::timeout;
 
 /// A whole body, and the room that it takes up.
 pub(crate) type ReadBody = (Bytes, Held);
@@ -23,7 +24,7 @@ impl FlowControl {
         flow: &Flow,
     ) -> Result<Option<ReadBody>, Status> {
         let collect = self.collect(body, header_bytes, flow);
-        match tokio::time::timeout(BODY_TIME, collect).await {
+        match timeout(&*self.env, BODY_TIME, collect).await {
             Ok(read) => read,
             Err(_) => {
                 let message = "Timeout: request did not complete within the allotted timeout";
@@ -83,6 +84,7 @@ impl FlowControl {
         let Ok(place) = Arc::clone(&self.leftovers).try_acquire_owned() else {
             return;
         };
+        let env = self.env.clone();
         tokio::spawn(async move {
             let rest = async {
                 let mut taken = 0;
@@ -93,7 +95,7 @@ impl FlowControl {
                     }
                 }
             };
-            let _ = tokio::time::timeout(LEFTOVER_TIME, rest).await;
+            let _ = timeout(&*env, LEFTOVER_TIME, rest).await;
             drop(place);
         });
     }

@@ -9,6 +9,7 @@
 //! Masters and probes are exempt, as upstream.
 
 mod answers;
+mod beside;
 mod bodies;
 mod offload;
 mod pool;
@@ -19,8 +20,10 @@ use crate::limits::{self, WATCHES_MAX};
 use crate::request::Request;
 use std::sync::Arc;
 use stowplan_auth::User;
+use stowplan_base::Env;
 use tokio::sync::Semaphore;
 
+pub(crate) use beside::Beside;
 pub(crate) use offload::off_the_reactor;
 pub(crate) use pool::Held;
 use pool::Pool;
@@ -69,28 +72,33 @@ pub(crate) struct FlowControl {
     seats: Seats,
     /// Seats of those that compute for long.
     heavy: Seats,
+    /// Turns to give services their addresses.
+    addresses: Seats,
     watches: Pool,
     bodies_kib: Pool,
     answers_kib: Pool,
     leftovers: Arc<Semaphore>,
+    env: Arc<dyn Env>,
 }
 
-impl Default for FlowControl {
-    fn default() -> Self {
+impl FlowControl {
+    /// Everything is free. Who waits does so by this clock.
+    pub(crate) fn new(env: Arc<dyn Env>) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
-            seats: Seats::new(limits::SEATS),
+            seats: Seats::new(limits::SEATS, env.clone()),
             // One that nobody has to himself.
-            heavy: Seats::new(cores.max(2)),
+            heavy: Seats::new(cores.max(2), env.clone()),
+            // Whoever has one is next; a flow has one.
+            addresses: Seats::new(2, env.clone()),
             watches: Pool::new(WATCHES_MAX),
             bodies_kib: Pool::new(limits::BODIES_KIB_MAX),
             answers_kib: Pool::new(limits::ANSWERS_KIB_MAX),
             leftovers: Arc::new(Semaphore::new(limits::LEFTOVERS_MAX)),
+            env,
         }
     }
-}
 
-impl FlowControl {
     /// Seats for a request with a body of so many bytes. Nothing if there are none, and waiting for
     /// them is no use.
     pub(crate) async fn request(&self, flow: &Flow, body_bytes: usize) -> Option<Seat> {
@@ -101,6 +109,11 @@ impl FlowControl {
     /// A seat among those that compute for long.
     pub(crate) async fn heavy(&self, flow: &Flow) -> Option<Seat> {
         self.heavy.take(flow, 1).await
+    }
+
+    /// A turn to give a service its addresses.
+    pub(crate) async fn addresses(&self, flow: &Flow) -> Option<Seat> {
+        self.addresses.take(flow, 1).await
     }
 
     /// A place for one more watch.

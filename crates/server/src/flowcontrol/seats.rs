@@ -5,6 +5,8 @@ use super::pool::{Held, Pool};
 use crate::limits::{QUEUE_LENGTH_MAX, QUEUE_TIME, QUEUED_MAX};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use stowplan_base::Env;
+use stowplan_env::timeout;
 use tokio::sync::oneshot;
 
 /// No request takes more than this part of all seats.
@@ -17,6 +19,7 @@ pub(crate) struct Seats {
     pool: Pool,
     /// No request takes more.
     width_max: usize,
+    env: Arc<dyn Env>,
     waiting: Arc<Mutex<Waiting>>,
 }
 
@@ -58,10 +61,11 @@ impl Drop for Seat {
 }
 
 impl Seats {
-    pub(crate) fn new(total: usize) -> Self {
+    pub(crate) fn new(total: usize, env: Arc<dyn Env>) -> Self {
         Self {
             pool: Pool::new(total),
             width_max: total.div_ceil(WIDTH_SHARE),
+            env,
             waiting: Arc::default(),
         }
     }
@@ -92,7 +96,7 @@ impl Seats {
         };
         // All who were before may have given up.
         self.serve();
-        let served = tokio::time::timeout(QUEUE_TIME, receive).await;
+        let served = timeout(&*self.env, QUEUE_TIME, receive).await;
         served.ok()?.ok()
     }
 

@@ -13,6 +13,11 @@ use serde_json::json;
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use stowplan_env::System;
+
+fn env() -> Arc<dyn Env> {
+    Arc::new(System::new())
+}
 
 fn flow(name: &str) -> Flow {
     Flow::Of(name.into())
@@ -70,7 +75,7 @@ fn what_the_exempt_take_is_taken_from_nobody() {
 
 #[tokio::test(start_paused = true)]
 async fn who_finds_no_seat_waits_in_a_short_queue() {
-    let seats = Seats::new(4);
+    let seats = Seats::new(4, env());
     let greedy = flow("greedy");
     let one = seats.take(&greedy, 1).await.expect("free");
     let two = seats.take(&greedy, 1).await.expect("free");
@@ -96,7 +101,7 @@ async fn who_finds_no_seat_waits_in_a_short_queue() {
 
 #[tokio::test(start_paused = true)]
 async fn who_has_waited_for_too_long_is_told_to_come_back() {
-    let seats = Seats::new(2);
+    let seats = Seats::new(2, env());
     let greedy = flow("greedy");
     let held = seats.take(&greedy, 1).await.expect("free");
     assert!(seats.take(&greedy, 1).await.is_none());
@@ -108,7 +113,7 @@ async fn who_has_waited_for_too_long_is_told_to_come_back() {
 
 #[tokio::test(start_paused = true)]
 async fn the_flow_with_the_fewest_seats_is_served_first() {
-    let seats = Seats::new(3);
+    let seats = Seats::new(3, env());
     let (busy, idle) = (flow("busy"), flow("idle"));
     let first = seats.take(&busy, 1).await.expect("free");
     let others = [
@@ -151,6 +156,13 @@ fn refused() -> (u16, String, String) {
     (429, "1".to_owned(), text.to_owned())
 }
 
+impl FlowControl {
+    /// Others have taken all seats for what computes for long.
+    pub(crate) fn without_heavy_seats(&self) -> Vec<Held> {
+        flood(self.heavy.pool())
+    }
+}
+
 /// As many flows as it takes until hardly anything is left.
 fn flood(pool: &Pool) -> Vec<Held> {
     let mut held = Vec::new();
@@ -176,7 +188,7 @@ async fn too_many_at_once_are_told_to_come_back() {
     );
     assert_eq!(ask_as(&api, WEAK_TOKEN, "/livez").await.0, 200, "a probe");
     let watch = ask_as(&api, WEAK_TOKEN, SHORT_WATCH).await;
-    assert_eq!(watch.0, 200, "watches have places of their own");
+    assert_eq!(watch, refused(), "one that is to begin");
     drop(flooded);
     assert_eq!(ask_as(&api, WEAK_TOKEN, "/api/v1/pods").await.0, 200);
     assert_eq!(api.flow_control().seats.pool().free(), SEATS);
@@ -326,7 +338,7 @@ async fn bodies_take_up_room_while_they_are_needed() {
 
 #[tokio::test]
 async fn nobody_takes_all_the_room_for_bodies() {
-    let control = FlowControl::default();
+    let control = FlowControl::new(env());
     let body = || Body::from(vec![b'x'; BODY_BYTES_MAX]);
     let (greedy, other) = (flow("greedy"), flow("other"));
     let mut held = Vec::new();
@@ -357,7 +369,7 @@ async fn nobody_takes_all_the_room_for_bodies() {
 
 #[tokio::test]
 async fn a_write_that_is_done_is_answered_even_without_room() {
-    let control = FlowControl::default();
+    let control = FlowControl::new(env());
     let _flooded = flood(&control.answers_kib);
     let weak = flow("weak");
     assert!(control.hold(large(), &weak, false).is_none());
@@ -368,7 +380,7 @@ async fn a_write_that_is_done_is_answered_even_without_room() {
 /// The attack: large lists that nobody reads.
 #[tokio::test]
 async fn unread_answers_leave_room_for_others() {
-    let control = FlowControl::default();
+    let control = FlowControl::new(env());
     let nine_mb = || large().map(|_| Body::new(Sized(9 << 20)));
     let greedy = flow("greedy");
     let unread: Vec<_> = (0..130)
@@ -380,7 +392,7 @@ async fn unread_answers_leave_room_for_others() {
 
 #[tokio::test]
 async fn an_answer_larger_than_all_room_is_given_while_nobody_else_needs_it() {
-    let control = FlowControl::default();
+    let control = FlowControl::new(env());
     let size = u64::try_from(ANSWERS_KIB_MAX).expect("fits") * 1024 + 1;
     let huge = || large().map(|_| Body::new(Sized(size)));
     let (one, other) = (flow("one"), flow("other"));
@@ -417,7 +429,7 @@ fn large() -> Answer {
 
 #[tokio::test(start_paused = true)]
 async fn a_large_answer_keeps_its_room_until_it_is_read_or_given_up() {
-    let control = FlowControl::default();
+    let control = FlowControl::new(env());
     let one = flow("one");
     let held = || control.hold(large(), &one, false).expect("room");
     let free = || control.answers_kib.free();
@@ -440,7 +452,7 @@ async fn a_large_answer_keeps_its_room_until_it_is_read_or_given_up() {
 
 #[tokio::test]
 async fn small_answers_take_up_room_too() {
-    let control = FlowControl::default();
+    let control = FlowControl::new(env());
     let one = flow("one");
     let small = || answer::bytes(200, "text/plain", vec![b'x'; 5_000]);
     let answer = control.hold(small(), &one, false).expect("room");
@@ -453,7 +465,7 @@ async fn small_answers_take_up_room_too() {
 /// The attack: writes whose answers are not read. What is done is answered, but no more is done.
 #[tokio::test]
 async fn who_does_not_read_must_read_first() {
-    let control = FlowControl::default();
+    let control = FlowControl::new(env());
     let one = flow("one");
     let huge = || large().map(|_| Body::new(Sized(100 << 20)));
     let unread: Vec<_> = (0..20)
@@ -470,7 +482,7 @@ async fn who_does_not_read_must_read_first() {
 
 #[tokio::test(start_paused = true)]
 async fn a_long_queue_does_not_go_before_who_comes_next() {
-    let seats = Seats::new(2);
+    let seats = Seats::new(2, env());
     let held = [
         seats.take(&flow("a"), 1).await,
         seats.take(&flow("b"), 1).await,
@@ -504,7 +516,7 @@ fn no_two_flows_take_all_at_once() {
 
 #[tokio::test]
 async fn a_large_body_takes_more_seats() {
-    let control = FlowControl::default();
+    let control = FlowControl::new(env());
     let one = flow("one");
     let seat = control.request(&one, 20 * 1024).await;
     assert_eq!(control.seats.pool().free(), SEATS - 6);
@@ -552,4 +564,184 @@ async fn what_looks_at_many_objects_needs_a_heavy_seat() {
     assert_eq!(ask_as(&api, WEAK_TOKEN, url).await.0, 200);
     assert_eq!(delete().await.status().as_u16(), 200);
     assert_eq!(ask_as(&api, WEAK_TOKEN, &one).await.0, 404);
+}
+
+/// The attack: an HTTP/2 window of one byte. Who sends takes a whole piece into buffers of its own.
+#[tokio::test]
+async fn bytes_keep_their_room_wherever_they_are() {
+    let control = FlowControl::new(env());
+    let one = flow("one");
+    for answer in [answer::bytes(200, "text/plain", vec![b'x'; 5_000]), large()] {
+        let mut body = control.hold(answer, &one, false).expect("room").into_body();
+        let frame = body.frame().await.expect("a frame").expect("bytes");
+        drop(body);
+        assert!(control.answers_kib.free() < ANSWERS_KIB_MAX);
+        drop(frame);
+        assert_eq!(control.answers_kib.free(), ANSWERS_KIB_MAX);
+    }
+}
+
+/// The attack: requests that are refused with an answer longer than they are, and that nobody reads.
+#[tokio::test]
+async fn refusals_take_up_room_too() {
+    let api = testing::api().await;
+    let name = "x".repeat(20_000);
+    for token in [WEAK_TOKEN, "a-stranger"] {
+        let asked = http::Request::get(format!("/api/v1/namespaces/n/secrets/{name}"))
+            .header("authorization", format!("Bearer {token}"));
+        let asked = asked.body(Body::empty()).expect("a request");
+        let refusal = api.call(asked).await;
+        assert!(matches!(refusal.status().as_u16(), 401 | 403));
+        assert!(api.flow_control().answers_kib.free() < ANSWERS_KIB_MAX);
+        drop(refusal);
+        assert_eq!(api.flow_control().answers_kib.free(), ANSWERS_KIB_MAX);
+    }
+}
+
+/// The attack: many dry runs that each hold all objects of a namespace.
+#[tokio::test]
+async fn deleting_many_takes_up_room_for_what_it_reads() {
+    let api = testing::api_with_weak_user().await;
+    let url = "/api/v1/namespaces/default/configmaps";
+    let map = json!({"metadata": {"name": "m"}, "data": {"k": "x".repeat(100_000)}});
+    assert_eq!(testing::send(&api, "POST", url, &[], &map).await.0, 201);
+    let delete = || async {
+        let asked = http::Request::delete(format!("{url}?dryRun=All"));
+        let asked = asked.header("authorization", format!("Bearer {WEAK_TOKEN}"));
+        let answer = api.call(asked.body(Body::empty()).expect("a request"));
+        answer.await.status().as_u16()
+    };
+    assert_eq!(delete().await, 200);
+    // Enough is left for the bytes, not for what they become.
+    let room = &api.flow_control().answers_kib;
+    let _taken = room
+        .take(&flow("other"), ANSWERS_KIB_MAX / 2)
+        .expect("half");
+    let _more = room.take_by_force(&flow("third"), ANSWERS_KIB_MAX / 2 - 1_000);
+    assert_eq!(delete().await, 429);
+}
+
+/// The attack: one letter of "copy" is written as an escape.
+#[tokio::test]
+async fn copies_are_seen_however_they_are_written() {
+    for (body, heavy) in [
+        (r#"[{"op":"replace","path":"/a","value":1}]"#, false),
+        (r#"[{"op":"copy","from":"/a","path":"/b"}]"#, true),
+        (r#"[{"op":"\u0063opy","from":"/a","path":"/b"}]"#, true),
+    ] {
+        assert_eq!(weight::may_copy(body.as_bytes()), heavy, "{body}");
+    }
+}
+
+/// The attack: short lists and watches of a time since when very much has happened elsewhere.
+#[tokio::test(start_paused = true)]
+async fn what_goes_back_in_time_needs_a_heavy_seat() {
+    let api = testing::api_with_weak_user().await;
+    let maps = "/api/v1/namespaces/default/configmaps";
+    for name in ["a", "b"] {
+        let object = json!({"metadata": {"name": name}});
+        testing::send(&api, "POST", maps, &[], &object).await;
+    }
+    let then = api.store().revision();
+    let (_, page) = testing::get(&api, &format!("{maps}?limit=1"), "application/json").await;
+    let token = page["metadata"]["continue"].as_str().expect("a token");
+    let goes_on = format!("{maps}?limit=1&continue={token}");
+    let of_then = format!("{maps}?resourceVersion={then}&resourceVersionMatch=Exact");
+    let since_then = format!("{maps}?resourceVersion={then}&watch=1&timeoutSeconds=1");
+    let not_older = format!("{maps}?resourceVersion={then}");
+    for i in 0..=LIGHT_OBJECTS_MAX {
+        let object = json!({"metadata": {"name": format!("n{i}")}});
+        testing::send(&api, "POST", "/api/v1/namespaces", &[], &object).await;
+    }
+    let flooded = api.flow_control().without_heavy_seats();
+    for url in [&goes_on, &of_then, &since_then] {
+        assert_eq!(ask_as(&api, WEAK_TOKEN, url).await, refused(), "{url}");
+    }
+    assert_eq!(ask_as(&api, WEAK_TOKEN, &not_older).await.0, 200);
+    drop(flooded);
+    for url in [&goes_on, &of_then, &since_then] {
+        assert_eq!(ask_as(&api, WEAK_TOKEN, url).await.0, 200, "{url}");
+    }
+    // Who watches the same from there on has done the work.
+    let watch = api.store().watch("/registry/configmaps/default/", then);
+    let flooded = api.flow_control().without_heavy_seats();
+    assert_eq!(ask_as(&api, WEAK_TOKEN, &since_then).await.0, 200);
+    drop((watch, flooded));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_has_begun_keeps_no_seat() {
+    let api = testing::api_with_weak_user().await;
+    let request = http::Request::get("/api/v1/pods?watch=1");
+    let request = request.header("authorization", format!("Bearer {WEAK_TOKEN}"));
+    let watch = api.call(request.body(Body::empty()).expect("a request"));
+    let watch = watch.await;
+    assert_eq!(watch.status().as_u16(), 200);
+    assert_eq!(api.flow_control().seats.pool().free(), SEATS);
+}
+
+/// The attack: a binding of a few bytes to a role of very many, and a small change of a role.
+#[tokio::test(start_paused = true)]
+async fn whoever_grants_takes_a_heavy_seat() {
+    let api = testing::api_with_weak_user().await;
+    let group = "rbac.authorization.k8s.io";
+    let roles = format!("/apis/{group}/v1/namespaces/default/roles");
+    let rules = json!([{"apiGroups": [group], "resources": ["*"], "verbs": ["*"]}]);
+    let role = json!({"metadata": {"name": "r"}, "rules": rules});
+    let binding = json!({"metadata": {"name": "b"},
+        "roleRef": {"apiGroup": group, "kind": "Role", "name": "r"},
+        "subjects": [{"apiGroup": group, "kind": "User", "name": "weak"}]});
+    let bindings = roles.replace("/roles", "/rolebindings");
+    for (url, object) in [(&roles, &role), (&bindings, &binding)] {
+        assert_eq!(testing::send(&api, "POST", url, &[], object).await.0, 201);
+    }
+    let flooded = api.flow_control().without_heavy_seats();
+    let write = async |method: &str, url: String, object: serde_json::Value| {
+        let request = http::Request::builder().method(method).uri(url);
+        let request = request.header("authorization", format!("Bearer {WEAK_TOKEN}"));
+        let request = request.header(
+            "content-type",
+            match method {
+                "PATCH" => "application/merge-patch+json",
+                _ => "application/json",
+            },
+        );
+        let request = request.body(Body::from(object.to_string()));
+        api.call(request.expect("a request"))
+            .await
+            .status()
+            .as_u16()
+    };
+    let other = json!({"metadata": {"name": "c"}, "roleRef": binding["roleRef"]});
+    assert_eq!(write("POST", bindings.clone(), other.clone()).await, 429);
+    assert_eq!(write("PUT", format!("{roles}/r"), role.clone()).await, 429);
+    assert_eq!(write("PATCH", format!("{roles}/r"), json!({})).await, 429);
+    drop(flooded);
+    assert_eq!(write("POST", bindings, other).await, 201);
+    assert_eq!(write("PUT", format!("{roles}/r"), role).await, 200);
+}
+
+/// The attack: questions whose answers are not read. They are asked by POST, but change nothing.
+#[tokio::test]
+async fn the_answer_to_a_question_need_not_be_given() {
+    let api = testing::api_with_weak_user().await;
+    let ask = async || {
+        let url = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+        let request = http::Request::post(url);
+        let request = request.header("authorization", format!("Bearer {WEAK_TOKEN}"));
+        let attributes = json!({"verb": "get", "resource": "pods", "name": "a".repeat(5_000)});
+        let review = json!({"spec": {"resourceAttributes": attributes}});
+        let request = request.body(Body::from(review.to_string()));
+        api.call(request.expect("a request"))
+            .await
+            .status()
+            .as_u16()
+    };
+    assert_eq!(ask().await, 201);
+    // One is left: nobody has to read first, but the answer takes more.
+    let room = &api.flow_control().answers_kib;
+    let others = room.take_by_force(&flow("other"), ANSWERS_KIB_MAX - 1);
+    assert_eq!(ask().await, 429);
+    drop(others);
+    assert_eq!(ask().await, 201);
 }

@@ -4,9 +4,10 @@ use super::{Flow, off_the_reactor};
 use crate::api::Api;
 use crate::limits::{LIGHT_BYTES_MAX, LIGHT_LIST_BYTES_MAX, LIGHT_OBJECTS_MAX, LIGHT_QUERY_MAX};
 use crate::request::{Request, Target};
-use crate::storage;
+use crate::{pages, storage};
 use std::future::Future;
 use std::pin::Pin;
+use stowplan_store::Revision;
 
 /// How long a request will compute. Upstream's work estimator guesses by the same signs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,10 +25,11 @@ impl Weight {
         let heavy = match request.info.verb.as_str() {
             "list" | "watch" | "deletecollection" => false,
             "get" => converts(request) && large(api, target),
+            // What it grants may be much more than what it says, and is compared with all that its author
+            // holds.
+            "create" | "update" | "patch" if grants(target) => true,
             "patch" => body > LIGHT_BYTES_MAX || copies(request) || large(api, target),
             "update" | "delete" => body > LIGHT_BYTES_MAX || large(api, target),
-            // Each rule is compared with each that its author holds.
-            _ if grants(target) => body > LIGHT_QUERY_MAX,
             _ => body > LIGHT_BYTES_MAX,
         };
         if heavy { Self::Heavy } else { Self::Light }
@@ -38,7 +40,16 @@ impl Weight {
         let prefix = storage::key(&target.resource, &target.namespace, "");
         let (count, bytes) = (LIGHT_OBJECTS_MAX, LIGHT_LIST_BYTES_MAX);
         let many = || api.store().outweighs(prefix.as_bytes(), count, bytes);
-        match request.query.bytes() > LIGHT_QUERY_MAX || many() {
+        match request.query.bytes() > LIGHT_QUERY_MAX || goes_back(api, request) || many() {
+            true => Self::Heavy,
+            false => Self::Light,
+        }
+    }
+
+    /// Of a watch that begins after a revision.
+    pub(crate) fn of_watch(api: &Api, prefix: &str, after: Revision) -> Self {
+        let events = api.store().events_to_join(prefix.as_bytes(), after);
+        match events > LIGHT_OBJECTS_MAX {
             true => Self::Heavy,
             false => Self::Light,
         }
@@ -70,7 +81,27 @@ fn converts(request: &Request) -> bool {
 
 /// Whether a patch may become much more than its body.
 fn copies(request: &Request) -> bool {
-    memchr::memmem::find(&request.body, b"copy").is_some()
+    request.header("content-type").contains("json-patch") && may_copy(&request.body)
+}
+
+/// Whether a JSON patch may have an operation "copy". The word can be written with escapes.
+pub(super) fn may_copy(body: &[u8]) -> bool {
+    memchr::memmem::find(body, b"copy").is_some() || memchr::memchr(b'\\', body).is_some()
+}
+
+/// Whether a list is of a time from which much has changed since, whatever it was that changed.
+fn goes_back(api: &Api, request: &Request) -> bool {
+    let asked = |name| request.query.get(name).unwrap_or_default();
+    let at = match asked("continue") {
+        "" => storage::parse_revision(asked("resourceVersion")).ok(),
+        token => pages::revision(token),
+    };
+    let exact = !asked("continue").is_empty()
+        || asked("resourceVersionMatch") == "Exact"
+        || !matches!(asked("limit"), "" | "0");
+    let at = at.filter(|at| exact && at.0 > 0);
+    let since = |at: Revision| api.store().revision().0.saturating_sub(at.0);
+    at.is_some_and(|at| since(at) > LIGHT_OBJECTS_MAX as u64)
 }
 
 fn grants(target: &Target) -> bool {

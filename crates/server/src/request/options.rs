@@ -9,14 +9,7 @@ use stowplan_apimachinery::field::{Error, ErrorList, Path};
 use stowplan_apimachinery::meta::GroupKind;
 use stowplan_apimachinery::{fields, go, labels};
 
-/// What to do about unknown and duplicate fields.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum FieldValidation {
-    Ignore,
-    #[default]
-    Warn,
-    Strict,
-}
+pub(crate) use stowplan_registry::decode::FieldValidation;
 
 /// `CreateOptions`, `UpdateOptions` and `PatchOptions`.
 #[derive(Clone, Debug, Default)]
@@ -136,7 +129,9 @@ const MANAGER_MAX: usize = 128;
 fn check_manager(manager: &str, errors: &mut ErrorList) {
     let place = Path::new("fieldManager");
     if manager.len() > MANAGER_MAX {
+        // Each error would quote all of it.
         errors.push(Error::too_long(&place, MANAGER_MAX));
+        return;
     }
     for (at, c) in manager
         .char_indices()
@@ -367,7 +362,18 @@ impl ListOptions {
 
 #[cfg(test)]
 mod tests {
-    use super::manager_of;
+    use super::{check_manager, manager_of};
+
+    /// The attack: each error would quote all of it.
+    #[test]
+    fn a_long_manager_is_one_error() {
+        let mut errors = Vec::new();
+        check_manager(&"\u{1}".repeat(20_000), &mut errors);
+        assert_eq!(errors.len(), 1);
+        errors.clear();
+        check_manager("a\u{1}b\u{2}", &mut errors);
+        assert_eq!(errors.len(), 2);
+    }
 
     #[test]
     fn a_manager_is_named_after_the_user_agent() {

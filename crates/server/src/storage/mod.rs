@@ -7,7 +7,7 @@
 pub(crate) mod glance;
 mod whole;
 
-use crate::limits::OBJECT_BYTES_MAX;
+use crate::limits::{LIGHT_BYTES_MAX, OBJECT_BYTES_MAX};
 use crate::resource::Resource;
 use bytes::Bytes;
 use serde::de::DeserializeSeed;
@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 use stowplan_apimachinery::lookup::Lookup;
 use stowplan_apimachinery::{Edit, Status, View, json};
+use stowplan_kinds::columns::Read;
 use stowplan_store::{CommitError, Entry, Revision};
 use whole::Whole;
 
@@ -268,13 +269,56 @@ impl Lookup for Cluster<'_> {
     }
 
     fn list(&self, group: &str, resource: &str, namespace: &str) -> Vec<Arc<Value>> {
+        let entries = self.entries(group, resource, namespace);
+        entries.iter().map(|entry| object(entry)).collect()
+    }
+
+    fn each(&self, group: &str, resource: &str, namespace: &str, look: &mut dyn FnMut(&Value)) {
+        for entry in self.entries(group, resource, namespace) {
+            match entry.decoded_before::<Value>() {
+                Some(known) => look(&known),
+                None => look(&glance::object(&entry)),
+            }
+        }
+    }
+
+    fn count(&self, group: &str, resource: &str, namespace: &str) -> usize {
+        let resource = self.0.resources().by_group(group, resource);
+        let prefix = resource.map(|resource| key(&resource, namespace, ""));
+        prefix.map_or(0, |prefix| self.0.store().count(prefix.as_bytes()))
+    }
+}
+
+/// The store as those see it who want to know whether objects are still there, and which: of large ones
+/// nothing else is read.
+pub(crate) struct Identities<'a>(pub(crate) &'a crate::Api);
+
+impl Lookup for Identities<'_> {
+    fn get(&self, group: &str, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>> {
+        const METADATA: &[Read] = &[Read("uid", &[]), Read("deletionTimestamp", &[])];
+        const READS: &[Read] = &[Read("metadata", METADATA)];
+        let resource = self.0.resources().by_group(group, resource)?;
+        let key = key(&resource, namespace, name);
+        let entry = self.0.store().get(key.as_bytes())?;
+        Some(match entry.value.len() > LIGHT_BYTES_MAX {
+            true => Arc::new(glance::part(&entry, READS)),
+            false => object(&entry),
+        })
+    }
+
+    fn list(&self, group: &str, resource: &str, namespace: &str) -> Vec<Arc<Value>> {
+        Cluster(self.0).list(group, resource, namespace)
+    }
+}
+
+impl Cluster<'_> {
+    fn entries(&self, group: &str, resource: &str, namespace: &str) -> Vec<Arc<Entry>> {
         let Some(resource) = self.0.resources().by_group(group, resource) else {
             return Vec::new();
         };
         let prefix = key(&resource, namespace, "");
         let page = self.0.store().range(prefix.as_bytes(), None, None, None);
-        let entries = page.map(|page| page.entries).unwrap_or_default();
-        entries.iter().map(|entry| object(entry)).collect()
+        page.map(|page| page.entries).unwrap_or_default()
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::Write;
 use crate::request::Target;
-use crate::storage::{self, Cluster};
+use crate::storage;
 use serde_json::Value;
-use stowplan_admission::{Attributes, Operation, QuotaWrite};
+use stowplan_admission::QuotaWrite;
 use stowplan_apimachinery::{Status, View, meta};
 use stowplan_store::{Expect, Txn};
 
@@ -12,9 +12,7 @@ impl Write<'_> {
     /// Mutating admission.
     pub(crate) fn admit(&self, object: &mut Value, existing: &Value) -> Result<(), Status> {
         self.check_definition_stays(existing)?;
-        self.admission(object, existing, |request, cluster| {
-            stowplan_admission::admit(request, cluster)
-        })
+        self.road(|road| road.admit(object, existing))
     }
 
     /// Nothing new comes to be while its definition goes. Upstream: `forbidCreateAdmission`, which
@@ -62,14 +60,9 @@ impl Write<'_> {
         object: &mut Value,
         existing: &Value,
     ) -> Result<Txn, Status> {
-        let outcome = self.admission(object, existing, |request, cluster| {
-            stowplan_admission::validate(request, cluster, self.api.quotas())
-        })?;
-        for warning in outcome.warnings {
-            self.request.warn(warning);
-        }
+        let charges = self.road(|road| road.validate_admission(object, existing))?;
         let mut txn = Txn::new();
-        for QuotaWrite { quota } in outcome.quota_writes {
+        for QuotaWrite { quota } in charges {
             txn = self.charge(quota, txn)?;
         }
         Ok(txn)
@@ -99,38 +92,5 @@ impl Write<'_> {
             write.own_fields(&mut quota, &storage::object(&entry));
         }
         Ok(txn.put(key, storage::encode(&quota), Expect::Revision(revision)))
-    }
-
-    fn admission<T>(
-        &self,
-        object: &mut Value,
-        existing: &Value,
-        judge: impl FnOnce(&mut Attributes<'_>, &Cluster<'_>) -> Result<T, Status>,
-    ) -> Result<T, Status> {
-        let cluster = Cluster(self.api);
-        let creates = existing.is_null();
-        // A generated name is there by the time of validation.
-        let generated = meta::name(object).to_owned();
-        let mut request = Attributes {
-            operation: match creates {
-                true => Operation::Create,
-                false => Operation::Update,
-            },
-            kind: &self.target.spoken().group_kind(),
-            resource: &self.target.group_resource(),
-            subresource: &self.target.subresource,
-            namespace: &self.target.namespace,
-            name: match self.target.name.is_empty() {
-                true => &generated,
-                false => &self.target.name,
-            },
-            object: Some(object),
-            old_object: (!creates).then_some(existing),
-            user: &self.request.user.name,
-            dry_run: self.options.dry_run,
-            now: &self.now(),
-            suffix: &|| self.api.env().suffix(),
-        };
-        judge(&mut request, &cluster)
     }
 }

@@ -1,10 +1,10 @@
 //! DELETE of many objects.
 
 use super::delete::{self, Deletion};
-use super::list::{find, wait_if_future};
+use super::list::{find, trees_kib, wait_if_future};
 use crate::answer::{self, Answer};
 use crate::api::Api;
-use crate::flowcontrol::{Flow, Weight, off_the_reactor};
+use crate::flowcontrol::{Flow, Weight};
 use crate::request::options::ListOptions;
 use crate::request::{Request, Target};
 use crate::select::Selection;
@@ -35,13 +35,19 @@ pub(crate) async fn delete(
     let weight = Weight::of_many(api, request, target);
     let look = std::pin::pin!(async {
         let found = find(api, target, &selection, &list).await?;
+        let bytes: usize = found.entries.iter().map(|entry| entry.value.len()).sum();
+        let Some(room) = api.flow_control().unread(flow, trees_kib(bytes)) else {
+            return Ok(None);
+        };
         let objects: Vec<Arc<Value>> = found.entries.iter().map(|e| target.object(e)).collect();
-        Ok::<_, Status>((found, objects))
+        Ok::<_, Status>(Some((found, objects, room)))
     });
     let Some(looked) = weight.carry(api, flow, look).await else {
         return Ok(answer::too_many_requests());
     };
-    let (found, objects) = looked?;
+    let Some((found, objects, _room)) = looked? else {
+        return Ok(answer::too_many_requests());
+    };
     for object in &objects {
         let one = Target {
             namespace: meta::namespace(object).to_owned(),
@@ -58,9 +64,10 @@ pub(crate) async fn delete(
         }
     }
     let objects = objects.iter().map(|object| &**object);
-    let shown = async { transform::list(api, request, target, objects, found.metadata(), output) };
-    match weight {
-        Weight::Heavy => off_the_reactor(shown).await,
-        Weight::Light => shown.await,
-    }
+    let shown = std::pin::pin!(async {
+        transform::list(api, request, target, objects, found.metadata(), output)
+    });
+    // Who is told to come again finds them gone, which is what was asked for.
+    let done = weight.carry(api, flow, shown).await;
+    done.unwrap_or_else(|| Ok(answer::too_many_requests()))
 }

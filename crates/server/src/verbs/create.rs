@@ -1,7 +1,6 @@
 //! POST.
 
 use super::Write;
-use super::write::wipe;
 use crate::answer::{self, Answer};
 use crate::api::Api;
 use crate::negotiate::Convert;
@@ -9,6 +8,7 @@ use crate::request::options::WriteOptions;
 use crate::request::{Request, Target};
 use crate::{decode, negotiate, storage, transform};
 use stowplan_apimachinery::{Status, View};
+use stowplan_registry::wipe;
 
 /// Upstream: `endpoints/handlers/create.go`.
 pub(crate) async fn create(

@@ -3,7 +3,7 @@
 use crate::answer::{self, Answer};
 use crate::api::Api;
 use crate::flowcontrol::{Flow, Weight};
-use crate::limits::ANSWERS_KIB_MAX;
+use crate::limits::{ANSWERS_KIB_MAX, TREE_BYTES_PER_BYTE};
 use crate::negotiate::{Convert, Format, Output};
 use crate::request::options::{ListOptions, Match};
 use crate::request::{Request, Target};
@@ -13,14 +13,19 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 use std::time::Duration;
 use stowplan_apimachinery::{Cause, Edit, Status};
+use stowplan_env::timeout;
 use stowplan_store::{Entry, Error, Revision};
 
 /// How long a list waits for a revision that is not there yet. Upstream: `blockTimeout` of the
 /// watch cache.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// An object that was read takes up about so much for each of its bytes.
-const TREE_BYTES_PER_BYTE: usize = 16;
+/// How much room objects of so many bytes take up once they are read.
+pub(crate) fn trees_kib(bytes: usize) -> usize {
+    (bytes / 1024)
+        .saturating_mul(TREE_BYTES_PER_BYTE)
+        .min(ANSWERS_KIB_MAX)
+}
 
 /// Upstream: `endpoints/handlers/get.go`, `ListResource`, and `storage/cacher`.
 pub(crate) async fn list(
@@ -39,11 +44,10 @@ pub(crate) async fn list(
         let found = find(api, target, &selection, options).await?;
         // What it takes to make the answer, before it is taken.
         let bytes: usize = found.entries.iter().map(|entry| entry.value.len()).sum();
-        let times = match output.format == Format::Json && output.convert == Convert::Nothing {
-            true if !output.pretty => 1,
-            _ => TREE_BYTES_PER_BYTE,
+        let kib = match output.format == Format::Json && output.convert == Convert::Nothing {
+            true if !output.pretty => (bytes / 1024).min(ANSWERS_KIB_MAX),
+            _ => trees_kib(bytes),
         };
-        let kib = (bytes / 1024).saturating_mul(times).min(ANSWERS_KIB_MAX);
         let Some(_room) = api.flow_control().unread(flow, kib) else {
             return Ok(answer::too_many_requests());
         };
@@ -185,7 +189,7 @@ pub(crate) async fn wait_for(api: &Api, target: &Target, wanted: Revision) -> Re
     if wanted <= api.store().revision() {
         return Ok(());
     }
-    let reached = tokio::time::timeout(PATIENCE, api.store().reached(wanted)).await;
+    let reached = timeout(api.env(), PATIENCE, api.store().reached(wanted)).await;
     match reached {
         Ok(Ok(())) => Ok(()),
         _ => {
@@ -266,7 +270,7 @@ fn page(api: &Api, selection: &Selection, plan: &Plan) -> Result<Found, Status> 
     let mut after = plan.after.clone();
     let mut at = plan.at;
     // Where few may match many are looked at at a time.
-    let size = plan.limit.map(|limit| match everything {
+    let mut size = plan.limit.map(|limit| match everything {
         true => limit,
         false => limit.max(LOOK_AT_MIN),
     });
@@ -294,6 +298,8 @@ fn page(api: &Api, selection: &Selection, plan: &Plan) -> Result<Found, Status> 
         }
         let full = plan.limit.is_some_and(|limit| found.len() >= limit);
         if more && !full && plan.limit.is_some() {
+            // Each goes through what has changed since: there are to be few of them.
+            size = size.map(|size| size.saturating_mul(2));
             continue;
         }
         let last = after.unwrap_or_default();

@@ -15,4 +15,4 @@ pub(crate) mod update;
 pub(crate) mod watch;
 mod write;
 
-pub(crate) use write::{Creation, Write, wipe};
+pub(crate) use write::{Creation, Write};

@@ -1,17 +1,19 @@
 //! Questions that are answered and not kept: access reviews, token reviews, "who am I".
 
 use super::Write;
-use super::write::wipe;
-use crate::answer::Answer;
+use crate::answer::{self, Answer};
 use crate::api::Api;
+use crate::flowcontrol::{Flow, Weight};
 use crate::request::options::WriteOptions;
 use crate::request::{Request, Target};
 use crate::storage::Cluster;
-use crate::{clock, decode, gate, negotiate, transform};
+use crate::{clock, decode, gate, negotiate, rbac, transform};
 use serde_json::{Value, json};
 use stowplan_apimachinery::meta::GroupKind;
 use stowplan_apimachinery::{Edit, Status, View};
+use stowplan_auth::Grants;
 use stowplan_kinds::Context;
+use stowplan_registry::wipe;
 
 /// Whether the objects of a resource are questions.
 pub(crate) fn is_question(target: &Target) -> bool {
@@ -21,7 +23,12 @@ pub(crate) fn is_question(target: &Target) -> bool {
 }
 
 /// Upstream: `pkg/registry/{authorization,authentication}`.
-pub(crate) fn answer(api: &Api, request: &Request, target: &Target) -> Result<Answer, Status> {
+pub(crate) async fn answer(
+    api: &Api,
+    request: &Request,
+    target: &Target,
+    flow: &Flow,
+) -> Result<Answer, Status> {
     let output = negotiate::output(request)?;
     let encoding = decode::encoding(request)?;
     let options = WriteOptions::read(request, "CreateOptions")?;
@@ -39,31 +46,38 @@ pub(crate) fn answer(api: &Api, request: &Request, target: &Target) -> Result<An
     write.check_namespace(&mut object)?;
     write.own_fields(&mut object, &Value::Null);
     let now = clock::seconds(api.env().now());
-    let cluster = Cluster(api);
-    let cx = Context {
-        now: &now,
-        cluster: &cluster,
+    let errors = {
+        let cluster = Cluster(api);
+        let cx = Context {
+            now: &now,
+            cluster: &cluster,
+        };
+        strategy.validate(&object, &cx)
     };
-    let errors = strategy.validate(&object, &cx);
     if !errors.is_empty() {
         // Upstream takes the kind from the decoded object, which does not know its own.
         let kind = GroupKind::new(target.resource.group(), "");
         return Err(Status::invalid(&kind, "", &errors));
     }
     match target.resource.plural() {
-        "selfsubjectaccessreviews" => {
-            stowplan_auth::access_review(&mut object, Some(&request.user), &cluster);
-        }
-        "subjectaccessreviews" | "localsubjectaccessreviews" => {
-            stowplan_auth::access_review(&mut object, None, &cluster);
-        }
-        "selfsubjectrulesreviews" => {
-            object = stowplan_auth::rules_review(&object, &request.user, &cluster)?;
-        }
         "selfsubjectreviews" => {
             object = stowplan_auth::self_subject_review(&request.user, &now);
         }
-        _ => review_token(api, &mut object),
+        "tokenreviews" => review_token(api, &mut object),
+        plural => {
+            let weight = Weight::of(api, request, target);
+            let own = Some(&request.user).filter(|_| plural == "selfsubjectaccessreviews");
+            let review = |policy: &dyn Grants| match plural {
+                "selfsubjectrulesreviews" => {
+                    stowplan_auth::rules_review(&object, &request.user, policy)
+                }
+                _ => Ok(stowplan_auth::access_review(&object, own, policy)),
+            };
+            match rbac::decide(api, flow, weight, review).await {
+                Some(reviewed) => object = reviewed?,
+                None => return Ok(answer::too_many_requests()),
+            }
+        }
     }
     transform::object(api, request, target, 201, &object, output)
 }

@@ -30,7 +30,7 @@ pub(crate) async fn update(
     };
     write.check_namespace(&mut object)?;
     check_name(&object, target)?;
-    write.dedup_owners(&mut object, false);
+    write.road(|road| road.dedup_owners(&mut object, false));
     let uid = object.at("metadata").text("uid").to_owned();
     let uid = Some(uid.as_str()).filter(|uid| !uid.is_empty());
     let make = |existing: &Value| {

@@ -5,8 +5,11 @@
 use super::list::{find, wait_for};
 use crate::answer::{self, Answer};
 use crate::api::Api;
+use crate::converted::What;
 use crate::flowcontrol::{Flow, Held, Weight};
-use crate::limits::{ANSWERS_KIB_MAX, LIGHT_QUERY_MAX, WATCH_BYTES_PER_QUERY_BYTE};
+use crate::limits::{
+    ANSWERS_KIB_MAX, LIGHT_BYTES_MAX, LIGHT_QUERY_MAX, WATCH_BYTES_PER_QUERY_BYTE,
+};
 use crate::negotiate::{self, Convert, Format, Output};
 use crate::request::options::ListOptions;
 use crate::request::{Request, Target};
@@ -22,8 +25,8 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 use stowplan_apimachinery::{Edit, Status};
+use stowplan_base::Time;
 use stowplan_store::{Entry, Error, Event, Revision};
-use tokio::time::Instant;
 
 /// How long a watch lasts if the client does not say: at least this, at most twice.
 const DURATION_MIN: Duration = Duration::from_secs(1_800);
@@ -82,7 +85,7 @@ pub(crate) async fn watch(
     let Some(own) = api.flow_control().unread(flow, kib) else {
         return Ok(answer::too_many_requests());
     };
-    let now = Instant::now();
+    let now = api.env().monotonic();
     let duration = match options.timeout_seconds {
         None | Some(0) => DURATION_MIN + spread(api),
         // One that was over before it began.
@@ -100,6 +103,10 @@ pub(crate) async fn watch(
         initial_room: None,
         initial_end: None,
         definition: Definition::of(api, target),
+        definitions: match target.resource.is_custom() {
+            true => *api.resources().changes().borrow(),
+            false => 0,
+        },
         watch: None,
         after: wanted,
         buffer: Vec::new(),
@@ -134,7 +141,14 @@ pub(crate) async fn watch(
                 Err(status) => Err(status),
             }
         }
-        false => stream.begin_after(wanted),
+        false => {
+            let weight = Weight::of_watch(api, &stream.prefix(), stream.start(wanted));
+            let begin = std::pin::pin!(async { stream.begin_after(wanted) });
+            match weight.carry(api, flow, begin).await {
+                Some(begun) => begun,
+                None => return Ok(answer::too_many_requests()),
+            }
+        }
     };
     if let Err(status) = begun {
         stream.fail(&status);
@@ -171,6 +185,8 @@ struct Stream {
     initial_end: Option<Revision>,
     /// Of a custom resource.
     definition: Option<Definition>,
+    /// How often definitions had changed when the watch began.
+    definitions: u64,
     watch: Option<stowplan_store::Watch>,
     /// Events up to this revision are not told.
     after: Revision,
@@ -181,8 +197,8 @@ struct Stream {
     room: Option<Held>,
     flow: Flow,
     ended: bool,
-    deadline: Instant,
-    bookmark_at: Option<Instant>,
+    deadline: Time,
+    bookmark_at: Option<Time>,
     last_bookmark: bool,
 }
 
@@ -255,10 +271,10 @@ impl Stream {
     }
 
     /// Some more of what was there; says whether that was anything.
-    fn tell_initial(&mut self) -> bool {
+    async fn tell_initial(&mut self) -> bool {
         while self.buffer.len() < CHUNK_BYTES && self.parts.is_empty() && !self.ended {
             if let Some(entry) = self.initial.next() {
-                self.tell("ADDED", &entry, entry.mod_revision);
+                self.tell("ADDED", &entry, entry.mod_revision).await;
             } else if let Some(revision) = self.initial_end.take() {
                 self.bookmark(revision, true);
             } else {
@@ -308,11 +324,20 @@ impl Stream {
     }
 
     fn begin_after(&mut self, wanted: Revision) -> Result<(), Status> {
-        let now = self.api.store().revision();
+        let start = self.start(wanted);
         if wanted == Revision(0) {
-            self.after = now;
+            self.after = start;
         }
-        self.watch_after(self.after.min(now))
+        self.watch_after(start)
+    }
+
+    /// After which revision a watch begins that wants this one; 0 is any.
+    fn start(&self, wanted: Revision) -> Revision {
+        let now = self.api.store().revision();
+        match wanted {
+            Revision(0) => now,
+            wanted => wanted.min(now),
+        }
     }
 
     fn watch_after(&mut self, revision: Revision) -> Result<(), Status> {
@@ -332,18 +357,19 @@ impl Stream {
             if self.ended {
                 return None;
             }
-            let now = Instant::now();
+            let now = self.api.env().monotonic();
             let over = now >= self.deadline || *self.stopping.borrow();
-            if self.tell_initial() {
+            if self.tell_initial().await {
                 self.ended |= over;
             } else if over {
-                self.tell_events();
+                self.tell_events().await;
                 self.ended = true;
             } else if self.bookmark_due().is_some_and(|at| now >= at) {
-                self.regular_bookmark();
+                self.regular_bookmark().await;
             } else if self.definition_is_gone() {
                 // What became of the last objects is told before the end.
-                self.ended |= self.tell_events() == Some(0);
+                let told = self.tell_events().await;
+                self.ended |= told == Some(0);
             } else {
                 self.wait().await;
             }
@@ -351,7 +377,7 @@ impl Stream {
         }
     }
 
-    fn bookmark_due(&self) -> Option<Instant> {
+    fn bookmark_due(&self) -> Option<Time> {
         let at = self.bookmark_at?;
         Some(match self.last_bookmark {
             true => at.min(self.deadline - BOOKMARK_BEFORE_END),
@@ -366,6 +392,7 @@ impl Stream {
 
     /// Waits for something to do; events are told at once.
     async fn wait(&mut self) {
+        let (api, deadline) = (Arc::clone(&self.api), self.deadline);
         let bookmark_at = self.bookmark_due();
         let Some(watch) = &mut self.watch else {
             self.ended = true;
@@ -373,7 +400,7 @@ impl Stream {
         };
         let bookmark = async {
             match bookmark_at {
-                Some(at) => tokio::time::sleep_until(at).await,
+                Some(at) => api.env().sleep_until(at).await,
                 None => std::future::pending().await,
             }
         };
@@ -392,10 +419,10 @@ impl Stream {
         tokio::select! {
             biased;
             seen = watch.next() => match seen {
-                Ok(seen) => seen.events.iter().for_each(|event| self.event(event)),
+                Ok(seen) => self.events(&seen.events).await,
                 Err(error) => self.fail(&expired(&error)),
             },
-            () = tokio::time::sleep_until(self.deadline) => {}
+            () = api.env().sleep_until(deadline) => {}
             () = stop => {}
             () = bookmark => {}
             () = defined => {}
@@ -403,10 +430,10 @@ impl Stream {
     }
 
     /// Tells some of what has happened; says how many events that were, and `None` if they are lost.
-    fn tell_events(&mut self) -> Option<usize> {
+    async fn tell_events(&mut self) -> Option<usize> {
         match self.watch.as_mut()?.try_next() {
             Ok(seen) => {
-                seen.events.iter().for_each(|event| self.event(event));
+                self.events(&seen.events).await;
                 Some(seen.events.len())
             }
             Err(error) => {
@@ -416,21 +443,31 @@ impl Stream {
         }
     }
 
-    fn regular_bookmark(&mut self) {
-        let now = Instant::now();
+    async fn regular_bookmark(&mut self) {
+        let now = self.api.env().monotonic();
         self.bookmark_at = Some(now + BOOKMARK_EVERY);
         if now + BOOKMARK_BEFORE_END >= self.deadline {
             self.last_bookmark = false;
         }
         let seen = self.watch.as_mut().map(stowplan_store::Watch::try_next);
         if let Some(Ok(seen)) = seen {
-            seen.events.iter().for_each(|event| self.event(event));
-            self.bookmark(seen.revision, false);
+            self.events(&seen.events).await;
+            if !self.ended {
+                self.bookmark(seen.revision, false);
+            }
+        }
+    }
+
+    async fn events(&mut self, events: &[Arc<Event>]) {
+        for event in events {
+            if !self.ended {
+                self.event(event).await;
+            }
         }
     }
 
     /// What an event means to this watch: objects come and go by the selection too.
-    fn event(&mut self, event: &Event) {
+    async fn event(&mut self, event: &Event) {
         if event.revision <= self.after {
             return;
         }
@@ -438,14 +475,14 @@ impl Stream {
             |entry: Option<&Arc<Entry>>| entry.is_some_and(|entry| self.selection.matches(entry));
         let (now, before) = (matches(event.current()), matches(event.previous.as_ref()));
         match (now, before, &event.previous) {
-            (true, false, _) => self.tell("ADDED", &event.entry, event.revision),
-            (true, true, _) => self.tell("MODIFIED", &event.entry, event.revision),
-            (false, true, Some(previous)) => self.tell("DELETED", previous, event.revision),
+            (true, false, _) => self.tell("ADDED", &event.entry, event.revision).await,
+            (true, true, _) => self.tell("MODIFIED", &event.entry, event.revision).await,
+            (false, true, Some(previous)) => self.tell("DELETED", previous, event.revision).await,
             _ => {}
         }
     }
 
-    fn tell(&mut self, kind: &str, entry: &Entry, revision: Revision) {
+    async fn tell(&mut self, kind: &str, entry: &Entry, revision: Revision) {
         if self.output.convert == Convert::Nothing && !self.target.resource.converts() {
             self.open(kind);
             if entry.value.len() < SHARED_BYTES_MIN {
@@ -461,12 +498,55 @@ impl Stream {
         if self.ends_untold() {
             return;
         }
-        let mut object = self.target.object(entry);
-        if revision != entry.mod_revision {
-            storage::set_revision(Arc::make_mut(&mut object), revision);
+        let Some(shown) = self.shown(entry, revision).await else {
+            return self.fail(&too_much_unread());
+        };
+        self.style.headers = false;
+        self.open(kind);
+        if shown.len() < SHARED_BYTES_MIN {
+            self.buffer.extend_from_slice(&shown);
+        } else {
+            let before = Bytes::from(std::mem::take(&mut self.buffer));
+            self.parts.extend([before, shown]);
         }
-        let shown = self.converted(&object);
-        self.tell_value(kind, &shown);
+        self.buffer.extend_from_slice(b"}\n");
+    }
+
+    /// An object in the form that was asked for. It is made once for all watches that want the same. A
+    /// large one is made off the reactor, if there is room for it; otherwise there is nothing to tell.
+    async fn shown(&self, entry: &Entry, revision: Revision) -> Option<Bytes> {
+        let what = What {
+            key: entry.key.clone(),
+            version: entry.mod_revision,
+            revision,
+            convert: self.output.convert,
+            style: self.style,
+            api_version: self.target.resource.api_version().to_string(),
+            definitions: self.definitions,
+            now_s: self.api.env().now().as_millis() / 1_000,
+        };
+        let bytes = entry.value.len();
+        let told = self.api.converted().told(&what, bytes);
+        if let Some(known) = told.get() {
+            return Some(known.clone());
+        }
+        let make = || {
+            let mut object = self.target.object(entry);
+            if revision != entry.mod_revision {
+                storage::set_revision(Arc::make_mut(&mut object), revision);
+            }
+            Bytes::from(self.converted(&object).to_string())
+        };
+        if bytes <= LIGHT_BYTES_MAX {
+            return Some(told.get_or_init(async || make()).await.clone());
+        }
+        let _room = self.api.flow_control().unread(&self.flow, bytes / 1024)?;
+        let made = told.get_or_try_init(async || {
+            let work = std::pin::pin!(async { make() });
+            let made = Weight::Heavy.carry(&self.api, &self.flow, work).await;
+            made.ok_or(())
+        });
+        made.await.ok().cloned()
     }
 
     /// No event can be told as a list: upstream ends there.
@@ -476,11 +556,10 @@ impl Stream {
         ends
     }
 
-    fn converted(&mut self, object: &Value) -> Value {
+    fn converted(&self, object: &Value) -> Value {
         match self.output.convert {
             Convert::Table(_) => {
                 let style = self.style;
-                self.style.headers = false;
                 let metadata = metadata_of(object);
                 table(
                     &self.api,
@@ -523,6 +602,7 @@ impl Stream {
             object.at_mut("metadata").set("annotations", annotations);
         }
         let shown = self.converted(&object);
+        self.style.headers = false;
         self.tell_value("BOOKMARK", &shown);
     }
 

@@ -2,26 +2,25 @@
 //!
 //! Upstream: `k8s.io/apiserver/pkg/registry/generic/registry/store.go` and `registry/rest`.
 
+use crate::addresses::Addresses;
 use crate::api::Api;
+use crate::flowcontrol::{Flow, Seat};
 use crate::request::options::WriteOptions;
 use crate::request::{Request, Target};
 use crate::storage::{self, Cluster};
 use crate::subresources::Scale;
-use crate::{clock, decode, gate};
+use crate::{clock, decode, gate, rbac};
 use bytes::Bytes;
-use http::Method;
-use serde_json::{Map, Value};
-use std::collections::HashSet;
+use serde_json::Value;
 use std::sync::Arc;
-use stowplan_apimachinery::field::{Error, ErrorList, Path};
+use stowplan_apimachinery::field::{Error, Path};
 use stowplan_apimachinery::limits::DEPTH_MAX;
-use stowplan_apimachinery::lookup::Lookup;
 use stowplan_apimachinery::meta::GroupKind;
-use stowplan_apimachinery::{Edit, Status, View, json, names};
-use stowplan_kinds::common::metadata;
-use stowplan_kinds::service::allocate::{self, Allocation, InUse, Ranges};
-use stowplan_kinds::{Context, Strategy};
+use stowplan_apimachinery::{Edit, Status, View, json};
+use stowplan_kinds::Strategy;
+use stowplan_kinds::service::allocate::InUse;
 use stowplan_patch::managed;
+use stowplan_registry::Write as Road;
 use stowplan_store::{CommitError, Entry, Expect, Revision, Txn};
 
 /// How often a generated name is tried before the client hears of it.
@@ -60,6 +59,9 @@ pub(crate) struct Written {
     pub(crate) created: bool,
 }
 
+/// Whoever gives a service its addresses; nothing of other objects.
+type GivesAddresses<'a> = Option<(tokio::sync::MutexGuard<'a, Addresses>, Seat)>;
+
 /// Makes the new object out of the present one (null if there is none).
 pub(crate) type Make<'m> = &'m (dyn Fn(&Value) -> Result<Value, Status> + Send + Sync);
 
@@ -68,14 +70,33 @@ impl Write<'_> {
         clock::seconds(self.api.env().now())
     }
 
+    /// Takes steps of the road that files take, too.
+    pub(crate) fn road<T>(&self, walk: impl FnOnce(&Road<'_>) -> T) -> T {
+        let (target, request) = (self.target, self.request);
+        walk(&Road {
+            resource: &target.resource,
+            spoken: &target.spoken(),
+            subresource: &target.subresource,
+            namespace: &target.namespace,
+            name: &target.name,
+            strategy: self.strategy,
+            cluster: &Cluster(self.api),
+            user: &request.user.name,
+            dry_run: self.options.dry_run,
+            quotas: self.api.quotas(),
+            now: &self.now(),
+            stamps: &self.api.env(),
+            given: &|| decode::given(request),
+            warn: &|warning| request.warn(warning),
+        })
+    }
+
     /// Creates an object that has been decoded and defaulted.
     pub(crate) async fn create(&self, mut object: Value) -> Result<Stored, Status> {
-        self.check_namespace(&mut object)?;
-        self.dedup_owners(&mut object, false);
+        self.road(|road| road.receive(&mut object))?;
         self.own_fields(&mut object, &Value::Null);
         self.admit(&mut object, &Value::Null)?;
         self.check_grant(&object, None)?;
-        self.dedup_owners(&mut object, true);
         match self.target.judge() {
             None => self.create_asked(object).await,
             Some(judge) => {
@@ -117,10 +138,9 @@ impl Write<'_> {
     }
 
     async fn create_once(&self, mut object: Value) -> Result<Stored, Refusal> {
-        let _addresses = self.addresses().await;
-        self.begin(&mut object);
-        self.allocate(&mut object, None)?;
-        self.before_create(&mut object)?;
+        let mut addresses = self.addresses().await?;
+        let in_use = self.in_use(&mut addresses);
+        self.road(|road| road.begin_create(&mut object, in_use.as_ref()))?;
         loop {
             let charged = self.validate_admission(&mut object, &Value::Null)?;
             // What is no revision is passed over.
@@ -191,91 +211,23 @@ impl Write<'_> {
         }
     }
 
-    /// Fills in what the server decides: `FillObjectMetaSystemFields` and the generated name.
-    fn begin(&self, object: &mut Value) {
-        let metadata = object.at_mut("metadata");
-        metadata.set("creationTimestamp", self.now());
-        metadata.set("uid", self.api.env().uid());
-        let prefix = metadata.text("generateName");
-        if metadata.text("name").is_empty() && !prefix.is_empty() {
-            /// What is left of 63 characters for the client's part.
-            const PREFIX_MAX: usize = 58;
-            let prefix: String = prefix.chars().take(PREFIX_MAX).collect();
-            metadata.set("name", prefix + &self.api.env().suffix());
+    /// While services are given addresses, nobody else gives any. Nobody stands in line twice.
+    async fn addresses(&self) -> Result<GivesAddresses<'_>, Status> {
+        if !(self.target.resource.is("", "services") && self.target.subresource.is_empty()) {
+            return Ok(None);
         }
+        let flow = Flow::of(self.request);
+        let turn = self.api.flow_control().addresses(&flow).await;
+        let turn = turn.ok_or_else(|| {
+            Status::too_many_requests("Too many requests, please try again later.", 1)
+        })?;
+        Ok(Some((self.api.addresses().lock().await, turn)))
     }
 
-    /// While services are given addresses, nobody else gives any.
-    async fn addresses(&self) -> Option<tokio::sync::MutexGuard<'_, ()>> {
-        match self.is_service() {
-            true => Some(self.api.addresses().lock().await),
-            false => None,
-        }
-    }
-
-    fn is_service(&self) -> bool {
-        self.target.resource.is("", "services") && self.target.subresource.is_empty()
-    }
-
-    /// Gives a service its addresses and ports. Upstream: the `BeginCreate` and `BeginUpdate` hooks
-    /// of `pkg/registry/core/service/storage`.
-    fn allocate(&self, object: &mut Value, existing: Option<&Value>) -> Result<(), Status> {
-        if !self.is_service() {
-            return Ok(());
-        }
-        let services = Cluster(self.api).list("", "services", "");
-        let in_use: InUse = services.iter().map(|service| &**service).collect();
-        let with = Allocation {
-            ranges: &Ranges::default(),
-            in_use: &in_use,
-            seed: self.api.env().random(),
-            dry_run: self.options.dry_run,
-        };
-        let outcome = match existing {
-            None => allocate::begin_create(object, &with),
-            Some(existing) => allocate::begin_update(object, existing, &with),
-        };
-        outcome.map_err(|status| *status)
-    }
-
-    /// Upstream: `rest.BeforeCreate`.
-    fn before_create(&self, object: &mut Value) -> Result<(), Status> {
-        self.check_namespace(object)?;
-        let now = self.now();
-        let cluster = Cluster(self.api);
-        let cx = Context {
-            now: &now,
-            cluster: &cluster,
-        };
-        if self.strategy.counts_generations() {
-            object.at_mut("metadata").set("generation", 1);
-        }
-        self.strategy.prepare_for_create(object, &cx);
-        let mut errors = self.strategy.validate(object, &cx);
-        if errors.is_empty() {
-            let (metadata, at) = (object.at("metadata"), Path::new("metadata"));
-            let namespaced = self.target.resource.namespaced();
-            errors = match self.strategy.checks_metadata() {
-                true => metadata::validate_names(metadata, &names::path_segment, &at),
-                false => metadata::validate(metadata, namespaced, &names::path_segment, &at),
-            };
-        }
-        if !errors.is_empty() {
-            return Err(self.invalid(object, errors));
-        }
-        for warning in self.strategy.warnings(object, None) {
-            self.request.warn(warning);
-        }
-        self.strategy.canonicalize(object);
-        Ok(())
-    }
-
-    fn invalid(&self, object: &Value, mut errors: ErrorList) -> Status {
-        if matches!(self.request.method, Method::POST | Method::PUT) {
-            decode::tell_empty_maps(self.request, &mut errors);
-        }
-        let kind = self.target.resource.internal_kind();
-        Status::invalid(&kind, object.at("metadata").text("name"), &errors)
+    /// What services have, if it is about one.
+    fn in_use(&self, addresses: &mut GivesAddresses<'_>) -> Option<InUse> {
+        let (addresses, _) = addresses.as_mut()?;
+        Some(addresses.in_use(self.api.store()))
     }
 
     /// Changes an object, or creates it. `make` is given the object as it is (null if it is not) and
@@ -347,7 +299,6 @@ impl Write<'_> {
         let mut object = make(&Value::Null)?;
         self.admit(&mut object, &Value::Null)?;
         self.check_grant(&object, None)?;
-        self.dedup_owners(&mut object, true);
         match self.target.judge() {
             None => self.create_made(object).await,
             Some(judge) => {
@@ -361,10 +312,9 @@ impl Write<'_> {
     /// Creates what a change has made of nothing.
     async fn create_made(&self, mut object: Value) -> Result<Value, Refusal> {
         storage::revision_of(&object).map_err(Status::plain_error)?;
-        let _addresses = self.addresses().await;
-        self.begin(&mut object);
-        self.allocate(&mut object, None)?;
-        self.before_create(&mut object)?;
+        let mut addresses = self.addresses().await?;
+        let in_use = self.in_use(&mut addresses);
+        self.road(|road| road.begin_create(&mut object, in_use.as_ref()))?;
         gate::may_create(self.api, self.request, self.target)?;
         let charged = self.validate_admission(&mut object, &Value::Null)?;
         object.at_mut("metadata").unset("resourceVersion");
@@ -406,9 +356,12 @@ impl Write<'_> {
         existing: &Value,
     ) -> Result<Value, Refusal> {
         self.check_revision(&mut object, entry.mod_revision)?;
-        let _addresses = self.addresses().await;
-        self.allocate(&mut object, Some(existing))?;
-        self.before_update(&mut object, existing)?;
+        let mut addresses = self.addresses().await?;
+        let in_use = self.in_use(&mut addresses);
+        self.road(|road| {
+            road.allocate(&mut object, Some(existing), in_use.as_ref())?;
+            road.before_update(&mut object, existing)
+        })?;
         // An empty list is no change to one that is not there.
         if !self.target.resource.is_custom() {
             self.target.resource.settle(&mut object);
@@ -423,7 +376,6 @@ impl Write<'_> {
         let mut object = make(seen)?;
         self.admit(&mut object, seen)?;
         self.check_grant(&object, Some(seen))?;
-        self.dedup_owners(&mut object, true);
         Ok(object)
     }
 
@@ -444,47 +396,6 @@ impl Write<'_> {
         } else if given != present {
             return Err(Status::conflict(&resource, name, STALE));
         }
-        Ok(())
-    }
-
-    /// Upstream: `rest.BeforeUpdate`.
-    fn before_update(&self, object: &mut Value, existing: &Value) -> Result<(), Status> {
-        self.check_namespace(object)?;
-        let now = self.now();
-        let cluster = Cluster(self.api);
-        let cx = Context {
-            now: &now,
-            cluster: &cluster,
-        };
-        let old = existing.at("metadata");
-        copy(object.at_mut("metadata"), old, "generation");
-        self.strategy.prepare_for_update(object, existing, &cx);
-        let metadata = object.at_mut("metadata");
-        if metadata.text("uid").is_empty() {
-            copy(metadata, old, "uid");
-        }
-        if old.has("creationTimestamp") {
-            copy(metadata, old, "creationTimestamp");
-        }
-        if old.has("deletionTimestamp") {
-            copy(metadata, old, "deletionTimestamp");
-        }
-        if old.has("deletionGracePeriodSeconds") && !metadata.has("deletionGracePeriodSeconds") {
-            copy(metadata, old, "deletionGracePeriodSeconds");
-        }
-        let place = Path::new("metadata");
-        let namespaced = self.target.resource.namespaced();
-        let metadata = object.at("metadata");
-        let mut errors = metadata::validate(metadata, namespaced, &names::path_segment, &place);
-        errors.extend(metadata::validate_update(metadata, old, &place));
-        errors.extend(self.strategy.validate_update(object, existing, &cx));
-        if !errors.is_empty() {
-            return Err(self.invalid(object, errors));
-        }
-        for warning in self.strategy.warnings(object, Some(existing)) {
-            self.request.warn(warning);
-        }
-        self.strategy.canonicalize(object);
         Ok(())
     }
 
@@ -564,63 +475,14 @@ impl Write<'_> {
         }
     }
 
-    /// Upstream: `rest.EnsureObjectNamespaceMatchesRequestNamespace`.
+    /// Refuses an object of another namespace than the request's.
     pub(crate) fn check_namespace(&self, object: &mut Value) -> Result<(), Status> {
-        let wanted = match self.target.resource.namespaced() {
-            true => self.target.namespace.as_str(),
-            false => "",
-        };
-        let metadata = object.at_mut("metadata");
-        let given = metadata.text("namespace");
-        if given == wanted {
-            return Ok(());
-        }
-        if wanted.is_empty() {
-            metadata.unset("namespace");
-        } else if given.is_empty() {
-            metadata.set("namespace", wanted);
-        } else {
-            return Err(Status::bad_request(
-                "the namespace of the provided object does not match the namespace sent on the request",
-            ));
-        }
-        Ok(())
-    }
-
-    /// Takes out owner references that occur twice. Upstream: `dedupOwnerReferencesAndAddWarning`.
-    pub(crate) fn dedup_owners(&self, object: &mut Value, after_admission: bool) {
-        let Some(metadata) = object.child_mut("metadata") else {
-            return;
-        };
-        if metadata.list("ownerReferences").len() < 2 {
-            return;
-        }
-        let mut seen: HashSet<&Value> = HashSet::new();
-        let (kept, twice): (Vec<_>, Vec<_>) = metadata
-            .list("ownerReferences")
-            .iter()
-            .partition(|reference| seen.insert(*reference));
-        if twice.is_empty() {
-            return;
-        }
-        let twice: Vec<String> = twice.iter().map(|r| r.text("uid").to_owned()).collect();
-        let kept: Vec<Value> = kept.into_iter().cloned().collect();
-        let when = match after_admission {
-            true => " after mutating admission happens",
-            false => "",
-        };
-        self.request.warn(format!(
-            ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in \
-             1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) \
-             observed: {}",
-            twice.join(", ")
-        ));
-        metadata.set("ownerReferences", kept);
+        self.road(|road| road.check_namespace(object))
     }
 
     /// Nobody grants what they do not hold: roles and bindings are checked against their author.
     fn check_grant(&self, object: &Value, existing: Option<&Value>) -> Result<(), Status> {
-        let (resource, cluster) = (&self.target.resource, Cluster(self.api));
+        let (resource, policy) = (&self.target.resource, rbac::All(self.api));
         if resource.is_custom() || resource.group() != "rbac.authorization.k8s.io" {
             return Ok(());
         }
@@ -629,9 +491,9 @@ impl Write<'_> {
         match plural {
             "roles" | "clusterroles" => {
                 let at = (namespace, self.request.info.name.as_str());
-                stowplan_auth::check_role(user, plural, at, object, existing, &cluster)
+                stowplan_auth::check_role(user, plural, at, object, existing, &policy)
             }
-            _ => stowplan_auth::check_binding(user, plural, namespace, object, existing, &cluster),
+            _ => stowplan_auth::check_binding(user, plural, namespace, object, existing, &policy),
         }
     }
 
@@ -717,22 +579,5 @@ pub(super) fn copy(to: &mut Value, from: &Value, field: &str) {
     match from.at(field) {
         Value::Null => drop(to.unset(field)),
         value => to.set(field, value.clone()),
-    }
-}
-
-/// Takes away what a client may not say about a new object. Upstream: `WipeObjectMetaSystemFields`.
-pub(crate) fn wipe(object: &mut Value) {
-    if !object.at("metadata").is_object() {
-        object.set("metadata", Map::new());
-    }
-    let metadata = object.at_mut("metadata");
-    for field in [
-        "creationTimestamp",
-        "uid",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-        "selfLink",
-    ] {
-        metadata.unset(field);
     }
 }

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stowplan_auth::User;
-use stowplan_server::{Api, Config, env};
+use stowplan_env::System;
+use stowplan_server::{Api, Config};
 use stowplan_store::{Options, Store};
 
 pub(crate) const TOKEN: &str = "t";
@@ -38,7 +39,7 @@ impl Client {
             ..User::default()
         };
         let config = Config {
-            env: Box::new(env::System::new()),
+            env: Arc::new(System::new()),
             store,
             tokens: BTreeMap::from([(TOKEN.to_owned(), admin)]),
             token_key: None,

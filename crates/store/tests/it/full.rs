@@ -150,3 +150,43 @@ fn content(store: &Store) -> Content {
     }
     (page.revision, content)
 }
+
+/// A store that may hold little, which is nothing that a disk could say.
+#[tokio::test]
+async fn a_store_that_holds_as_much_as_it_may_takes_what_makes_it_smaller() {
+    let options = Options {
+        bytes_max: 10_000,
+        ..Options::default()
+    };
+    let store = Store::in_memory(options);
+    let write = |key: &'static str, bytes: usize| {
+        store.commit(Txn::new().put(key, vec![b'x'; bytes], Expect::Any))
+    };
+    write("a", 4_000).await.unwrap();
+    write("b", 4_000).await.unwrap();
+    let held = store.stats().bytes;
+    let refused = write("c", 4_000).await.unwrap_err();
+    assert!(matches!(refused, CommitError::Full { max: 10_000, .. }));
+    assert!(refused.to_string().contains("delete objects"), "{refused}");
+    assert!(write("a", 8_000).await.is_err());
+    assert_eq!(store.stats().bytes, held, "nothing was written");
+    write("a", 3_000).await.unwrap();
+    assert_eq!(store.stats().bytes, held - 1_000);
+    let gone = Txn::new().delete("a", Expect::Any);
+    store.commit(gone).await.unwrap();
+    write("c", 4_000).await.unwrap();
+    assert_eq!(store.stats().bytes, held);
+}
+
+#[test]
+fn what_a_store_holds_is_counted_when_it_is_opened() {
+    let disk = Disk::default();
+    let store = open(&disk, true);
+    for (key, value) in [("a", "1"), ("b", "22"), ("a", "333")] {
+        put(&store, key, value);
+    }
+    store.compact_blocking(Revision(3)).unwrap();
+    let held = store.stats().bytes;
+    drop(store);
+    assert_eq!(open(&disk, true).stats().bytes, held);
+}

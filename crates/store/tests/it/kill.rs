@@ -20,6 +20,7 @@ const OPTIONS: Options = Options {
         revisions: 300,
         bytes: usize::MAX,
     },
+    bytes_max: usize::MAX,
     decoded_bytes: 0,
     inline: false,
     failure_pause: std::time::Duration::from_secs(1),

@@ -159,6 +159,7 @@ struct Pair {
 
 const OPTIONS: Options = Options {
     retention: Retention::ALL,
+    bytes_max: usize::MAX,
     decoded_bytes: 0,
     inline: true,
     failure_pause: std::time::Duration::from_secs(1),

@@ -220,6 +220,7 @@ fn run(seed: u64, disk: Disk, crashes: u64) -> Result<u64, String> {
             revisions: [3, 1_000][rng.below(2)],
             ..Retention::ALL
         },
+        bytes_max: usize::MAX,
         decoded_bytes: 0,
         inline: true,
         failure_pause: std::time::Duration::from_secs(1),

@@ -189,6 +189,7 @@ async fn run(store: Store, events: u64, seed: u64) {
 
 const KEEP_ALL: Options = Options {
     retention: Retention::ALL,
+    bytes_max: usize::MAX,
     decoded_bytes: 0,
     inline: false,
     failure_pause: std::time::Duration::from_secs(1),
@@ -262,6 +263,7 @@ async fn who_falls_behind_is_told_and_catches_up() {
     };
     let store = Store::in_memory(Options {
         retention,
+        bytes_max: usize::MAX,
         decoded_bytes: 0,
         inline: true,
         failure_pause: std::time::Duration::from_secs(1),

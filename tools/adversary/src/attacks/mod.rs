@@ -1,5 +1,6 @@
 //! The attacks. One file per road into the server; [`kinds`] makes one for each field of each kind.
 
+mod beside;
 mod bodies;
 mod definitions;
 pub(crate) mod kinds;
@@ -15,6 +16,7 @@ use serde_json::{Map, Value, json};
 /// All attacks that are written by hand.
 pub(crate) fn by_hand() -> Vec<Attack> {
     [
+        beside::attacks(),
         bodies::attacks(),
         yaml::attacks(),
         patches::attacks(),

@@ -45,6 +45,25 @@ pub(super) fn attacks() -> Vec<Attack> {
         get("a continue token", |n| {
             format!("{PODS}?limit=1&continue={}", "a".repeat(n))
         }),
+        post("a field manager", |n| {
+            format!("fieldManager={}", "%01".repeat(n))
+        }),
+        post("a field manager beyond ASCII", |n| {
+            format!("fieldManager={}", "\u{80}".repeat(n))
+        }),
+        post("dry runs", move |n| {
+            join(n, &|i| format!("dryRun=x{i}"), "&")
+        }),
+        post("a field validation", |n| {
+            format!("fieldValidation={}", "%22".repeat(n))
+        }),
+        Attack::single("query: a propagation policy", |n| {
+            let policy = "%22".repeat(n);
+            Request::new(
+                "DELETE",
+                format!("{CONFIG_MAPS}/a?propagationPolicy={policy}"),
+            )
+        }),
         header("accept", move |n| {
             join(n, &|i| format!("application/x{i};q=0.{i}"), ",")
         }),
@@ -107,6 +126,13 @@ fn many(n: usize) -> Vec<Request> {
 fn get(name: &str, make: impl Fn(usize) -> String + Send + 'static) -> Attack {
     Attack::single(format!("query: {name}"), move |n| {
         Request::new("GET", make(n))
+    })
+}
+
+fn post(name: &str, make: impl Fn(usize) -> String + Send + 'static) -> Attack {
+    Attack::single(format!("query of a write: {name}"), move |n| {
+        let url = format!("{CONFIG_MAPS}?{}", make(n));
+        Request::post(url, &json!({"metadata": {"name": "a"}}))
     })
 }
 

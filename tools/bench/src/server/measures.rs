@@ -15,7 +15,8 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use stowplan_server::{Api, Config, User, env};
+use stowplan_env::System;
+use stowplan_server::{Api, Config, User};
 use stowplan_store::{Options, Store};
 
 /// Where figures go.
@@ -205,7 +206,7 @@ impl Client for InProcess {
 /// Creates without a socket and without a disk.
 async fn in_process(count: usize) -> Result<Figure> {
     let api = Api::new(Config {
-        env: Box::new(env::System::new()),
+        env: Arc::new(System::new()),
         store: Store::in_memory(Options::default()),
         tokens: BTreeMap::new(),
         token_key: None,

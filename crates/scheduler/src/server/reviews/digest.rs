@@ -3,7 +3,7 @@
 
 use ring::hmac::{Context, HMAC_SHA256, Key, Tag};
 use ring::rand::SystemRandom;
-use stowplan_telemetry::{Identity, Wish};
+use stowplan_telemetry::{AccessRequest, Identity};
 
 /// What stands for a question.
 pub(super) type Digest = [u8; 32];
@@ -23,15 +23,15 @@ impl Digester {
         text.end()
     }
 
-    pub(super) fn question(&self, user: &Identity, wish: &Wish) -> Digest {
+    pub(super) fn question(&self, user: &Identity, wish: &AccessRequest) -> Digest {
         let mut text = Text(Context::with_key(&self.0));
         match wish {
-            Wish::Path { verb, path } => text.list(&["path", verb, path]),
-            Wish::Pod { namespace, name } => text.list(&["pod", namespace, name]),
-            Wish::Open => text.list(&["open"]),
-            Wish::Nodes => text.list(&["nodes"]),
-            Wish::Pods { namespace: None } => text.list(&["pods"]),
-            Wish::Pods {
+            AccessRequest::Path { verb, path } => text.list(&["path", verb, path]),
+            AccessRequest::Pod { namespace, name } => text.list(&["pod", namespace, name]),
+            AccessRequest::Open => text.list(&["open"]),
+            AccessRequest::Nodes => text.list(&["nodes"]),
+            AccessRequest::Pods { namespace: None } => text.list(&["pods"]),
+            AccessRequest::Pods {
                 namespace: Some(namespace),
             } => text.list(&["pods", namespace]),
         }
@@ -82,11 +82,11 @@ mod tests {
             groups: groups.iter().map(|group| (*group).to_owned()).collect(),
             ..Identity::default()
         };
-        let path = |verb: &str, path: &str| Wish::Path {
+        let path = |verb: &str, path: &str| AccessRequest::Path {
             verb: verb.to_owned(),
             path: path.to_owned(),
         };
-        let pod = Wish::Pod {
+        let pod = AccessRequest::Pod {
             namespace: "get".to_owned(),
             name: "/a".to_owned(),
         };

@@ -2,9 +2,9 @@
 
 use super::Digest;
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::time::Instant;
+use stowplan_base::{Env, Time};
 
 /// What a memory holds at the most.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +20,7 @@ pub(super) trait Measured {
 
 /// Answers by what was asked. When there is no more room the oldest goes, one at a time.
 pub(super) struct Memory<V> {
+    env: Arc<dyn Env>,
     room: Room,
     /// How long an answer is believed.
     belief: Duration,
@@ -37,13 +38,14 @@ struct Kept<V> {
 struct Answer<V> {
     /// Which put it was.
     put: u64,
-    at: Instant,
+    at: Time,
     value: V,
 }
 
 impl<V: Clone + Measured> Memory<V> {
-    pub(super) fn new(room: Room, belief: Duration) -> Self {
+    pub(super) fn new(room: Room, belief: Duration, env: Arc<dyn Env>) -> Self {
         Self {
+            env,
             room,
             belief,
             kept: Mutex::new(Kept {
@@ -63,7 +65,7 @@ impl<V: Clone + Measured> Memory<V> {
     pub(super) fn get(&self, key: &Digest) -> Option<V> {
         let kept = self.kept();
         let answer = kept.answers.get(key)?;
-        (answer.at.elapsed() < self.belief).then(|| answer.value.clone())
+        (self.env.monotonic().since(answer.at) < self.belief).then(|| answer.value.clone())
     }
 
     /// Whether there was an answer, even if it is not believed any more.
@@ -82,7 +84,7 @@ impl<V: Clone + Measured> Memory<V> {
         kept.bytes += bytes;
         kept.puts += 1;
         let put = kept.puts;
-        let at = Instant::now();
+        let at = self.env.monotonic();
         kept.answers.insert(key, Answer { put, at, value });
         kept.order.push_back((put, key));
         while kept.answers.len() > self.room.answers || kept.bytes > self.room.bytes {
@@ -128,6 +130,7 @@ impl<V: Measured> Kept<V> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stowplan_env::System;
 
     impl Measured for usize {
         fn bytes(&self) -> usize {
@@ -146,7 +149,7 @@ mod tests {
             answers: 10,
             bytes: 1_000,
         };
-        Memory::new(room, Duration::from_secs(10))
+        Memory::new(room, Duration::from_secs(10), Arc::new(System::new()))
     }
 
     fn figures(memory: &Memory<usize>) -> (usize, usize) {

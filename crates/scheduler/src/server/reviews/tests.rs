@@ -44,7 +44,8 @@ impl Fake {
             },
             ..LIMITS
         };
-        Arc::new(Reviews::with_limits(client.clone(), client, limits))
+        let env = Arc::new(stowplan_env::System::new());
+        Arc::new(Reviews::with_limits(client.clone(), client, limits, env))
     }
 
     async fn answer(self, request: Request<Body>) -> Result<Response<Body>, tower::BoxError> {
@@ -72,8 +73,8 @@ fn caller(token: &str) -> Caller {
     }
 }
 
-fn path(path: &str) -> Wish {
-    Wish::Path {
+fn path(path: &str) -> AccessRequest {
+    AccessRequest::Path {
         verb: "get".to_owned(),
         path: path.to_owned(),
     }
@@ -82,7 +83,7 @@ fn path(path: &str) -> Wish {
 /// As many requests at once, each with a token or a path of its own.
 fn at_once(
     reviews: &Arc<Reviews>,
-    requests: Vec<(Caller, Wish)>,
+    requests: Vec<(Caller, AccessRequest)>,
 ) -> Vec<tokio::task::JoinHandle<Result<(), Refusal>>> {
     let ask = |(caller, wish)| {
         let reviews = Arc::clone(reviews);

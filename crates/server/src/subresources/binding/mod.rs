@@ -7,11 +7,12 @@ use crate::answer::Answer;
 use crate::api::Api;
 use crate::request::options::WriteOptions;
 use crate::request::{Request, Target};
-use crate::verbs::{Write, wipe};
+use crate::verbs::Write;
 use crate::{clock, decode, negotiate, request, storage, transform};
 use serde_json::Value;
 use stowplan_apimachinery::meta::GroupResource;
 use stowplan_apimachinery::{Status, View, meta};
+use stowplan_registry::wipe;
 use stowplan_store::{CommitError, Expect, Txn};
 
 /// Answers a POST. Upstream: `BindingREST.Create` and `LegacyBindingREST.Create`.

@@ -1,0 +1,40 @@
+//! What client-go gives a Go programmer: a client for components of Kubernetes.
+//!
+//! | here | client-go |
+//! |---|---|
+//! | [`Requests`] | `rest.RESTClient`: retries, back-pressure, a rate limit, typed writes with preconditions |
+//! | [`Reflector`], [`Informers`] | `tools/cache`: one watch per kind, a store, many handlers |
+//! | [`WorkQueue`] | `util/workqueue`: each key once, with a backoff of its own |
+//! | [`EventRecorder`] | `tools/events` |
+//! | [`election`] | `tools/leaderelection` |
+//! | [`Discovery`] | `restmapper`: which resource a kind is |
+//! | [`in_process`] | – |
+//!
+//! Connections are `kube`'s: what a request is, how TLS and credentials work is not written again here.
+//! The time, sleep and randomness come from [`Env`](stowplan_base::Env), so that everything here runs on a
+//! virtual clock.
+
+mod backoff;
+mod discovery;
+pub mod election;
+mod guard;
+mod in_process;
+mod informer;
+mod rate_limiter;
+mod recorder;
+mod reflector;
+mod requests;
+mod work_queue;
+mod writes;
+
+pub use backoff::Backoff;
+pub use discovery::{Discovery, DiscoveryError};
+pub use guard::{Guard, Unguarded};
+pub use in_process::in_process;
+pub use informer::{Delta, Informer, Informers, Lister};
+pub use rate_limiter::RateLimiter;
+pub use recorder::{Event, EventRecorder, EventType, EventWrites, ObjectRef};
+pub use reflector::{Closed, Reflector, Sink, Source, read_lean};
+pub use requests::{Failed, PAUSES, Requests, pod_path};
+pub use work_queue::{WorkQueue, run_workers};
+pub use writes::{Preconditions, Resource};
