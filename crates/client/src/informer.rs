@@ -1,6 +1,6 @@
 //! Objects of a kind, shared by all in this process who want to know of them.
 
-use crate::{Closed, Reflector, Sink, Source};
+use crate::{Closed, ListWatch, Reflector, Sink};
 use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -72,7 +72,7 @@ impl Informers {
             return informer.clone();
         }
         let informer = Informer::<K>::empty();
-        let source = Source::of(self.client.clone(), self.env.clone());
+        let source = ListWatch::of(self.client.clone(), self.env.clone());
         let reflector = Reflector::new(source, Fill(informer.clone()));
         running.reflectors.spawn(reflector.run());
         let shared = Box::new(informer.clone());

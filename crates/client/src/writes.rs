@@ -6,12 +6,12 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 
 /// A kind of object that can be written: what `k8s-openapi` and derived custom resources are.
-pub trait Resource:
+pub trait Writable:
     kube::Resource<DynamicType = ()> + Serialize + DeserializeOwned + Send + Sync
 {
 }
 
-impl<K> Resource for K where
+impl<K> Writable for K where
     K: kube::Resource<DynamicType = ()> + Serialize + DeserializeOwned + Send + Sync
 {
 }
@@ -37,7 +37,7 @@ impl Preconditions {
 
 impl Requests {
     /// Reads an object; `None` if it is not there.
-    pub async fn read<K: Resource>(
+    pub async fn read<K: Writable>(
         &self,
         namespace: &str,
         name: &str,
@@ -50,7 +50,7 @@ impl Requests {
     }
 
     /// Makes an object.
-    pub async fn create<K: Resource>(&self, object: &K) -> Result<K, Failed> {
+    pub async fn create<K: Writable>(&self, object: &K) -> Result<K, Failed> {
         let namespace = object.meta().namespace.as_deref().unwrap_or_default();
         let path = K::url_path(&(), Some(namespace).filter(|text| !text.is_empty()));
         let body = serde_json::to_value(object).map_err(kube::Error::SerdeError)?;
@@ -59,7 +59,7 @@ impl Requests {
 
     /// Replaces an object; if it has a `resourceVersion`, only while that is still the object's. With
     /// `subresource` such as `status` only that part of it.
-    pub async fn replace<K: Resource>(
+    pub async fn replace<K: Writable>(
         &self,
         object: &K,
         subresource: Option<&str>,
@@ -77,7 +77,7 @@ impl Requests {
     /// Changes an object as `change` says, which is shown the object as it is, again if somebody else was
     /// faster; `None` if the object is not there, or `change` says that nothing has to be done. client-go's
     /// `retry.RetryOnConflict`.
-    pub async fn update<K: Resource>(
+    pub async fn update<K: Writable>(
         &self,
         namespace: &str,
         name: &str,
@@ -104,7 +104,7 @@ impl Requests {
     }
 
     /// A merge patch of an object, or of a part of it such as `status`.
-    pub async fn merge<K: Resource>(
+    pub async fn merge<K: Writable>(
         &self,
         namespace: &str,
         name: &str,
@@ -121,7 +121,7 @@ impl Requests {
 
     /// Deletes an object if it is as it has to be, after a grace period if it has one. Says whether it was
     /// there.
-    pub async fn delete<K: Resource>(
+    pub async fn delete<K: Writable>(
         &self,
         namespace: &str,
         name: &str,
@@ -151,7 +151,7 @@ impl Requests {
     }
 }
 
-fn path<K: Resource>(namespace: &str, name: &str) -> String {
+fn path<K: Writable>(namespace: &str, name: &str) -> String {
     let all = K::url_path(&(), Some(namespace).filter(|text| !text.is_empty()));
     format!("{all}/{name}")
 }

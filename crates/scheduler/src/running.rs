@@ -3,7 +3,7 @@
 use crate::clock::Clock;
 use crate::effects::{Recorder, Requests, Tools, Work, carry_out};
 use crate::engine::{Engine, State};
-use crate::extenders::{Asked, Extender};
+use crate::extenders::{Extender, HttpExtenders};
 use crate::message::Message;
 use crate::observer::Observer;
 use crate::rights::Rights;
@@ -143,7 +143,7 @@ async fn prepare(client: &kube::Client, settings: Settings) -> Result<(Running, 
     running.work.spawn(carry_out(Arc::new(tools), works));
     running.events.spawn(events);
     let seat = Seat {
-        asked: Asked::new(extenders, Handle::current()),
+        asked: HttpExtenders::new(extenders, Handle::current()),
         messages,
         work,
         settings,
@@ -153,7 +153,7 @@ async fn prepare(client: &kube::Client, settings: Settings) -> Result<(Running, 
 
 /// What the engine's loop is given; the engine itself never leaves its thread.
 struct Seat {
-    asked: Asked,
+    asked: HttpExtenders,
     messages: UnboundedReceiver<Message>,
     work: UnboundedSender<Work>,
     settings: Settings,

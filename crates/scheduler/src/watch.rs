@@ -16,7 +16,7 @@ use stowplan_api::k8s::api::storage::v1::{
 };
 use stowplan_api::load::Object as ApiObject;
 use stowplan_base::Env;
-use stowplan_client::{Closed, Reflector, Sink, Source, read_lean};
+use stowplan_client::{Closed, ListWatch, Reflector, Sink, read_lean};
 use stowplan_engine::model::Kind;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedSender;
@@ -46,13 +46,13 @@ pub(crate) fn all(
 }
 
 /// Where objects of a kind come from.
-fn source(kind: Kind, client: kube::Client, env: Arc<dyn Env>) -> Source<ApiObject> {
+fn source(kind: Kind, client: kube::Client, env: Arc<dyn Env>) -> ListWatch<ApiObject> {
     macro_rules! read_as {
         ($($name:ident),* $(,)?) => {
             match kind {
                 $(Kind::$name => {
                     let read = |text: &str| read_lean::<$name>(text).map(ApiObject::from);
-                    Source::read_as::<$name>(client, env, read, ApiObject::metadata)
+                    ListWatch::read_as::<$name>(client, env, read, ApiObject::metadata)
                 })*
             }
         };

@@ -59,14 +59,14 @@ async fn at(lease: &str, config: &Config, client: &Client) -> Result<Leader, Str
     let Some(holder) = holder else {
         return Err(format!("nobody holds the Lease {namespace}/{name}"));
     };
-    let Some(whereabouts) = LeaderAddress::of(&found) else {
+    let Some(leader) = LeaderAddress::of(&found) else {
         return Err(format!(
             "{holder}, which holds the Lease {namespace}/{name}, does not say there where it listens"
         ));
     };
-    let address = whereabouts.address.clone();
+    let address = leader.address.clone();
     let title = format!("{holder} at {address}, which holds the Lease {namespace}/{name}");
-    match reach(config, whereabouts) {
+    match reach(config, leader) {
         Ok(config) => Ok(Leader { title, config }),
         Err(why) => Err(format!("{title}, cannot be asked: {why}")),
     }
@@ -74,13 +74,13 @@ async fn at(lease: &str, config: &Config, client: &Client) -> Result<Leader, Str
 
 /// As the same user, but at the leader's address, whose certificate must be the one that the Lease
 /// names or come from the cluster's CA.
-fn reach(config: &Config, whereabouts: LeaderAddress) -> Result<Config, String> {
-    let url = address::secure_url(&format!("https://{}", whereabouts.address))?;
+fn reach(config: &Config, leader: LeaderAddress) -> Result<Config, String> {
+    let url = address::secure_url(&format!("https://{}", leader.address))?;
     let mut config = super::live::at_scheduler(config.clone(), &url, false);
     config.tls_server_name = None;
     config.connect_timeout = Some(PATIENCE.0);
     config.read_timeout = Some(PATIENCE.1);
-    if let Some(pem) = whereabouts.ca_pem {
+    if let Some(pem) = leader.ca_pem {
         let roots = certificates_der(&pem).map_err(|error| error.to_string())?;
         config.root_cert = Some(roots);
     }
@@ -101,11 +101,11 @@ mod tests {
     }
 
     fn at(address: &str, ca_pem: Option<&str>) -> Result<Config, String> {
-        let whereabouts = LeaderAddress {
+        let leader = LeaderAddress {
             address: address.to_owned(),
             ca_pem: ca_pem.map(str::to_owned),
         };
-        reach(&config(), whereabouts)
+        reach(&config(), leader)
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 use stowplan_api::config::{KubeSchedulerConfiguration, LeaderElection};
 use stowplan_env::System;
-use stowplan_scheduler::server::{Options, SchedulerServer};
+use stowplan_scheduler::server::{SchedulerServer, ServerOptions};
 
 /// Schedules until the process is told to stop.
 pub(crate) fn run(args: &Scheduler) -> Result<Verdict> {
@@ -46,7 +46,7 @@ async fn schedule(args: &Scheduler) -> Result<()> {
     }
     let kube_config = connection(args, &config).await?;
     let client = kube::Client::try_from(kube_config).context("cannot make a client")?;
-    let options = Options {
+    let options = ServerOptions {
         env: Arc::new(System::new()),
         seed: args.seed,
         host: host_name(),

@@ -5,7 +5,7 @@ use clap::{Args, ValueHint};
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use stowplan_scheduler::server::{Callers, Lookup, ProxyHeaders, SecurePort};
+use stowplan_scheduler::server::{AuthenticationLookup, Callers, ProxyHeaders, SecurePort};
 use stowplan_transport::{Certificates, FrontProxies, Pki, TlsSettings};
 
 /// What certificates in a folder are called.
@@ -226,9 +226,9 @@ impl Secure {
             self.authentication_skip_lookup,
             self.authentication_tolerate_lookup_failure,
         ) {
-            (true, _) => Lookup::Skip,
-            (false, true) => Lookup::Tolerant,
-            (false, false) => Lookup::Strict,
+            (true, _) => AuthenticationLookup::Skip,
+            (false, true) => AuthenticationLookup::Tolerant,
+            (false, false) => AuthenticationLookup::Strict,
         };
         let proxies = match &self.requestheader_client_ca_file {
             None => None,
@@ -290,7 +290,7 @@ mod tests {
         assert!(port(&["--secure-port=0"]).unwrap().is_none());
         let default = port(&[]).unwrap().unwrap();
         assert_eq!(default.open_paths, ["/healthz", "/livez", "/readyz"]);
-        assert_eq!(default.callers.lookup, Lookup::Tolerant);
+        assert_eq!(default.callers.lookup, AuthenticationLookup::Tolerant);
         let strict = [
             "--bind-address=127.0.0.1",
             "--tls-min-version=VersionTLS13",
@@ -299,10 +299,10 @@ mod tests {
         ];
         let strict = port(&strict).unwrap().unwrap();
         assert_eq!(strict.open_paths, ["/healthz", "/metrics"]);
-        assert_eq!(strict.callers.lookup, Lookup::Strict);
+        assert_eq!(strict.callers.lookup, AuthenticationLookup::Strict);
         assert_eq!(strict.advertised, None);
         let skipped = port(&["--authentication-skip-lookup"]).unwrap().unwrap();
-        assert_eq!(skipped.callers.lookup, Lookup::Skip);
+        assert_eq!(skipped.callers.lookup, AuthenticationLookup::Skip);
         let suite = refused(&["--tls-cipher-suites=TLS_NONE"]);
         assert_eq!(
             suite,

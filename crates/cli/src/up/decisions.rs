@@ -6,12 +6,12 @@ use stowplan_server::{DecisionAnswer, Decisions, Reader};
 use stowplan_telemetry::DecisionAnswer as Answer;
 
 /// The scheduler of this process.
-pub(super) struct Within(pub(super) DecisionReader);
+pub(super) struct EmbeddedScheduler(pub(super) DecisionReader);
 
 /// Asks the server within what a reader may.
-struct Asked(Reader);
+struct ReaderRights(Reader);
 
-impl Rights for Asked {
+impl Rights for ReaderRights {
     fn may(&self, right: Right) -> BoxFuture<'_, bool> {
         Box::pin(ready(match right {
             Right::ListNodes => self.0.lists_nodes(),
@@ -20,7 +20,7 @@ impl Rights for Asked {
     }
 }
 
-impl Decisions for Within {
+impl Decisions for EmbeddedScheduler {
     fn tell(
         &self,
         namespace: String,
@@ -28,7 +28,7 @@ impl Decisions for Within {
         whole: bool,
         reader: Reader,
     ) -> BoxFuture<'static, DecisionAnswer> {
-        let (decisions, rights) = (self.0.clone(), Asked(reader));
+        let (decisions, rights) = (self.0.clone(), ReaderRights(reader));
         Box::pin(async move {
             let told = match whole {
                 true => decisions.tournament(&namespace, &name, &rights).await,

@@ -75,7 +75,9 @@ async fn serve(args: &Up) -> Result<()> {
         false => Some(scheduler(args, api.clone(), &identity.pki).await?),
     };
     if let Some(scheduler) = &scheduler {
-        api.decide_by(Box::new(decisions::Within(scheduler.decisions())));
+        api.decide_by(Box::new(decisions::EmbeddedScheduler(
+            scheduler.decisions(),
+        )));
     }
     // Last of all: a start that fails must not take the file of a server that runs.
     let path = args
@@ -111,7 +113,7 @@ async fn serve(args: &Up) -> Result<()> {
 async fn scheduler(args: &Up, api: Arc<Api>, pki: &Pki) -> Result<SchedulerServer> {
     let config = read_config(args.scheduler_config.as_deref())?;
     let user = User::new("system:kube-scheduler", &["system:authenticated"]);
-    let options = stowplan_scheduler::server::Options {
+    let options = stowplan_scheduler::server::ServerOptions {
         env: Arc::new(System::new()),
         seed: 0,
         host: crate::scheduler::host_name(),

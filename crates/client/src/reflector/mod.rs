@@ -6,16 +6,16 @@
 
 mod known;
 mod lean;
+mod list_watch;
 mod page;
-mod source;
 
 pub use lean::read_lean;
-pub use source::Source;
+pub use list_watch::ListWatch;
 
 use crate::Backoff;
 use futures::TryStreamExt;
 use known::{Known, Verdict};
-use source::{Broken, Change};
+use list_watch::{Broken, Change};
 use std::future::Future;
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ pub trait Sink<T>: Send {
 
 /// Follows one kind and tells a [`Sink`] of it.
 pub struct Reflector<T, S> {
-    source: Source<T>,
+    source: ListWatch<T>,
     sink: S,
     known: Known,
     /// Whether the sink was told that all objects are known.
@@ -73,7 +73,7 @@ impl From<Closed> for Stopped {
 
 impl<T: Send + 'static, S: Sink<T>> Reflector<T, S> {
     /// Tells this sink what comes from this source.
-    pub fn new(source: Source<T>, sink: S) -> Self {
+    pub fn new(source: ListWatch<T>, sink: S) -> Self {
         Self {
             source,
             sink,

@@ -9,7 +9,7 @@ mod records;
 
 use crate::clock::Clock;
 use crate::effects::Work;
-use crate::extenders::Asked;
+use crate::extenders::HttpExtenders;
 use crate::message::Message;
 use crate::observer::{Observer, Steps};
 pub(crate) use decision::Decision;
@@ -45,7 +45,7 @@ const WAIT_MAX: Duration = Duration::from_secs(30);
 pub(crate) struct Engine {
     pub(crate) scheduler: Scheduler,
     pub(crate) rng: Rng,
-    pub(crate) extenders: Asked,
+    pub(crate) extenders: HttpExtenders,
     pub(crate) clock: Clock,
     pub(crate) inbox: mpsc::UnboundedReceiver<Message>,
     /// A message that was waited for.

@@ -27,13 +27,13 @@ use tokio::runtime::Handle;
 const SCALE: i64 = 10;
 
 /// All extenders, and what they want to see.
-pub(crate) struct Asked {
+pub(crate) struct HttpExtenders {
     pub(crate) all: Arc<[Extender]>,
     pub(crate) runtime: Handle,
     kept: Kept,
 }
 
-impl Asked {
+impl HttpExtenders {
     pub(crate) fn new(all: Arc<[Extender]>, runtime: Handle) -> Self {
         Self {
             kept: Kept::new(&all),
@@ -148,7 +148,7 @@ impl Asked {
     }
 }
 
-impl Extenders for Asked {
+impl Extenders for HttpExtenders {
     fn concerns(&self, _cluster: &Snapshot, pod: &Pod) -> bool {
         self.interested(pod, |_| true).next().is_some()
     }

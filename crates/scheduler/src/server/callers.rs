@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Whether the cluster is asked whom to know by certificate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Lookup {
+pub enum AuthenticationLookup {
     /// No: `--authentication-skip-lookup`.
     #[default]
     Skip,
@@ -32,7 +32,7 @@ pub enum Lookup {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Callers {
     /// Whether to ask the cluster for the rest.
-    pub lookup: Lookup,
+    pub lookup: AuthenticationLookup,
     /// Whether the certificates say already who signs those of users (`--client-ca-file`).
     pub knows_users: bool,
     /// Proxies that ask for others, and how they say so (`--requestheader-*`).
@@ -76,7 +76,7 @@ impl Callers {
         client: &Client,
         env: &dyn Env,
     ) -> Result<Trust, LookupError> {
-        if self.lookup == Lookup::Skip {
+        if self.lookup == AuthenticationLookup::Skip {
             return Ok(Trust::default());
         }
         let maps: Api<ConfigMap> = Api::namespaced(client.clone(), NAMESPACE);

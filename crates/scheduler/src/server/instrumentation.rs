@@ -230,17 +230,25 @@ impl Source for Instrumentation {
                 return DecisionAnswer::Unknown;
             };
             match whole {
-                true => decisions.tournament(namespace, name, &Asked(reader)).await,
-                false => decisions.decision(namespace, name, &Asked(reader)).await,
+                true => {
+                    decisions
+                        .tournament(namespace, name, &ReaderRights(reader))
+                        .await
+                }
+                false => {
+                    decisions
+                        .decision(namespace, name, &ReaderRights(reader))
+                        .await
+                }
             }
         })
     }
 }
 
 /// What a reader may, as the scheduler asks it.
-struct Asked<'a>(&'a dyn Reader);
+struct ReaderRights<'a>(&'a dyn Reader);
 
-impl Rights for Asked<'_> {
+impl Rights for ReaderRights<'_> {
     fn may(&self, right: Right) -> BoxFuture<'_, bool> {
         self.0.may(match right {
             Right::ListNodes => AccessRequest::Nodes,

@@ -16,10 +16,10 @@ mod scheduler_server;
 mod serve;
 mod spans;
 
-pub use callers::{Callers, Lookup, LookupError};
+pub use callers::{AuthenticationLookup, Callers, LookupError};
 pub use instrumentation::Instrumentation;
 pub use port::{ReadCertificates, SecurePort};
 pub use proxy_headers::ProxyHeaders;
 pub use reviews::Reviews;
-pub use scheduler_server::{Broken, Options, SchedulerServer, ServerError};
+pub use scheduler_server::{Broken, SchedulerServer, ServerError, ServerOptions};
 pub use spans::{Collector, Tracer};

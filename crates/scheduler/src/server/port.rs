@@ -1,6 +1,6 @@
 //! The secure port: what it shows, whom it knows, and how that is kept up to date.
 
-use crate::server::callers::{Callers, Lookup, LookupError, Trust};
+use crate::server::callers::{AuthenticationLookup, Callers, LookupError, Trust};
 use crate::server::proxy_headers::ProxyHeaders;
 use crate::server::scheduler_server::ServerError;
 use crate::server::serve::serve;
@@ -77,7 +77,9 @@ impl SecurePort {
         let failed = |source| ServerError::Listen { address, source };
         let trust = match self.callers.look_up(&client, &*env).await {
             Ok(trust) => trust,
-            Err(error) if self.callers.lookup == Lookup::Strict => return Err(error.into()),
+            Err(error) if self.callers.lookup == AuthenticationLookup::Strict => {
+                return Err(error.into());
+            }
             Err(error) => {
                 let error = told(&error);
                 tracing::warn!(error, "callers are not known by the cluster's certificates");
@@ -96,7 +98,7 @@ impl SecurePort {
         };
         let complete = match keeper.complete() {
             // What the cluster says of itself cannot be read: nobody is known by it.
-            Err(error) if keeper.callers.lookup == Lookup::Tolerant => {
+            Err(error) if keeper.callers.lookup == AuthenticationLookup::Tolerant => {
                 tracing::warn!(%error, "callers are not known by the cluster's certificates");
                 keeper.trust = Trust::default();
                 keeper.complete()
@@ -275,16 +277,22 @@ mod tests {
             };
             port.bind(client, env())
         };
-        assert!(bind(Lookup::Tolerant, nobody()).await.is_ok());
-        let refused = bind(Lookup::Strict, nobody()).await.err().unwrap();
-        assert!(matches!(refused, ServerError::Lookup(_)), "{refused}");
+        assert!(bind(AuthenticationLookup::Tolerant, nobody()).await.is_ok());
+        let refused = bind(AuthenticationLookup::Strict, nobody())
+            .await
+            .err()
+            .unwrap();
+        assert!(
+            matches!(refused, ServerError::AuthenticationLookup(_)),
+            "{refused}"
+        );
     }
 
     /// Nobody waits for such a cluster for long.
     #[tokio::test(start_paused = true)]
     async fn a_cluster_that_does_not_answer_is_not_waited_for() {
         let callers = Callers {
-            lookup: Lookup::Strict,
+            lookup: AuthenticationLookup::Strict,
             ..Callers::default()
         };
         let late = callers.look_up(&silent(), &*env()).await;

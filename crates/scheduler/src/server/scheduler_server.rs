@@ -25,7 +25,7 @@ use tokio::task::JoinHandle;
 const ELECTION: &str = "kube-scheduler";
 
 /// What a server is started with, besides the configuration.
-pub struct Options {
+pub struct ServerOptions {
     /// The clock.
     pub env: Arc<dyn Env>,
     /// Of several best nodes, this number decides.
@@ -60,7 +60,7 @@ pub enum ServerError {
     Election(#[from] TimingsError),
     /// The cluster does not say whom the port should know.
     #[error(transparent)]
-    Lookup(#[from] LookupError),
+    AuthenticationLookup(#[from] LookupError),
     /// What the port should show cannot be used.
     #[error("the certificates of the secure port: {0}")]
     Certificates(String),
@@ -107,7 +107,7 @@ impl SchedulerServer {
     pub async fn start(
         client: Client,
         config: KubeSchedulerConfiguration,
-        options: Options,
+        options: ServerOptions,
     ) -> Result<Self, ServerError> {
         let env = options.env;
         let authentication = options.authentication.unwrap_or_else(|| client.clone());

@@ -19,14 +19,16 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use stowplan_api::config::KubeSchedulerConfiguration;
-use stowplan_scheduler::server::{Broken, Callers, Lookup, Options, SchedulerServer, SecurePort};
+use stowplan_scheduler::server::{
+    AuthenticationLookup, Broken, Callers, SchedulerServer, SecurePort, ServerOptions,
+};
 use stowplan_transport::{Certificates, Pki};
 
 type Server = Arc<stowplan_server::Api>;
 
-fn options(host: &str, competes: bool) -> Options {
+fn options(host: &str, competes: bool) -> ServerOptions {
     let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
-    Options {
+    ServerOptions {
         env: crate::env(),
         seed: 0,
         host: host.to_owned(),
@@ -45,7 +47,7 @@ fn config(text: &str) -> KubeSchedulerConfiguration {
     KubeSchedulerConfiguration::from_text(&format!("{head}{text}")).unwrap()
 }
 
-async fn start(server: &Server, text: &str, options: Options) -> SchedulerServer {
+async fn start(server: &Server, text: &str, options: ServerOptions) -> SchedulerServer {
     let user = client(server, "system:kube-scheduler", &["system:authenticated"]);
     SchedulerServer::start(user, config(text), options)
         .await
@@ -315,7 +317,7 @@ async fn callers_are_known_by_certificates_of_the_cluster() {
     let mut with_lookup = options("a", false);
     if let Some(port) = &mut with_lookup.port {
         port.callers = Callers {
-            lookup: Lookup::Strict,
+            lookup: AuthenticationLookup::Strict,
             ..Callers::default()
         };
     }
@@ -352,7 +354,7 @@ async fn callers_are_known_by_certificates_of_the_given_ca() {
     let own = Certificates::given(chain, key).unwrap();
     let own = own.with_client_ca(clients.ca_pem.clone()).unwrap();
     let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
-    let options = Options {
+    let options = ServerOptions {
         port: Some(SecurePort::new(any_port, own)),
         ..options("a", false)
     };

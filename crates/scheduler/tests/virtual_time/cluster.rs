@@ -1,4 +1,4 @@
-//! A cluster and an hour of its life.
+//! A cluster and some time of its life.
 
 use crate::{controller, kubelet, trace};
 use k8s_openapi::api::core::v1::ConfigMap;
@@ -20,12 +20,11 @@ pub(crate) const NAMESPACE: &str = "n";
 const NODES: usize = 100;
 const SETS: usize = 20;
 /// The largest number of pods of a set.
-const PODS_MAX: u64 = 90;
-const HOUR: Duration = Duration::from_secs(3_600);
+pub(crate) const PODS_MAX: u64 = 90;
 
-/// What became of an hour.
+/// What became of a cluster in some time.
 #[derive(PartialEq, Eq, Debug)]
-pub(crate) struct Hour {
+pub(crate) struct Outcome {
     /// Of all writes: their revisions, times, keys and values.
     pub(crate) hash: u64,
     pub(crate) writes: u64,
@@ -36,20 +35,20 @@ pub(crate) struct Hour {
     pub(crate) seconds: u64,
 }
 
-/// Runs everything for an hour on this thread.
-pub(crate) fn live_an_hour(seed: u64) -> Hour {
+/// Runs everything for so long on this thread.
+pub(crate) fn live_for(span: Duration, seed: u64) -> Outcome {
     let start = Time::from_secs(1_800_000_000);
     let env = Virtual::new(start, seed);
     let runtime = virtual_runtime(&env).expect("a runtime");
     let env: Arc<dyn Env> = Arc::new(env);
-    let hour = runtime.block_on(hour(env.clone(), seed));
-    Hour {
+    let outcome = runtime.block_on(live(env.clone(), span, seed));
+    Outcome {
         seconds: env.monotonic().since(start).as_secs(),
-        ..hour
+        ..outcome
     }
 }
 
-async fn hour(env: Arc<dyn Env>, seed: u64) -> Hour {
+async fn live(env: Arc<dyn Env>, span: Duration, seed: u64) -> Outcome {
     let store = Store::in_memory(Options::default());
     let trace = trace::Trace::default();
     let tracing = tokio::spawn(trace::follow(trace.clone(), store.clone(), env.clone()));
@@ -66,7 +65,7 @@ async fn hour(env: Arc<dyn Env>, seed: u64) -> Hour {
     let informers = Arc::new(Informers::new(admin.clone(), env.clone()));
     let user = User::new("system:kube-scheduler", &["system:authenticated"]);
     let scheduler = scheduler(in_process(api.service(user)), env.clone(), seed);
-    let end = env.sleep(HOUR);
+    let end = env.sleep(span);
     tokio::select! {
         biased;
         () = end => {}
@@ -76,7 +75,7 @@ async fn hour(env: Arc<dyn Env>, seed: u64) -> Hour {
         () = change_counts(requests(), env.clone()) => panic!("nobody changes counts any more"),
     }
     tracing.abort();
-    trace.hour()
+    trace.outcome()
 }
 
 /// Nodes, and sets of pods that are empty at first.

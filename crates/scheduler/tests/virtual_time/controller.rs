@@ -1,12 +1,14 @@
 //! A controller that keeps as many pods as a ConfigMap says, on what the client crate offers: informers,
 //! a work queue, writes with preconditions.
 
-use crate::cluster::NAMESPACE;
+use crate::cluster::{NAMESPACE, PODS_MAX};
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use serde_json::json;
 use std::sync::Arc;
 use stowplan_base::Env;
-use stowplan_client::{Failed, Informers, Lister, Preconditions, Requests, WorkQueue, run_workers};
+use stowplan_client::{
+    Delta, Failed, Informers, Lister, Preconditions, Requests, WorkQueue, run_workers,
+};
 
 const WORKERS: usize = 4;
 const SET: &str = "set";
@@ -22,7 +24,8 @@ pub(crate) async fn run(informers: &Informers, requests: Requests, env: Arc<dyn 
     });
     let owners = queue.clone();
     pods.add_handler(move |delta| {
-        let labels = delta.object().metadata.labels.as_ref();
+        let is_over = matches!(delta, Delta::Deleted(_)) || is_finished(delta.object());
+        let labels = delta.object().metadata.labels.as_ref().filter(|_| is_over);
         if let Some(set) = labels.and_then(|labels| labels.get(SET)) {
             owners.add(set.clone());
         }
@@ -49,7 +52,7 @@ impl Controller {
     async fn reconcile(&self, set: String) -> Result<(), Failed> {
         let map = self.maps.get(NAMESPACE, &set);
         let data = map.as_ref().and_then(|map| map.data.as_ref());
-        let count = data.and_then(|data| data.get("count")?.parse().ok());
+        let count = data.and_then(|data| data.get("count")?.parse::<u64>().ok());
         let Some(count) = count else { return Ok(()) };
         for i in 0..count {
             let name = format!("{set}-{i}");
@@ -59,11 +62,8 @@ impl Controller {
                 Some(_) => {}
             }
         }
-        for pod in self.pods.namespace(NAMESPACE) {
-            let name = pod.metadata.name.as_deref().unwrap_or_default();
-            let ordinal = name.strip_prefix(&format!("{set}-"));
-            let ordinal = ordinal.and_then(|text| text.parse::<usize>().ok());
-            if ordinal.is_some_and(|ordinal| ordinal >= count) {
+        for i in count..=PODS_MAX {
+            if let Some(pod) = self.pods.get(NAMESPACE, &format!("{set}-{i}")) {
                 self.delete(&pod).await?;
             }
         }

@@ -1,10 +1,10 @@
 //! All that is written, as one number.
 
-use crate::cluster::Hour;
+use crate::cluster::Outcome;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex};
 use stowplan_base::Env;
-use stowplan_store::{Event, Revision, Store};
+use stowplan_store::{Event, Store};
 
 /// What was written so far.
 #[derive(Clone, Default)]
@@ -20,9 +20,9 @@ struct Seen {
 }
 
 impl Trace {
-    pub(crate) fn hour(&self) -> Hour {
+    pub(crate) fn outcome(&self) -> Outcome {
         let seen = self.0.lock().expect("nobody panicked");
-        Hour {
+        Outcome {
             hash: seen.hasher.finish(),
             writes: seen.writes,
             pods: seen.pods,
@@ -34,7 +34,7 @@ impl Trace {
 
 /// Notes each write and its time.
 pub(crate) async fn follow(trace: Trace, store: Store, env: Arc<dyn Env>) {
-    let mut watch = store.watch("", Revision(0)).expect("the whole history");
+    let mut watch = store.watch("", store.revision()).expect("it is empty");
     loop {
         let seen = watch.next().await.expect("nothing is compacted so soon");
         let now = env.monotonic();

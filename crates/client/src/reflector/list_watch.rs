@@ -29,7 +29,7 @@ const WATCH_S: u32 = 290;
 const GRACE: Duration = Duration::from_secs(5);
 
 /// How objects of one kind are asked for and read.
-pub struct Source<T> {
+pub struct ListWatch<T> {
     client: Client,
     env: Arc<dyn Env>,
     pub(super) kind: String,
@@ -39,7 +39,7 @@ pub struct Source<T> {
     pub(super) meta: fn(&T) -> &ObjectMeta,
 }
 
-impl<T> Clone for Source<T> {
+impl<T> Clone for ListWatch<T> {
     fn clone(&self) -> Self {
         Self {
             client: self.client.clone(),
@@ -90,14 +90,14 @@ pub(super) enum Change<T> {
     Nothing,
 }
 
-impl<K: Resource<DynamicType = ()> + for<'de> Deserialize<'de>> Source<K> {
+impl<K: Resource<DynamicType = ()> + for<'de> Deserialize<'de>> ListWatch<K> {
     /// All objects of a kind, in all namespaces, without their managed fields.
     pub fn of(client: Client, env: Arc<dyn Env>) -> Self {
         Self::read_as::<K>(client, env, read_lean, K::meta)
     }
 }
 
-impl<T> Source<T> {
+impl<T> ListWatch<T> {
     /// All objects of kind `K`, each read as something else, of which `meta` is the metadata.
     pub fn read_as<K: Resource<DynamicType = ()>>(
         client: Client,
@@ -127,7 +127,7 @@ impl<T> Source<T> {
     }
 }
 
-impl<T: Send + 'static> Source<T> {
+impl<T: Send + 'static> ListWatch<T> {
     /// All objects, page by page; the pages of one list are of the same version.
     pub(super) fn list(&self) -> Pages<T> {
         let mut fetching = JoinSet::new();
@@ -217,7 +217,7 @@ fn change<T>(
 
 /// The pages of a list. While one is read and told, the next one is fetched.
 pub(super) struct Pages<T> {
-    source: Source<T>,
+    source: ListWatch<T>,
     /// The text of the next page; nothing after the last.
     fetching: JoinSet<Result<String, Error>>,
 }
@@ -290,8 +290,8 @@ mod tests {
         (Client::new(service, "default"), asked)
     }
 
-    fn pods(client: Client) -> Source<Pod> {
-        Source::of(client, Arc::new(System::new()))
+    fn pods(client: Client) -> ListWatch<Pod> {
+        ListWatch::of(client, Arc::new(System::new()))
     }
 
     #[tokio::test]
