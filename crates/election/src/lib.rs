@@ -25,6 +25,8 @@
 //! sooner than a whole lease duration after that renewal was stored, which is longer. So at most one
 //! may act, always.
 
+#![deny(clippy::disallowed_methods)]
+
 mod elector;
 mod record;
 mod timings;

@@ -148,34 +148,23 @@ fn group_of(kind: Kind) -> &'static str {
 
 /// The kind whose name differs least, if it differs little.
 fn nearest(kind: &str) -> Option<Kind> {
+    /// No kind has a name that is nearly as long.
+    const LENGTH_MAX: usize = 64;
+    if kind.len() > LENGTH_MAX {
+        return None;
+    }
     let wanted = kind.to_ascii_lowercase();
     Kind::ALL
         .iter()
         .map(|known| {
             (
-                distance(&wanted, &known.as_str().to_ascii_lowercase()),
+                strsim::levenshtein(&wanted, &known.as_str().to_ascii_lowercase()),
                 *known,
             )
         })
         .filter(|(distance, known)| *distance <= known.as_str().len() / 3)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, known)| known)
-}
-
-/// The least number of letters to add, drop or change.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().take(64).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().take(64).enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let change = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
