@@ -9,6 +9,8 @@
 //! ResourceQuota charges comes back as [`QuotaWrite`]s that have to be stored together with the
 //! object, or not at all.
 
+#![deny(clippy::disallowed_methods)]
+
 mod attributes;
 mod claim_resize;
 mod default_ingress_class;

@@ -3,6 +3,8 @@
 //! Objects are `serde_json::Value`s in the form in which Go's encoder would write them (see the
 //! `schema` crate, which makes that form). Upstream: `k8s.io/apimachinery` 0.36.4.
 
+#![deny(clippy::disallowed_methods)]
+
 pub mod field;
 pub mod fields;
 pub mod go;

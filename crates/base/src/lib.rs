@@ -4,6 +4,8 @@
 //! **Invariant:** nothing here reads a clock, the environment or a random device; the same calls
 //! in the same order give the same values.
 
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
+
 pub mod amounts;
 mod env;
 mod lookup;

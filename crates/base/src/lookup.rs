@@ -1,5 +1,7 @@
 //! A hash map that can be asked but not walked.
 
+#![expect(clippy::disallowed_types, reason = "it offers no way to walk the map")]
+
 use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};

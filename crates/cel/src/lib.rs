@@ -27,6 +27,8 @@
 //! There is no type checker: what a value cannot do is found when an expression is run. What is not
 //! part of the language here fails with a message of its own.
 
+#![deny(clippy::disallowed_methods)]
+
 mod constants;
 mod estimate;
 mod eval;

@@ -147,7 +147,7 @@ pub(crate) fn parse_time(text: &str) -> Option<i128> {
         return None;
     }
     number(fraction.get(..1).unwrap_or("0"))?;
-    let nanos = number(&format!("{fraction:0<9}").get(..9)?.to_owned())?;
+    let nanos = number(format!("{fraction:0<9}").get(..9)?)?;
     let offset = match zone {
         "Z" => 0,
         zone => {

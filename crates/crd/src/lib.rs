@@ -7,6 +7,8 @@
 //! [`Definition`] is what a CustomResourceDefinition comes to, [`Version`] one of its versions:
 //! objects in, objects out, and their rules as a [`stowplan_kinds::Strategy`].
 
+#![deny(clippy::disallowed_methods)]
+
 mod check;
 mod columns;
 mod counterparts;

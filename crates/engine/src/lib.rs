@@ -17,6 +17,8 @@
 //! - [`meter`]: how long things take, for those who lend a clock.
 //! - [`scheduler`]: cluster, queue and profiles as one state machine.
 
+#![deny(clippy::disallowed_methods, clippy::disallowed_types)]
+
 pub mod explain;
 pub mod extended;
 pub mod fast;

@@ -3,6 +3,8 @@
 //! The entries are in [`table`]; what a kind does beyond its entry is its [`Strategy`]. Nothing
 //! here knows of HTTP, the store or the clock.
 
+#![deny(clippy::disallowed_methods)]
+
 mod autoscaler;
 mod batch;
 pub mod columns;

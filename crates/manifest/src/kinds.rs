@@ -181,28 +181,18 @@ fn find(kind: &str) -> Option<Known> {
 
 /// The kind whose name differs least, if it differs little.
 fn nearest(kind: &str) -> Option<Known> {
+    /// No kind has a name that is nearly as long.
+    const LENGTH_MAX: usize = 64;
+    if kind.len() > LENGTH_MAX {
+        return None;
+    }
     let wanted = kind.to_ascii_lowercase();
+    let distance = |known: &Known| strsim::levenshtein(&wanted, &known.kind.to_ascii_lowercase());
     known()
-        .map(|known| (distance(&wanted, &known.kind.to_ascii_lowercase()), known))
+        .map(|known| (distance(&known), known))
         .filter(|(distance, known)| *distance <= known.kind.len() / 3)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, known)| known)
-}
-
-/// The least number of letters to add, drop or change.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().take(64).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().take(64).enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let change = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

@@ -20,6 +20,8 @@
 //! Only an apply makes an object that is not there: the others answer 404. With a `uid` in it that
 //! is 409, as for a PUT.
 
+#![deny(clippy::disallowed_methods)]
+
 mod body;
 mod fields;
 mod json_patch;

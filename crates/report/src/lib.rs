@@ -1,6 +1,8 @@
 //! Explanations as data: what `stowplan explain -o json` prints, what the live scheduler serves, and
 //! what tables are made of.
 
+#![deny(clippy::disallowed_methods)]
+
 mod change;
 mod quantity;
 mod redact;

@@ -5,6 +5,8 @@
 //! [`Type::new`]. [`decode_json`] and its kin make the *canonical form* of an object: the JSON that
 //! Go would write after reading it into its struct.
 
+#![deny(clippy::disallowed_methods)]
+
 mod decode;
 mod go;
 mod json;

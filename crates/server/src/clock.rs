@@ -1,5 +1,6 @@
 //! Times as the API prints them.
 
+use std::time::{Duration, UNIX_EPOCH};
 use stowplan_base::Time;
 
 /// `metav1.Time`: RFC 3339 in UTC, to the second.
@@ -32,26 +33,8 @@ pub(crate) fn parse_seconds(text: &str) -> Option<i64> {
 
 /// As HTTP headers have it: `Fri, 02 Jan 2026 03:04:05 GMT`.
 pub(crate) fn http_date(time: Time) -> String {
-    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
-    const MONTHS: [&str; 12] = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ];
-    let seconds = time.as_nanos().div_euclid(1_000_000_000);
-    let days = seconds.div_euclid(86_400);
-    let (year, month, day) = civil_from_days(days);
-    let name = |names: &[&'static str], at: i64| {
-        let at = usize::try_from(at).unwrap_or_default();
-        names.get(at).copied().unwrap_or_default()
-    };
-    let second = seconds.rem_euclid(86_400);
-    format!(
-        "{}, {day:02} {} {year:04} {:02}:{:02}:{:02} GMT",
-        name(&DAYS, days.rem_euclid(7)),
-        name(&MONTHS, month - 1),
-        second / 3_600,
-        second / 60 % 60,
-        second % 60
-    )
+    let seconds = u64::try_from(time.as_nanos() / 1_000_000_000).unwrap_or_default();
+    httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(seconds))
 }
 
 /// Every request asks for the time more than once, so this does without `format!`.

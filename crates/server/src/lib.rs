@@ -4,6 +4,8 @@
 //! `api` (who asks, body) → `dispatch` (which resource, which verb) → `verbs` (the steps of that
 //! verb, in upstream's order) → `storage` (objects as bytes under keys).
 
+#![deny(clippy::unwrap_used)]
+
 mod addresses;
 mod advertise;
 mod answer;

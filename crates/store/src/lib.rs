@@ -22,6 +22,8 @@
 //! **Invariant:** a slow watch costs a cursor. It stalls nobody, holds no events back, and is told
 //! [`Error::Compacted`] if what it has not seen yet is dropped.
 
+#![deny(clippy::unwrap_used)]
+
 mod backend;
 mod channels;
 mod decoded;

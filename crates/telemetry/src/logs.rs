@@ -1,19 +1,24 @@
 //! Structured logs: one line per event, as text or as JSON, on standard error.
 
 use serde_json::{Map, Value};
-use std::fmt::Write as _;
-use std::io::Write as _;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
-use stowplan_env::Time;
+use std::fmt;
+use std::io;
 use tracing::field::{Field, Visit};
-use tracing::span::{Attributes, Id, Record};
-use tracing::{Event, Level, Metadata, Subscriber};
+use tracing::level_filters::LevelFilter;
+use tracing::{Dispatch, Event, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::field::MakeExt;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::format::{self, Writer};
+use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields, MakeWriter, layer};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::registry::{LookupSpan, Registry};
 
 /// How lines look. kube-scheduler's `--logging-format`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum LogFormat {
-    /// `2026-08-01T12:00:00.000000Z INFO stowplan_scheduler: became leader lease="x"`.
+    /// `2026-08-01T12:00:00.000000Z  INFO stowplan_scheduler: became leader lease="x"`.
     #[default]
     Text,
     /// One JSON object.
@@ -23,8 +28,7 @@ pub enum LogFormat {
 /// Writes what happens. Installed once per process.
 pub struct Logs {
     format: LogFormat,
-    most: Level,
-    spans: AtomicU64,
+    most: LevelFilter,
 }
 
 impl Logs {
@@ -32,101 +36,100 @@ impl Logs {
     /// everything.
     pub fn new(format: LogFormat, verbosity: u8) -> Self {
         let most = match verbosity {
-            0..4 => Level::INFO,
-            4..6 => Level::DEBUG,
-            6.. => Level::TRACE,
+            0..4 => LevelFilter::INFO,
+            4..6 => LevelFilter::DEBUG,
+            6.. => LevelFilter::TRACE,
         };
-        Self {
-            format,
-            most,
-            spans: AtomicU64::new(1),
-        }
+        Self { format, most }
     }
 
     /// Makes these the logs of the process; does nothing if there are some already.
     pub fn install(self) {
-        let _ = tracing::subscriber::set_global_default(self);
+        let _ = tracing::dispatcher::set_global_default(self.to(io::stderr));
     }
 
-    fn line(&self, level: Level, target: &str, fields: &Fields, now: SystemTime) -> String {
+    fn to<W>(&self, writer: W) -> Dispatch
+    where
+        W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
+    {
+        // Libraries tell much; their warnings are enough.
+        let filter = Targets::new()
+            .with_default(LevelFilter::WARN)
+            .with_target("stowplan", self.most);
+        let lines = layer().with_writer(writer).with_ansi(false);
         match self.format {
             LogFormat::Text => {
-                let mut line = format!("{} {level:>5} {target}:", timestamp(now));
-                if let Some(message) = &fields.message {
-                    let _ = write!(line, " {message}");
-                }
-                for (name, value) in &fields.others {
-                    let _ = write!(line, " {name}={value}");
-                }
-                line + "\n"
+                let lines = lines.fmt_fields(format::debug_fn(write_field).delimited(" "));
+                Dispatch::new(Registry::default().with(lines.with_filter(filter)))
             }
             LogFormat::Json => {
-                let mut object = Map::new();
-                object.insert("ts".to_owned(), timestamp(now).into());
-                let level = level.as_str().to_ascii_lowercase();
-                object.insert("level".to_owned(), level.into());
-                object.insert("target".to_owned(), target.into());
-                let message = fields.message.clone().unwrap_or_default();
-                object.insert("msg".to_owned(), message.into());
-                object.extend(fields.others.clone());
-                Value::Object(object).to_string() + "\n"
+                let lines = lines.event_format(Json);
+                Dispatch::new(Registry::default().with(lines.with_filter(filter)))
             }
         }
     }
 }
 
-impl Subscriber for Logs {
-    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
-        // Libraries tell much; their warnings are enough.
-        let is_ours = metadata.target().starts_with("stowplan");
-        let most = if is_ours { self.most } else { Level::WARN };
-        *metadata.level() <= most
+/// Writes a field of a line of text. Whatever a value holds, it stays on its line and in its field.
+fn write_field(writer: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> fmt::Result {
+    let text = format!("{value:?}");
+    let name = field.name();
+    let is_plain = !text.contains(char::is_control);
+    let is_word = !text.contains([' ', '"', '=']) || text.len() > 1 && text.starts_with('"');
+    match (name, is_plain) {
+        ("message", true) => write!(writer, "{text}"),
+        ("message", false) => write!(writer, "{text:?}"),
+        (_, true) if is_word => write!(writer, "{name}={text}"),
+        _ => write!(writer, "{name}={text:?}"),
     }
+}
 
-    fn new_span(&self, _: &Attributes<'_>) -> Id {
-        Id::from_u64(self.spans.fetch_add(1, Ordering::Relaxed).max(1))
-    }
+/// One JSON object per event, with the keys that Kubernetes' components have; those of
+/// tracing-subscriber's own JSON are fixed.
+struct Json;
 
-    fn record(&self, _: &Id, _: &Record<'_>) {}
-
-    fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-    fn event(&self, event: &Event<'_>) {
-        let mut fields = Fields::default();
-        event.record(&mut fields);
+impl<S, N> FormatEvent<S, N> for Json
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        _: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
         let metadata = event.metadata();
-        let line = self.line(
-            *metadata.level(),
-            metadata.target(),
-            &fields,
-            UNIX_EPOCH + stowplan_env::wall_clock().since(Time::default()),
-        );
-        // There is nobody to tell if that fails.
-        let _ = std::io::stderr().write_all(line.as_bytes());
+        let mut time = String::new();
+        SystemTime.format_time(&mut Writer::new(&mut time))?;
+        let mut fields = Fields(Map::new());
+        for (key, value) in [
+            ("ts", time),
+            ("level", metadata.level().as_str().to_ascii_lowercase()),
+            ("target", metadata.target().to_owned()),
+            ("msg", String::new()),
+        ] {
+            fields.0.insert(key.to_owned(), value.into());
+        }
+        event.record(&mut fields);
+        writeln!(writer, "{}", Value::Object(fields.0))
     }
-
-    fn enter(&self, _: &Id) {}
-
-    fn exit(&self, _: &Id) {}
 }
 
-#[derive(Default)]
-struct Fields {
-    message: Option<String>,
-    others: Map<String, Value>,
-}
+struct Fields(Map<String, Value>);
 
 impl Fields {
     fn add(&mut self, field: &Field, value: Value) {
-        match (field.name(), value) {
-            ("message", Value::String(message)) => self.message = Some(message),
-            (name, value) => drop(self.others.insert(name.to_owned(), value)),
-        }
+        let key = match field.name() {
+            "message" => "msg",
+            name => name,
+        };
+        self.0.insert(key.to_owned(), value);
     }
 }
 
 impl Visit for Fields {
-    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.add(field, format!("{value:?}").into());
     }
 
@@ -151,58 +154,86 @@ impl Visit for Fields {
     }
 }
 
-/// RFC 3339 in UTC, with microseconds.
-fn timestamp(time: SystemTime) -> String {
-    let time = jiff::Timestamp::try_from(time).unwrap_or_default();
-    format!("{time:.6}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
 
-    #[test]
-    fn times_are_civil() {
-        let at = |seconds, micros: u32| UNIX_EPOCH + Duration::new(seconds, micros * 1_000);
-        assert_eq!(timestamp(at(0, 0)), "1970-01-01T00:00:00.000000Z");
-        let leap = at(951_782_399, 5);
-        assert_eq!(timestamp(leap), "2000-02-28T23:59:59.000005Z");
-        assert_eq!(timestamp(at(951_782_400, 0)), "2000-02-29T00:00:00.000000Z");
-        assert_eq!(
-            timestamp(at(1_785_542_400, 0)),
-            "2026-08-01T00:00:00.000000Z"
-        );
+    #[derive(Clone, Default)]
+    struct Buffer(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Buffer {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// The lines that are logged, without their times.
+    fn logged(format: LogFormat, verbosity: u8, work: impl FnOnce()) -> Vec<String> {
+        let buffer = Buffer::default();
+        let writer = buffer.clone();
+        let dispatch = Logs::new(format, verbosity).to(move || writer.clone());
+        tracing::dispatcher::with_default(&dispatch, work);
+        let bytes = buffer.0.lock().unwrap().clone();
+        let text = String::from_utf8(bytes).unwrap();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    fn all() {
+        let error = io::Error::other("no \"way\"\n2026-08-01T12:00:00.000000Z  INFO forged");
+        tracing::info!(target: "stowplan", lease = "a \"b\"", n = 3, who = %"me", "became leader");
+        tracing::warn!(target: "stowplan_scheduler", %error, "failed");
+        tracing::debug!(target: "stowplan_scheduler", "a detail");
+        tracing::trace!(target: "stowplan_scheduler", "everything");
+        tracing::info!(target: "hyper", "a connection");
+        tracing::warn!(target: "hyper", "a broken connection");
     }
 
     #[test]
-    fn lines_are_structured() {
-        let mut fields = Fields {
-            message: Some("became leader".to_owned()),
-            ..Fields::default()
-        };
-        fields.others.insert("lease".to_owned(), "a \"b\"".into());
-        fields.others.insert("n".to_owned(), 3.into());
-        let line = |format| {
-            let logs = Logs::new(format, 0);
-            logs.line(Level::INFO, "stowplan", &fields, UNIX_EPOCH)
-        };
+    fn lines_of_text_are_structured() {
+        let lines = logged(LogFormat::Text, 0, all);
+        let (time, first) = lines[0].split_at("2026-08-01T12:00:00.000000Z".len());
+        assert!(time.ends_with('Z') && time.contains('T'), "{time}");
         assert_eq!(
-            line(LogFormat::Text),
-            "1970-01-01T00:00:00.000000Z  INFO stowplan: became leader lease=\"a \\\"b\\\"\" n=3\n"
+            first,
+            "  INFO stowplan: became leader lease=\"a \\\"b\\\"\" n=3 who=me"
         );
-        let json: Value = serde_json::from_str(&line(LogFormat::Json)).unwrap();
-        assert_eq!(json["msg"], "became leader");
+        assert!(
+            lines[1].ends_with(
+                "  WARN stowplan_scheduler: failed error=\"no \\\"way\\\"\\n2026-08-01T12:00:00.000000Z  INFO forged\""
+            ),
+            "{}",
+            lines[1]
+        );
+        assert_eq!(lines.len(), 3, "{lines:?}");
+    }
+
+    #[test]
+    fn lines_of_json_are_structured() {
+        let lines = logged(LogFormat::Json, 0, all);
+        let json: Value = serde_json::from_str(&lines[0]).unwrap();
         assert_eq!(
-            (&json["lease"], &json["level"]),
-            (&"a \"b\"".into(), &"info".into())
+            (&json["msg"], &json["n"]),
+            (&"became leader".into(), &3.into())
         );
+        assert_eq!(
+            (&json["lease"], &json["level"], &json["target"]),
+            (&"a \"b\"".into(), &"info".into(), &"stowplan".into())
+        );
+        assert!(json["ts"].as_str().unwrap().ends_with('Z'));
+        assert_eq!(lines.len(), 3, "{lines:?}");
     }
 
     #[test]
     fn verbosity_is_that_of_kube_scheduler() {
-        assert_eq!(Logs::new(LogFormat::Text, 2).most, Level::INFO);
-        assert_eq!(Logs::new(LogFormat::Text, 4).most, Level::DEBUG);
-        assert_eq!(Logs::new(LogFormat::Text, 10).most, Level::TRACE);
+        for (verbosity, count) in [(0, 3), (3, 3), (4, 4), (6, 5), (10, 5)] {
+            let lines = logged(LogFormat::Text, verbosity, all);
+            assert_eq!(lines.len(), count, "-v={verbosity}: {lines:?}");
+        }
     }
 }

@@ -48,6 +48,10 @@ const DUPLICATES: &[(&str, &str)] = &[
         "0.22 comes with k8s-openapi; rcgen and we are one version ahead",
     ),
     (
+        "bit-vec",
+        "0.10 comes with the crate cel, which is in tests only",
+    ),
+    (
         "bitflags",
         "1.x comes with defmt, an optional feature of jiff that is never built",
     ),
