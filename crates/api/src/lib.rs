@@ -1,7 +1,6 @@
 //! Kubernetes types in use, and what the API server would do to them: defaulting, validation,
 //! effective requests.
 
-pub mod config;
 pub mod decode;
 pub mod defaults;
 pub mod field;

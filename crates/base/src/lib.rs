@@ -1,9 +1,11 @@
-//! What every other crate stands on: interned names, lookup maps, quantities, time, seeded
+//! What every other crate stands on: interned names, lookup maps, quantities, labels, time, seeded
 //! randomness.
 //!
 //! **Invariant:** nothing here reads a clock, the environment or a random device; the same calls
 //! in the same order give the same values.
 
+mod go_duration;
+mod labels;
 mod lookup;
 mod names;
 mod quantity;
@@ -11,6 +13,8 @@ mod rng;
 mod table;
 mod time;
 
+pub use go_duration::DurationError;
+pub use labels::{label_key, label_value};
 pub use lookup::{Lookup, WordHasher};
 pub use names::{Marks, Names, Sym, sym};
 pub use quantity::{ParseQuantityError, Quantity};

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use stowplan_api::load::Object as ApiObject;
 use stowplan_base::{Duration, Time};
+use stowplan_engine::framework::Preemption;
 use stowplan_engine::meter::Lap;
 use stowplan_engine::model::{Kind, Pod};
-use stowplan_engine::framework::Preemption;
 use stowplan_engine::scheduler::{Failure, Scheduler};
 
 /// Told what happens, on the engine thread: each call delays the next decision.

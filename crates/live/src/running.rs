@@ -14,10 +14,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use stowplan_api::config::{ConfigErrors, KubeSchedulerConfiguration, PluginArgs};
 use stowplan_base::{Duration as Span, Rng};
 use stowplan_bridge::config;
 use stowplan_bridge::convert::Door;
+use stowplan_config::{ConfigErrors, KubeSchedulerConfiguration};
 use stowplan_engine::Snapshot;
 use stowplan_engine::queue::{Profiles, QueueConfig};
 use stowplan_engine::scheduler::Scheduler;
@@ -213,10 +213,8 @@ fn bind_timeouts(config: &KubeSchedulerConfiguration) -> BTreeMap<String, Durati
             let seconds = profile
                 .plugin_config
                 .iter()
-                .find_map(|plugin| match &plugin.args {
-                    PluginArgs::VolumeBinding(args) => Some(args.bind_timeout_seconds),
-                    _ => None,
-                })?;
+                .find(|plugin| plugin.name == "VolumeBinding")
+                .and_then(|plugin| plugin.args["bindTimeoutSeconds"].as_i64())?;
             let span = Duration::from_secs(u64::try_from(seconds).unwrap_or(0));
             Some((profile.scheduler_name.clone().unwrap_or_default(), span))
         })

@@ -11,7 +11,7 @@ use kube::Client;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use stowplan_api::config::KubeSchedulerConfiguration;
+use stowplan_config::KubeSchedulerConfiguration;
 use stowplan_base::Duration;
 use stowplan_election::{End, Timings, TimingsError};
 use stowplan_live::{Asker, Running, Settings, StartError};

@@ -7,10 +7,10 @@ use stowplan_base::{Duration, Rng, Sym, Time};
 use stowplan_bridge::config;
 use stowplan_engine::Snapshot;
 use stowplan_engine::fast::Contenders;
+use stowplan_engine::framework::Preemption;
 use stowplan_engine::framework::{BindSteps, Effect as Step, Nomination};
 use stowplan_engine::meter::Lap;
 use stowplan_engine::model::{Kind, Object, Pod};
-use stowplan_engine::framework::Preemption;
 use stowplan_engine::queue::{Profiles, QueueConfig};
 use stowplan_engine::scheduler::{Change, Effect, Scheduler};
 

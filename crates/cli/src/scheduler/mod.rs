@@ -11,7 +11,7 @@ use crate::world::read_config;
 use anyhow::{Context, Result, anyhow};
 use args::{Election, Scheduler};
 use std::path::Path;
-use stowplan_api::config::{KubeSchedulerConfiguration, LeaderElection};
+use stowplan_config::{KubeSchedulerConfiguration, LeaderElection};
 use stowplan_ops::{Options, Station};
 
 /// Schedules until the process is told to stop.

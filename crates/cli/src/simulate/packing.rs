@@ -4,14 +4,14 @@ use crate::args::Pack;
 use crate::world::{Source, World};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use stowplan_api::config::{BinPackingArgs, KubeSchedulerConfiguration, ScoringStrategy};
 use stowplan_api::k8s::apimachinery::pkg::api::resource::Quantity as Text;
 use stowplan_api::load::Object;
 use stowplan_api::resource_names;
 use stowplan_base::Quantity;
+use stowplan_config::KubeSchedulerConfiguration;
 use stowplan_engine::Snapshot;
 use stowplan_engine::model::Pod;
-use stowplan_engine::packing::census;
+use stowplan_engine::packing::{Packing, census};
 
 /// How many nodes a policy used, and how few it could have.
 pub(super) struct PackingUse {
@@ -39,12 +39,12 @@ pub(super) const POLICIES: [Pack; 6] = [
 /// The policy's name in configuration files.
 fn name(policy: Pack) -> &'static str {
     match policy {
-        Pack::FirstFit => BinPackingArgs::FIRST_FIT,
-        Pack::BestFit => BinPackingArgs::BEST_FIT,
-        Pack::WorstFit => BinPackingArgs::WORST_FIT,
-        Pack::FirstFitDecreasing => BinPackingArgs::FIRST_FIT_DECREASING,
-        Pack::MostAllocated => ScoringStrategy::MOST_ALLOCATED,
-        Pack::LeastAllocated => ScoringStrategy::LEAST_ALLOCATED,
+        Pack::FirstFit => Packing::FirstFit.name(),
+        Pack::BestFit => Packing::BestFit.name(),
+        Pack::WorstFit => Packing::WorstFit.name(),
+        Pack::FirstFitDecreasing => Packing::FirstFitDecreasing.name(),
+        Pack::MostAllocated => "MostAllocated",
+        Pack::LeastAllocated => "LeastAllocated",
         Pack::All => "all",
     }
 }
@@ -66,7 +66,7 @@ pub(super) fn config(source: &Source, policy: Option<Pack>) -> Cow<'_, KubeSched
 }
 
 /// Of every resource that pods can ask for, the most that a node has.
-fn largest_node(source: &Source) -> BTreeMap<String, Text> {
+fn largest_node(source: &Source) -> BTreeMap<String, String> {
     let mut most: BTreeMap<&str, Quantity> = BTreeMap::new();
     for loaded in source.objects() {
         let Object::Node(node) = &loaded.object else {
@@ -85,7 +85,7 @@ fn largest_node(source: &Source) -> BTreeMap<String, Text> {
         }
     }
     let most = most.into_iter();
-    most.map(|(name, amount)| (name.to_owned(), resource_names::text_of(amount)))
+    most.map(|(name, amount)| (name.to_owned(), resource_names::text_of(amount).0))
         .collect()
 }
 

@@ -9,9 +9,9 @@ use crate::world::World;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stowplan_base::{Duration, Rng, Sym};
+use stowplan_engine::framework::Preemption;
 use stowplan_engine::framework::{Effect as Step, Nomination};
 use stowplan_engine::model::{Kind, Object, Pod, PodDisruptionBudget};
-use stowplan_engine::framework::Preemption;
 use stowplan_engine::scheduler::{Change, Effect, Failure};
 
 /// What happened.

@@ -257,9 +257,10 @@ impl Class {
 #[cfg(test)]
 mod tests {
     use crate::fast::Classes;
+    use crate::framework::PluginArgs;
     use crate::framework::{Framework, Plugins, expand};
     use crate::model::{Kind, Object, OwnerRef, Pod, PodSelectorOwner};
-    use crate::plugins::registry::{PluginArgs, Registry};
+    use crate::plugins::registry::in_tree;
     use crate::testing::World;
     use std::sync::Arc;
     use stowplan_base::Sym;
@@ -287,7 +288,7 @@ mod tests {
             let plugins = Plugins::default_plugins();
             let args = PluginArgs::default();
             Self {
-                framework: expand("p", &plugins, &args, &Registry::in_tree()).unwrap(),
+                framework: expand("p", &plugins, &args, &in_tree()).unwrap(),
                 classes: Classes::default(),
                 world,
                 pod,

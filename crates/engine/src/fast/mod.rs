@@ -288,8 +288,9 @@ impl Classes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::framework::PluginArgs;
     use crate::framework::{Plugins, expand};
-    use crate::plugins::registry::{PluginArgs, Registry};
+    use crate::plugins::registry::in_tree;
     use crate::testing::World;
 
     #[test]
@@ -297,7 +298,7 @@ mod tests {
         let mut world = World::default();
         let plugins = Plugins::default_plugins();
         let args = PluginArgs::default();
-        let framework = expand("p", &plugins, &args, &Registry::in_tree()).unwrap();
+        let framework = expand("p", &plugins, &args, &in_tree()).unwrap();
         let mut classes = Classes::with_limit(64 << 10);
         let add_nodes = |world: &mut World, numbers: std::ops::Range<usize>| {
             for i in numbers {

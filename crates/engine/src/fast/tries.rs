@@ -154,8 +154,9 @@ impl KeptDryRuns for TriesFor<'_> {
 #[cfg(test)]
 mod tests {
     use crate::fast::Classes;
+    use crate::framework::PluginArgs;
     use crate::framework::{Nomination, Plugins, Point, expand};
-    use crate::plugins::registry::{PluginArgs, Registry, default_framework};
+    use crate::plugins::registry::{default_framework, in_tree};
     use crate::schedule::Attempt;
     use crate::testing::World;
     use stowplan_base::sym;
@@ -191,7 +192,7 @@ mod tests {
         let prepared = &mut plugins.at_mut(Point::PreFilter).disabled;
         prepared.push("VolumeZone".to_owned());
         let args = PluginArgs::default();
-        let framework = expand("p", &plugins, &args, &Registry::in_tree()).unwrap();
+        let framework = expand("p", &plugins, &args, &in_tree()).unwrap();
         let mut classes = Classes::default();
         for zone in ["a", "b"] {
             add_zone(&mut world, zone);

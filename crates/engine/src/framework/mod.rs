@@ -4,6 +4,7 @@
 //! else here is the machinery that runs a profile. The words are upstream's
 //! (`k8s.io/kube-scheduler/framework`, v0.36.4).
 
+pub mod args;
 mod builder;
 mod context;
 mod cycle;
@@ -17,6 +18,7 @@ mod point;
 pub(crate) mod preemption;
 mod profile;
 mod reads;
+mod registry;
 mod runtime;
 mod scope;
 mod status;
@@ -42,6 +44,7 @@ pub use preemption::{
 pub(crate) use preemption::{Detail, DryRuns, has_no_victims, report_without_victims};
 pub use profile::{EnabledPlugin, PluginSet, Plugins, ProfileError, expand};
 pub use reads::{NodePart, Reads};
+pub use registry::{DecodedArgs, PluginArgs, Registry};
 pub use runtime::{
     BindSteps, Framework, PluginScores, PreFilterOutcome, ScoreTable, Trial, TrialSpace, Trials,
 };

@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use stowplan_base::{Duration as Span, Sym, Time};
+use stowplan_engine::framework::Preemption;
 use stowplan_engine::framework::{BindSteps, Effect as Step, Nomination};
 use stowplan_engine::model::Pod;
-use stowplan_engine::framework::Preemption;
 use stowplan_engine::scheduler::{Effect, Failure};
 
 /// How long volumes may take to be bound unless the profile says otherwise.

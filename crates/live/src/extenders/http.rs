@@ -9,7 +9,7 @@ use kube::config::{
 };
 use serde_json::{Value, json};
 use std::time::Duration;
-use stowplan_api::config as api;
+use stowplan_config as api;
 
 /// One extender.
 pub(crate) struct Extender {

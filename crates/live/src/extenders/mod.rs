@@ -18,9 +18,9 @@ use stowplan_api::load::Object as ApiObject;
 use stowplan_base::Sym;
 use stowplan_engine::Snapshot;
 use stowplan_engine::extended::{Extenders, Filtered};
+use stowplan_engine::framework::Candidate;
 use stowplan_engine::framework::{Code, Status};
 use stowplan_engine::model::{Object, Pod};
-use stowplan_engine::framework::Candidate;
 use tokio::runtime::Handle;
 
 /// What the scores of extenders are multiplied by: theirs end at 10, those of plugins at 100.

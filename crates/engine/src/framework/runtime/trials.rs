@@ -217,9 +217,10 @@ impl Framework {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::framework::PluginArgs;
     use crate::framework::{Plugins, expand};
     use crate::model::{AffinityTerm, HostPort, PodAffinity, Protocol, Selector};
-    use crate::plugins::registry::{PluginArgs, Registry, default_framework};
+    use crate::plugins::registry::{default_framework, in_tree};
     use crate::testing::World;
 
     /// Nodes `a` and `b` in one zone, with `web` on `a`.
@@ -260,7 +261,7 @@ mod tests {
         let not_prepared = plugins.at_mut(Point::PreFilter);
         not_prepared.disabled.push("VolumeZone".to_owned());
         let args = PluginArgs::default();
-        let framework = expand("p", &plugins, &args, &Registry::in_tree()).unwrap();
+        let framework = expand("p", &plugins, &args, &in_tree()).unwrap();
         for (framework, expected) in [(framework, true), (default_framework(), false)] {
             let Ok(outcome) = framework.run_pre_filter(world.cx(), &pod) else {
                 panic!("no plugin breaks");

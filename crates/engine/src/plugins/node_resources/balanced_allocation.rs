@@ -2,6 +2,7 @@
 
 use super::allocation::{Load, Share, Shares, Sums, is_best_effort, shares};
 use super::fit::ResourceSpec;
+use crate::framework::args::{Args, FieldError, Fields};
 use crate::framework::{
     AnyPlugin, Cx, MAX_NODE_SCORE, Plugin, PluginBuilder, PreScore, PreScoreResult, Scope, Score,
     ScoreState, Status,
@@ -21,6 +22,23 @@ impl Default for NodeResourcesBalancedAllocationArgs {
         Self {
             resources: ResourceSpec::cpu_and_memory(),
         }
+    }
+}
+
+impl Args for NodeResourcesBalancedAllocationArgs {
+    fn decode(fields: &mut Fields<'_>) -> Result<Self, FieldError> {
+        let resources = ResourceSpec::decode_list(fields)?;
+        let path = fields.path("resources");
+        for (i, ResourceSpec { name, weight }) in resources.iter().enumerate() {
+            let path = path.index(i);
+            if resources[..i].iter().any(|other| other.name == *name) {
+                fields.reject(path.child("name").duplicate(name));
+            }
+            if *weight != 1 {
+                fields.reject(path.child("weight").invalid(*weight, "must be 1"));
+            }
+        }
+        Ok(Self { resources })
     }
 }
 

@@ -1,11 +1,12 @@
 //! Reserve and Permit.
 
 use super::Rig;
+use crate::framework::PluginArgs;
 use crate::framework::{
     Cx, EnabledPlugin, Framework, Permit, PermitResult, PluginBuilder, Plugins, expand,
 };
 use crate::model::{Object, PersistentVolume, Pod};
-use crate::plugins::registry::{PluginArgs, Registry};
+use crate::plugins::registry::in_tree;
 use crate::scheduler::{Effect, Failure};
 use std::sync::Arc;
 use stowplan_base::{Duration, Rng, Sym};
@@ -25,8 +26,7 @@ fn holding() -> Framework {
         name: "Holder".to_owned(),
         weight: 0,
     });
-    let registry =
-        Registry::in_tree().with("Holder", |_| PluginBuilder::new(Holder).permit().build());
+    let registry = in_tree().with("Holder", || PluginBuilder::new(Holder).permit().build());
     expand(
         "default-scheduler",
         &plugins,
