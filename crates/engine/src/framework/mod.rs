@@ -46,7 +46,7 @@ pub use profile::{EnabledPlugin, PluginSet, Plugins, ProfileError, expand};
 pub use reads::{NodePart, Reads};
 pub use registry::{DecodedArgs, PluginArgs, Registry};
 pub use runtime::{
-    BindSteps, Framework, PluginScores, PreFilterOutcome, ScoreTable, Trial, TrialSpace, Trials,
+    BindSteps, DryRun, DryRunOp, DryRunSpace, Framework, PluginScores, PreFilterOutcome, ScoreTable,
 };
 pub(crate) use runtime::{
     Evaluated, InPlay, MAX_NODE_SCORE, OUT_OF_RANGE, PRE_FILTER_ONLY, Plan, Rule, UNKNOWN,

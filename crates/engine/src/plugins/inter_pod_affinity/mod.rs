@@ -203,7 +203,7 @@ impl FilterState<InterPodAffinity> for RequiredTerms {
         if let Err(status) = InterPodAffinity::check(pod) {
             return Some(PreFilterResult::Rejected(status));
         }
-        let terms = RequiredTerms::count_kin(cx.cluster, pod);
+        let terms = RequiredTerms::count_label_group(cx.cluster, pod);
         Some(PreFilterResult::Ready(terms.with_topologies(cx.cluster)))
     }
 
@@ -304,7 +304,7 @@ impl ScoreState<InterPodAffinity> for PreferredTerms {
         pod: &Pod,
     ) -> Option<PreScoreResult<PreferredTerms>> {
         Some(
-            match plugin.preferred_terms(cx, pod, PreferredTerms::weigh_kin) {
+            match plugin.preferred_terms(cx, pod, PreferredTerms::weigh_label_group) {
                 PreScoreResult::Ready(terms) => {
                     PreScoreResult::Ready(terms.with_topologies(cx.cluster))
                 }

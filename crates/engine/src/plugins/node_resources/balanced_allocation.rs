@@ -8,7 +8,7 @@ use crate::framework::{
     ScoreState, Status,
 };
 use crate::model::Pod;
-use crate::{Gauge, NodeInfo};
+use crate::{NodeInfo, ResourceSummary};
 
 /// `NodeResourcesBalancedAllocationArgs`.
 #[derive(Clone, Debug)]
@@ -129,9 +129,16 @@ impl ScoreState<NodeResourcesBalancedAllocation> for BalancedState {
     const SCOPE: Scope = Scope::Node;
 
     #[inline]
-    fn score_gauge(&self, _plugin: &NodeResourcesBalancedAllocation, gauge: &Gauge) -> Option<i64> {
-        let request = self.shares.gauged(gauge).filter(|_| !self.best_effort)?;
-        Some(score_of(gauge.evenness_gain(request)))
+    fn score_summary(
+        &self,
+        _plugin: &NodeResourcesBalancedAllocation,
+        summary: &ResourceSummary,
+    ) -> Option<i64> {
+        let request = self
+            .shares
+            .summarized(summary)
+            .filter(|_| !self.best_effort)?;
+        Some(score_of(summary.evenness_gain(request)))
     }
 }
 

@@ -11,7 +11,7 @@ use crate::framework::{
     Registration, Scope, Score, ScoreState, Status,
 };
 use crate::model::{Node, Object, Pod, ResourceId, is_extended_name};
-use crate::{Gauge, NodeInfo, PairRequest, Snapshot};
+use crate::{NodeInfo, PairRequest, ResourceSummary, Snapshot};
 
 /// The plugin: the node must have what the pod asks for.
 #[derive(Clone, Debug)]
@@ -207,8 +207,8 @@ impl FilterState<NodeResourcesFit> for FitState {
     const SCOPE: Scope = Scope::Node;
 
     #[inline]
-    fn fits_gauge(&self, _plugin: &NodeResourcesFit, gauge: &Gauge) -> bool {
-        self.pair.is_some_and(|request| gauge.has_room(request))
+    fn fits_summary(&self, _plugin: &NodeResourcesFit, summary: &ResourceSummary) -> bool {
+        self.pair.is_some_and(|request| summary.has_room(request))
     }
 }
 
@@ -233,8 +233,10 @@ impl ScoreState<NodeResourcesFit> for Shares {
     const SCOPE: Scope = Scope::Node;
 
     #[inline]
-    fn score_gauge(&self, plugin: &NodeResourcesFit, gauge: &Gauge) -> Option<i64> {
-        plugin.strategy.score_gauge(self.gauged(gauge)?, gauge)
+    fn score_summary(&self, plugin: &NodeResourcesFit, summary: &ResourceSummary) -> Option<i64> {
+        plugin
+            .strategy
+            .score_summary(self.summarized(summary)?, summary)
     }
 }
 

@@ -219,7 +219,7 @@ impl FilterState<PodTopologySpread> for HardConstraints {
         if constraints.is_empty() {
             return Some(PreFilterResult::Skip);
         }
-        let state = HardConstraints::count_kin(cx.cluster, pod, constraints);
+        let state = HardConstraints::count_label_group(cx.cluster, pod, constraints);
         Some(PreFilterResult::Ready(state))
     }
 
@@ -329,7 +329,8 @@ impl ScoreState<PodTopologySpread> for SoftConstraints {
         let Some((constraints, require_all_keys)) = plugin.soft_constraints(cx, pod) else {
             return Some(PreScoreResult::Skip);
         };
-        let state = SoftConstraints::count_kin(cx.cluster, pod, constraints, require_all_keys);
+        let state =
+            SoftConstraints::count_label_group(cx.cluster, pod, constraints, require_all_keys);
         Some(PreScoreResult::Ready(state))
     }
 

@@ -176,7 +176,7 @@ impl Maker<'_> {
     }
 
     /// One filter that looks at a pod's volumes is asked without its PreFilter, and no other is: so
-    /// none has to follow trials.
+    /// none has to follow dry runs.
     fn leave_one_rule_on_volumes(&mut self, plugins: &mut Plugins) {
         let left = *self.dice.pick(&["VolumeZone", "NodeVolumeLimits"]);
         for name in ON_VOLUMES {
