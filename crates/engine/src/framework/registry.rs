@@ -16,13 +16,14 @@ pub struct Registry {
 
 /// How a plugin is made.
 struct Factory {
-    build: Box<dyn Fn(Option<&dyn Any>) -> AnyPlugin>,
+    build: Build,
     /// How its arguments are read, if it takes some.
     decode: Option<Decode>,
     #[cfg(test)]
     default: fn() -> Option<TypedArgs>,
 }
 
+type Build = Box<dyn Fn(Option<&dyn Any>) -> AnyPlugin>;
 type Decode = fn(ArgValue, &FieldPath, &mut ArgErrors, ArgNames<'_>) -> Option<DecodedArgs>;
 
 /// Arguments as their plugin reads them.
