@@ -19,7 +19,7 @@ pub fn is_native(name: &str) -> bool {
 pub fn is_extended(name: &str) -> bool {
     !is_native(name)
         && !name.starts_with("requests.")
-        && crate::names::label_key(&format!("requests.{name}")).is_empty()
+        && stowplan_base::label_key(&format!("requests.{name}")).is_empty()
 }
 
 /// Whether pods can ask for it.

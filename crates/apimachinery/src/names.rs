@@ -3,9 +3,10 @@
 //! Upstream: `k8s.io/apimachinery/pkg/util/validation` and `…/api/validate/content`, 0.36.4. Each
 //! function answers with the sentences of all rules that a text breaks, none if it is well formed.
 
+pub use stowplan_base::{label_key, label_value};
+
 const DNS1123_LABEL: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const DNS1123_SUBDOMAIN: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
-const LABEL_KEY: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 
 /// `must be no more than N characters`: the sentence of the older rules.
 pub fn max_len_error(length: usize) -> String {
@@ -63,12 +64,6 @@ fn matches_dns1123_label(text: &str) -> bool {
 
 fn matches_dns1123_subdomain(text: &str) -> bool {
     text.split('.').all(matches_dns1123_label)
-}
-
-fn matches_label_key(text: &str) -> bool {
-    let inner = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
-    let end = |b: u8| b.is_ascii_alphanumeric();
-    framed(text, end, inner, end)
 }
 
 /// A lowercase label: most short names.
@@ -187,74 +182,6 @@ pub fn wildcard_dns1123_subdomain(text: &str) -> Vec<String> {
              end with an alphanumeric character",
             &format!("\\*\\.{DNS1123_SUBDOMAIN}"),
             &["*.example.com"],
-        ));
-    }
-    errors
-}
-
-const LABEL_KEY_SENTENCE: &str = "must consist of alphanumeric characters, '-', '_' or '.', and \
-    must start and end with an alphanumeric character";
-const LABEL_KEY_EXAMPLES: &[&str] = &["MyName", "my.name", "123-abc"];
-
-/// A key of a label or annotation: a name, with a domain in front or not.
-pub fn label_key(text: &str) -> Vec<String> {
-    let mut errors = Vec::new();
-    let mut parts = text.split('/');
-    let (first, second, third) = (parts.next(), parts.next(), parts.next());
-    let name = match (first, second, third) {
-        (Some(name), None, _) => name,
-        (Some(prefix), Some(name), None) => {
-            if prefix.is_empty() {
-                errors.push("prefix part must be non-empty".to_owned());
-            } else {
-                errors.extend(label_prefix(prefix));
-            }
-            name
-        }
-        _ => {
-            return vec![format!(
-                "a valid label key {} with an optional DNS subdomain prefix and '/' (e.g. \
-                 'example.com/MyName')",
-                regex_error(LABEL_KEY_SENTENCE, LABEL_KEY, LABEL_KEY_EXAMPLES)
-            )];
-        }
-    };
-    if name.is_empty() {
-        errors.push("name part must be non-empty".to_owned());
-    } else if name.len() > 63 {
-        errors.push(format!("name part {}", max_bytes_error(63)));
-    }
-    if !matches_label_key(name) {
-        let sentence = regex_error(LABEL_KEY_SENTENCE, LABEL_KEY, LABEL_KEY_EXAMPLES);
-        errors.push(format!("name part {sentence}"));
-    }
-    errors
-}
-
-fn label_prefix(prefix: &str) -> Vec<String> {
-    let mut errors = Vec::new();
-    if prefix.len() > 253 {
-        errors.push(format!("prefix part {}", max_bytes_error(253)));
-    }
-    if !matches_dns1123_subdomain(prefix) {
-        let sentence = regex_error(SUBDOMAIN_SENTENCE, DNS1123_SUBDOMAIN, &["example.com"]);
-        errors.push(format!("prefix part {sentence}"));
-    }
-    errors
-}
-
-/// The value of a label.
-pub fn label_value(text: &str) -> Vec<String> {
-    let mut errors = Vec::new();
-    if text.len() > 63 {
-        errors.push(max_bytes_error(63));
-    }
-    if !text.is_empty() && !matches_label_key(text) {
-        errors.push(regex_error(
-            "a valid label must be an empty string or consist of alphanumeric characters, '-', \
-             '_' or '.', and must start and end with an alphanumeric character",
-            &format!("({LABEL_KEY})?"),
-            &["MyValue", "my_value", "12345"],
         ));
     }
     errors

@@ -1,4 +1,4 @@
-//! What every other crate stands on: interned names, lookup maps, quantities and sums of them, time,
+//! What every other crate stands on: interned names, lookup maps, quantities and sums of them, labels, time,
 //! seeded randomness, and [`Env`], by which components are told the time.
 //!
 //! **Invariant:** nothing here reads a clock, the environment or a random device; the same calls
@@ -8,6 +8,8 @@
 
 pub mod amounts;
 mod env;
+mod go_duration;
+mod labels;
 mod lookup;
 mod names;
 mod quantity;
@@ -16,6 +18,8 @@ mod table;
 mod time;
 
 pub use env::{Env, Sleep, Virtual};
+pub use go_duration::DurationError;
+pub use labels::{label_key, label_value};
 pub use lookup::{Lookup, WordHasher};
 pub use names::{Marks, Names, Sym, sym};
 pub use quantity::{ParseQuantityError, Quantity};

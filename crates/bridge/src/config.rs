@@ -1,23 +1,15 @@
 //! KubeSchedulerConfiguration → the engine's profiles and the queue's settings.
 
 use crate::convert::Door;
-use crate::convert::pod::spread_constraints;
-use crate::convert::selector::node_affinity;
 use serde_json::Value;
-use stowplan_api::config::{
-    self as api, ConfigError, ConfigErrors, KubeSchedulerConfiguration, Path,
-};
-use stowplan_base::{Duration, ParseQuantityError, Quantity};
+use stowplan_base::Duration;
+use stowplan_config::{self as api, ConfigError, ConfigErrors, KubeSchedulerConfiguration, Path};
+use stowplan_engine::framework::args::{ArgErrors, ArgNames};
 use stowplan_engine::framework::{
-    EnabledPlugin, Framework, PluginSet, Plugins, Point, ProfileError, expand,
+    EnabledPlugin, Framework, PluginArgs, PluginSet, Plugins, Point, ProfileError, Registry, expand,
 };
-use stowplan_engine::model::{ResourceId, ResourceList};
-use stowplan_engine::packing::Packing;
-use stowplan_engine::plugins::node_resources::fit::{
-    ResourceSpec, ScoringStrategy, ScoringStrategyKind,
-};
-use stowplan_engine::plugins::pod_topology_spread::DefaultConstraints;
-use stowplan_engine::plugins::registry::{PluginArgs, Registry};
+use stowplan_engine::plugins::node_resources::fit::NodeResourcesFitArgs;
+use stowplan_engine::plugins::registry::in_tree;
 use stowplan_engine::queue::QueueConfig;
 
 /// Plugins of kube-scheduler whose feature gates are off by default. They may be disabled, not
@@ -33,11 +25,11 @@ pub fn profiles(
     config: &KubeSchedulerConfiguration,
     door: &mut Door<'_>,
 ) -> Result<Vec<Framework>, ConfigErrors> {
-    profiles_of(config, &Registry::in_tree(), door)
+    profiles_with(config, &in_tree(), door)
 }
 
-/// As [`profiles`], of the plugins of this registry.
-pub fn profiles_of(
+/// The same with plugins of one's own.
+pub fn profiles_with(
     config: &KubeSchedulerConfiguration,
     registry: &Registry,
     door: &mut Door<'_>,
@@ -47,7 +39,7 @@ pub fn profiles_of(
     for (i, profile) in config.profiles.iter().enumerate() {
         let path = Path::new("profiles").index(i);
         check_names(profile, registry, &path, &mut errors);
-        let args = plugin_args(config, profile, door, &path, &mut errors);
+        let args = plugin_args(config, profile, registry, door, &path, &mut errors);
         let plugins = plugins(&profile.plugins).merged_with_defaults();
         let name = profile.scheduler_name.as_deref().unwrap_or_default();
         match expand(name, &plugins, &args, registry) {
@@ -122,9 +114,12 @@ fn check_names(
         let path = path.child("pluginConfig").index(i);
         if !exists(&config.name) {
             errors.push(path.child("name").error(unknown(&config.name)));
-        } else if let api::PluginArgs::Other(args) = &config.args
-            && !args.is_null()
-            && args.as_object().is_none_or(|fields| !fields.is_empty())
+        } else if !registry.takes_args(&config.name)
+            && !config.args.is_null()
+            && config
+                .args
+                .as_object()
+                .is_none_or(|fields| !fields.is_empty())
         {
             let message = format!("plugin {:?} takes no arguments", config.name);
             errors.push(path.child("args").error(message));
@@ -193,6 +188,7 @@ fn plugin_set(set: &api::PluginSet) -> PluginSet {
 fn plugin_args(
     config: &KubeSchedulerConfiguration,
     profile: &api::Profile,
+    registry: &Registry,
     door: &mut Door<'_>,
     path: &Path,
     errors: &mut Vec<ConfigError>,
@@ -200,9 +196,17 @@ fn plugin_args(
     let mut converted = PluginArgs::default();
     for (i, plugin) in profile.plugin_config.iter().enumerate() {
         let path = path.child("pluginConfig").index(i).child("args");
-        if let Err(error) = set_args(&mut converted, &plugin.args, door, &path) {
-            errors.push(error);
+        let mut found = ArgErrors::default();
+        let names = ArgNames {
+            names: &mut *door.names,
+            resources: &mut *door.resource_names,
+        };
+        let args = api::to_arg(&plugin.args);
+        if let Some(args) = registry.decode(&plugin.name, args, &path, &mut found, names) {
+            converted.insert(&plugin.name, args);
         }
+        errors.extend(found.unreadable);
+        errors.extend(found.invalid);
     }
     // What extenders look after takes the place of `ignoredResources`, as upstream has it.
     let ignored: Vec<_> = config
@@ -213,127 +217,11 @@ fn plugin_args(
         .map(|resource| resource.name.clone())
         .collect();
     if !ignored.is_empty() {
-        converted.node_resources_fit.ignored_resources = ignored;
+        converted.entry("NodeResourcesFit", |args: &mut NodeResourcesFitArgs| {
+            args.ignored_resources = ignored;
+        });
     }
     converted
-}
-
-fn set_args(
-    to: &mut PluginArgs,
-    args: &api::PluginArgs,
-    door: &mut Door<'_>,
-    path: &Path,
-) -> Result<(), ConfigError> {
-    match args {
-        api::PluginArgs::BinPacking(args) => {
-            to.bin_packing.policy = Packing::from_name(&args.policy).unwrap_or_default();
-        }
-        api::PluginArgs::DefaultPreemption(args) => {
-            to.default_preemption.min_candidate_nodes_percentage =
-                args.min_candidate_nodes_percentage;
-            to.default_preemption.min_candidate_nodes_absolute = args.min_candidate_nodes_absolute;
-        }
-        api::PluginArgs::DynamicResources(args) => {
-            to.dynamic_resources.filter_timeout_ms = args.filter_timeout.as_millis();
-        }
-        api::PluginArgs::InterPodAffinity(args) => {
-            to.inter_pod_affinity.hard_pod_affinity_weight = args.hard_pod_affinity_weight;
-            to.inter_pod_affinity
-                .ignore_preferred_terms_of_existing_pods =
-                args.ignore_preferred_terms_of_existing_pods;
-        }
-        api::PluginArgs::LargestFirst(args) => {
-            to.largest_first.reference = reference(args, door, path)?;
-        }
-        api::PluginArgs::NodeAffinity(args) => {
-            to.node_affinity.added_affinity = node_affinity(door, args.added_affinity.as_ref());
-        }
-        api::PluginArgs::NodeResourcesBalancedAllocation(args) => {
-            to.node_resources_balanced_allocation.resources = resources(&args.resources);
-        }
-        api::PluginArgs::NodeResourcesFit(args) => {
-            let fit = &mut to.node_resources_fit;
-            fit.ignored_resources = args.ignored_resources.clone();
-            fit.ignored_resource_groups = args.ignored_resource_groups.clone();
-            fit.scoring_strategy = scoring_strategy(&args.scoring_strategy);
-        }
-        api::PluginArgs::PodTopologySpread(args) => {
-            to.pod_topology_spread.defaults = default_constraints(args, door, path)?;
-        }
-        api::PluginArgs::VolumeBinding(args) => {
-            to.volume_binding.bind_timeout_seconds = args.bind_timeout_seconds;
-        }
-        api::PluginArgs::Other(_) => {}
-    }
-    Ok(())
-}
-
-/// What pods are measured by, column by column.
-fn reference(
-    args: &api::LargestFirstArgs,
-    door: &mut Door<'_>,
-    path: &Path,
-) -> Result<Vec<(ResourceId, i64)>, ConfigError> {
-    let path = path.child("reference");
-    let mut amounts = Vec::new();
-    for (name, amount) in &args.reference {
-        let amount: Quantity = amount.0.parse().map_err(|error| {
-            let error: ParseQuantityError = error;
-            path.key(name).error(error.to_string())
-        })?;
-        amounts.push((door.sym(name), amount));
-    }
-    let list = ResourceList::new(amounts);
-    let columns = door.resource_names.resources(&list, door.names);
-    Ok(columns.iter().collect())
-}
-
-fn resources(resources: &[api::ResourceSpec]) -> Vec<ResourceSpec> {
-    resources
-        .iter()
-        .map(|resource| ResourceSpec {
-            name: resource.name.clone(),
-            weight: resource.weight,
-        })
-        .collect()
-}
-
-fn scoring_strategy(strategy: &api::ScoringStrategy) -> ScoringStrategy {
-    let shape = || {
-        let param = strategy.requested_to_capacity_ratio.iter();
-        param
-            .flat_map(|param| &param.shape)
-            .map(|point| (point.utilization, point.score))
-            .collect()
-    };
-    ScoringStrategy {
-        kind: match strategy.kind.as_str() {
-            api::ScoringStrategy::MOST_ALLOCATED => ScoringStrategyKind::MostAllocated,
-            api::ScoringStrategy::REQUESTED_TO_CAPACITY_RATIO => {
-                ScoringStrategyKind::RequestedToCapacityRatio(shape())
-            }
-            _ => ScoringStrategyKind::LeastAllocated,
-        },
-        resources: resources(&strategy.resources),
-    }
-}
-
-fn default_constraints(
-    args: &api::PodTopologySpreadArgs,
-    door: &mut Door<'_>,
-    path: &Path,
-) -> Result<DefaultConstraints, ConfigError> {
-    if args.defaulting_type == api::PodTopologySpreadArgs::SYSTEM_DEFAULTING {
-        return Ok(DefaultConstraints::System);
-    }
-    let path = path.child("defaultConstraints").to_string();
-    match spread_constraints(door, &args.default_constraints, &path) {
-        Ok(constraints) => Ok(DefaultConstraints::List(constraints.into_vec())),
-        Err(error) => Err(ConfigError {
-            path: error.field,
-            message: error.message,
-        }),
-    }
 }
 
 /// Where the profile's author went wrong.

@@ -3,17 +3,18 @@
 
 use crate::config::plugins;
 use std::collections::BTreeSet;
-use stowplan_api::config::{self as api, KubeSchedulerConfiguration, PluginArgs, PluginConfig};
+use stowplan_config::{self as api, KubeSchedulerConfiguration, PluginConfig};
 use stowplan_engine::framework::{PluginSet, Plugins, Point};
+use stowplan_engine::plugins::registry::in_tree;
 
 /// The configuration, its profiles merged with the default plugins and their default arguments.
 pub fn effective(config: &KubeSchedulerConfiguration) -> KubeSchedulerConfiguration {
-    let mut config = config.clone();
+    let (mut config, registry) = (config.clone(), in_tree());
     for profile in &mut config.profiles {
         let merged = plugins(&profile.plugins).merged_with_defaults();
         for name in enabled(&merged) {
             let is_told = profile.plugin_config.iter().any(|told| told.name == name);
-            if !is_told && let Some(args) = PluginArgs::default_of(name) {
+            if !is_told && let Some(args) = api::default_args(&registry, name) {
                 let name = name.to_owned();
                 profile.plugin_config.push(PluginConfig { name, args });
             }

@@ -4,7 +4,7 @@ use crate::args;
 use crate::output;
 use anyhow::{Context, Result};
 use std::path::Path;
-use stowplan_api::config::KubeSchedulerConfiguration;
+use stowplan_config::KubeSchedulerConfiguration;
 use stowplan_manifest::Input;
 use stowplan_sim::{InputErrors, Source};
 

@@ -2,7 +2,7 @@
 
 use crate::framework::{Cx, Fit, Framework, PluginStatus, PostFilterResult, ScoreTable};
 use crate::model::Pod;
-use crate::schedule::{self, Feasibility, Scope};
+use crate::schedule::{self, Coverage, Feasibility};
 use stowplan_base::Sym;
 
 /// How one node fared.
@@ -85,7 +85,7 @@ pub fn explain(framework: &Framework, cx: Cx<'_>, pod: &Pod, all_filters: bool) 
     if let Some(held_back) = tournament.held_back() {
         return held_back;
     }
-    match schedule::find_feasible(framework, cx, pod, Scope::Everything) {
+    match schedule::find_feasible(framework, cx, pod, Coverage::Everything) {
         Ok(found) => tournament.explain(found, PreScored::No),
         Err(error) => Explanation {
             error: Some(error),

@@ -6,7 +6,7 @@ use crate::framework::Candidate;
 use crate::framework::{Cx, Framework, Nomination, PluginStatus, Status};
 use crate::model::Pod;
 use crate::schedule::{
-    Attempt, Feasibility, Placement, Scope, best_of, find_feasible, run_post_filters, score,
+    Attempt, Coverage, Feasibility, Placement, best_of, find_feasible, run_post_filters, score,
 };
 
 /// What stands for all extenders where plugins are named.
@@ -110,14 +110,14 @@ fn find_passing(
     pod: &Pod,
     extenders: &mut dyn Extenders,
 ) -> Result<Feasibility, PluginStatus> {
-    let mut found = find_feasible(framework, cx, pod, Scope::Decision)?;
+    let mut found = find_feasible(framework, cx, pod, Coverage::Decision)?;
     if found.nominated.is_some() {
         // An error here is no verdict: all nodes are asked then.
         let left = extenders.filter(cx.cluster, pod, &found.feasible);
         if left.is_ok_and(|left| !left.nodes.is_empty()) {
             return Ok(found);
         }
-        found = find_feasible(framework, cx, pod, Scope::Everything)?;
+        found = find_feasible(framework, cx, pod, Coverage::Everything)?;
     }
     if found.feasible.is_empty() {
         return Ok(found);

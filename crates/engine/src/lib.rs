@@ -36,6 +36,6 @@ mod snapshot;
 mod testing;
 
 pub use snapshot::{
-    Attached, Capacities, ChangeLog, Delta, Fact, FreeVolumes, Gauge, ImageState, NodeInfo,
-    NodeUpdate, Objects, PairRequest, ReadKeys, Services, Snapshot,
+    Attached, Capacities, ChangeLog, Delta, Fact, FreeVolumes, ImageState, NodeInfo, NodeUpdate,
+    Objects, PairRequest, ReadKeys, ResourceSummary, Services, Snapshot,
 };

@@ -54,7 +54,7 @@ pub struct Placement {
 
 /// How many nodes are asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Scope {
+pub enum Coverage {
     /// As many as the decision needs: none but the nominated one, if that has room.
     Decision,
     /// All of them.
@@ -68,7 +68,7 @@ pub fn find_feasible(
     framework: &Framework,
     cx: Cx<'_>,
     pod: &Pod,
-    scope: Scope,
+    coverage: Coverage,
 ) -> Result<Feasibility, PluginStatus> {
     let outcome = framework.run_pre_filter(cx, pod)?;
     let mut found = Feasibility {
@@ -90,7 +90,7 @@ pub fn find_feasible(
         return Ok(found);
     }
     ask_nominated_node(framework, cx, pod, &mut found);
-    if let (Scope::Decision, Some(at)) = (scope, found.nominated) {
+    if let (Coverage::Decision, Some(at)) = (coverage, found.nominated) {
         found.feasible.push(at);
         return Ok(found);
     }
@@ -183,7 +183,7 @@ pub fn best_of(feasible: &[usize], table: &ScoreTable) -> Vec<usize> {
 
 /// One whole attempt. There must be at least one node.
 pub fn schedule_pod(framework: &Framework, cx: Cx<'_>, pod: &Pod) -> Attempt {
-    let mut found = match find_feasible(framework, cx, pod, Scope::Decision) {
+    let mut found = match find_feasible(framework, cx, pod, Coverage::Decision) {
         Ok(found) => found,
         Err(error) => return Attempt::Error(error),
     };
@@ -286,7 +286,7 @@ mod tests {
             terms: [only_b].into(),
         });
         world.set_requests(&mut pod, &[("cpu", "2")]);
-        let found = find_feasible(&default_framework(), world.cx(), &pod, Scope::Everything)
+        let found = find_feasible(&default_framework(), world.cx(), &pod, Coverage::Everything)
             .unwrap_or_else(|error| panic!("{error:?}"));
         assert_eq!(found.nominated, None);
         assert_eq!(

@@ -12,13 +12,13 @@ use std::future::Future;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
-use stowplan_api::config::{ConfigErrors, KubeSchedulerConfiguration};
 use stowplan_base::{Duration as Span, Env, Rng};
 use stowplan_bridge::config;
 use stowplan_bridge::convert::Door;
 use stowplan_client::{EventRecorder, Guard};
+use stowplan_config::{ConfigErrors, KubeSchedulerConfiguration};
 use stowplan_engine::Snapshot;
-use stowplan_engine::plugins::registry::Registry;
+use stowplan_engine::framework::Registry;
 use stowplan_engine::queue::{Profiles, QueueConfig};
 use stowplan_engine::scheduler::Scheduler;
 use stowplan_env::{stopwatch_ns, timeout};
@@ -219,7 +219,8 @@ fn scheduler(
         names: &mut cluster.names,
         resource_names: &mut cluster.resource_names,
     };
-    let frameworks = config::profiles_of(config, plugins, &mut door).map_err(StartError::Config)?;
+    let frameworks =
+        config::profiles_with(config, plugins, &mut door).map_err(StartError::Config)?;
     let mut profiles = Profiles::new(frameworks, &mut cluster.names);
     if !config.extenders.is_empty() {
         profiles.listen_for_extenders();

@@ -3,14 +3,14 @@
 use crate::{InputErrors, Simulation, SimulationReport, Source};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use stowplan_api::config::{BinPackingArgs, KubeSchedulerConfiguration, ScoringStrategy};
 use stowplan_api::k8s::apimachinery::pkg::api::resource::Quantity as Text;
 use stowplan_api::load::Object;
 use stowplan_api::resource_names;
 use stowplan_base::Quantity;
+use stowplan_config::KubeSchedulerConfiguration;
 use stowplan_engine::Snapshot;
 use stowplan_engine::model::Pod;
-use stowplan_engine::packing::census;
+use stowplan_engine::packing::{Packing, census};
 
 /// How many nodes a policy used, and how few it could have.
 pub struct PackingUse {
@@ -59,12 +59,12 @@ impl Policy {
     /// The policy's name in configuration files.
     fn name(self) -> &'static str {
         match self {
-            Self::FirstFit => BinPackingArgs::FIRST_FIT,
-            Self::BestFit => BinPackingArgs::BEST_FIT,
-            Self::WorstFit => BinPackingArgs::WORST_FIT,
-            Self::FirstFitDecreasing => BinPackingArgs::FIRST_FIT_DECREASING,
-            Self::MostAllocated => ScoringStrategy::MOST_ALLOCATED,
-            Self::LeastAllocated => ScoringStrategy::LEAST_ALLOCATED,
+            Self::FirstFit => Packing::FirstFit.name(),
+            Self::BestFit => Packing::BestFit.name(),
+            Self::WorstFit => Packing::WorstFit.name(),
+            Self::FirstFitDecreasing => Packing::FirstFitDecreasing.name(),
+            Self::MostAllocated => "MostAllocated",
+            Self::LeastAllocated => "LeastAllocated",
         }
     }
 }
@@ -86,7 +86,7 @@ fn config(source: &Source, policy: Option<Policy>) -> Cow<'_, KubeSchedulerConfi
 }
 
 /// Of every resource that pods can ask for, the most that a node has.
-fn largest_node(source: &Source) -> BTreeMap<String, Text> {
+fn largest_node(source: &Source) -> BTreeMap<String, String> {
     let mut most: BTreeMap<&str, Quantity> = BTreeMap::new();
     for loaded in source.objects() {
         let Object::Node(node) = &loaded.object else {
@@ -105,7 +105,7 @@ fn largest_node(source: &Source) -> BTreeMap<String, Text> {
         }
     }
     let most = most.into_iter();
-    most.map(|(name, amount)| (name.to_owned(), resource_names::text_of(amount)))
+    most.map(|(name, amount)| (name.to_owned(), resource_names::text_of(amount).0))
         .collect()
 }
 

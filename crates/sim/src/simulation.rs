@@ -3,16 +3,16 @@
 use crate::{InputErrors, Source};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use stowplan_api::config::KubeSchedulerConfiguration;
 use stowplan_api::k8s::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use stowplan_api::load::Object as ApiObject;
 use stowplan_base::{Duration, Time};
 use stowplan_bridge::config;
 use stowplan_bridge::convert::{Door, api_object};
+use stowplan_config::KubeSchedulerConfiguration;
 use stowplan_engine::Snapshot;
+use stowplan_engine::framework::Registry;
 use stowplan_engine::framework::{FieldChange, ObjectKey, Patch};
 use stowplan_engine::model::{Object, Pod};
-use stowplan_engine::plugins::registry::Registry;
 use stowplan_engine::queue::Profiles;
 use stowplan_engine::scheduler::{Change, Scheduler};
 use stowplan_manifest::{LoadError, Loaded, Prepared};
@@ -41,7 +41,7 @@ impl Simulation {
         registry: &Registry,
     ) -> Result<Self, InputErrors> {
         let mut cluster = Snapshot::new();
-        let frameworks = config::profiles_of(config, registry, &mut door(&mut cluster))
+        let frameworks = config::profiles_with(config, registry, &mut door(&mut cluster))
             .map_err(|errors| source.wrong_config(&errors))?;
         let profiles = Profiles::new(frameworks, &mut cluster.names);
         let now = latest_time(source.objects());

@@ -4,10 +4,11 @@ use crate::Simulation;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use stowplan_api::config::{ConfigErrors, KubeSchedulerConfiguration};
 use stowplan_api::load::Object as ApiObject;
 use stowplan_bridge::config;
-use stowplan_engine::plugins::registry::Registry;
+use stowplan_config::{ConfigErrors, KubeSchedulerConfiguration};
+use stowplan_engine::framework::Registry;
+use stowplan_engine::plugins::registry::in_tree;
 use stowplan_manifest::{Input, LoadError, Loaded, Prepared, prepare};
 
 /// What was read: any number of simulations can be made of it.
@@ -81,7 +82,7 @@ impl Source {
         &self,
         config: &KubeSchedulerConfiguration,
     ) -> Result<Simulation, InputErrors> {
-        self.simulation_of(config, &Registry::in_tree())
+        self.simulation_of(config, &in_tree())
     }
 
     /// As [`simulation`](Self::simulation), with the plugins of this registry.

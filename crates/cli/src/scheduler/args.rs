@@ -5,7 +5,7 @@ use super::secure::Secure;
 use crate::telling::Telling;
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
-use stowplan_api::config::Duration;
+use stowplan_config::Duration;
 
 const HELP: &str = "\
 Takes the place of kube-scheduler: the same configuration file, the same rights (the cluster role \
@@ -145,7 +145,7 @@ pub(crate) struct Election {
 mod tests {
     use crate::args::{Cli, Command};
     use clap::Parser;
-    use stowplan_api::config::KubeSchedulerConfiguration;
+    use stowplan_config::KubeSchedulerConfiguration;
 
     fn read(path: &str) -> String {
         let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy");

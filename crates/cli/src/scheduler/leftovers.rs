@@ -1,7 +1,7 @@
 //! Flags of kube-scheduler that few people set: one counts, the others change nothing here.
 
 use clap::Args;
-use stowplan_api::config::Duration;
+use stowplan_config::Duration;
 
 /// The rest of kube-scheduler's flags, as far as a command line may have them.
 #[derive(Args, Debug, Default)]

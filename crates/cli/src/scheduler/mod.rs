@@ -12,7 +12,7 @@ use anyhow::{Context, Result, anyhow};
 use args::{Election, Scheduler};
 use std::path::Path;
 use std::sync::Arc;
-use stowplan_api::config::{KubeSchedulerConfiguration, LeaderElection};
+use stowplan_config::{KubeSchedulerConfiguration, LeaderElection};
 use stowplan_env::System;
 use stowplan_scheduler::server::{SchedulerServer, ServerOptions};
 

@@ -1,7 +1,7 @@
 //! `stowplan scheduler`, as far as it goes without a cluster.
 
 use crate::stowplan;
-use stowplan_api::config::KubeSchedulerConfiguration;
+use stowplan_config::KubeSchedulerConfiguration;
 
 #[test]
 fn the_configuration_is_written_with_all_defaults() {

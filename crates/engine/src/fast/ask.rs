@@ -1,8 +1,8 @@
 //! Asking rules about many nodes, one by one.
 
 use super::class::Class;
+use super::full_evaluation::Evaluation;
 use super::groups::FITS;
-use super::looks::Looks;
 use crate::framework::{Cx, Framework, PluginStatus, Rule};
 
 /// So many nodes are asked about by all rules before the next ones are: what the rules read of
@@ -21,21 +21,21 @@ pub(super) struct Questions<'a> {
 impl Class {
     /// Asks filters, each about the nodes that none before it rejects, then scores that need no
     /// comparison about the nodes that are left.
-    pub(super) fn ask_one_by_one(&mut self, questions: Questions<'_>, looks: &mut Looks) {
+    pub(super) fn ask_one_by_one(&mut self, questions: Questions<'_>, evaluation: &mut Evaluation) {
         let Questions {
             framework,
             cx,
             filters,
             scores,
         } = questions;
-        looks.sums.clear();
-        looks.sums.resize(looks.positions.len(), 0);
+        evaluation.sums.clear();
+        evaluation.sums.resize(evaluation.positions.len(), 0);
         let asking = (&self.cycle, &*self.example);
         let groups = &mut self.groups;
-        for start in (0..looks.positions.len()).step_by(BLOCK) {
-            let block = start..looks.positions.len().min(start + BLOCK);
-            let positions = &looks.positions[block.clone()];
-            let verdicts = &mut looks.verdicts[block.clone()];
+        for start in (0..evaluation.positions.len()).step_by(BLOCK) {
+            let block = start..evaluation.positions.len().min(start + BLOCK);
+            let positions = &evaluation.positions[block.clone()];
+            let verdicts = &mut evaluation.verdicts[block.clone()];
             for rule in filters {
                 let reject = |status| {
                     let plugin = framework.name_of(rule.plugin);
@@ -46,7 +46,7 @@ impl Class {
             if verdicts.iter().all(|verdict| *verdict != FITS) {
                 continue;
             }
-            let sums = &mut looks.sums[block];
+            let sums = &mut evaluation.sums[block];
             for plugin in scores {
                 framework.score_these(*plugin, cx, asking, (positions, verdicts), sums);
             }

@@ -5,14 +5,14 @@ use super::marks::Mark;
 use crate::Delta;
 use crate::framework::{Changed, Cx, DomainRules, Invalidation, Noted, Place};
 
-/// Which kin matter, as far as that was asked.
+/// Which label group matter, as far as that was asked.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Minded {
     /// Two bits each.
     bits: Vec<u64>,
     /// Those that do, by number, and to whom.
     list: Vec<(u32, DomainRules)>,
-    /// All kin below this number were asked about.
+    /// All label group below this number were asked about.
     asked: u32,
 }
 
@@ -23,10 +23,10 @@ impl Minded {
             + self.list.capacity() * size_of::<(u32, DomainRules)>()
     }
 
-    /// To whom kin matters.
+    /// To whom label group matters.
     #[inline]
-    fn get(&mut self, kin: u32, minds: impl FnOnce() -> DomainRules) -> DomainRules {
-        let (word, shift) = (kin as usize / 32, kin % 32 * 2);
+    fn get(&mut self, label_group: u32, minds: impl FnOnce() -> DomainRules) -> DomainRules {
+        let (word, shift) = (label_group as usize / 32, label_group % 32 * 2);
         if self.bits.len() <= word {
             self.bits.resize(word + 1, 0);
         }
@@ -35,20 +35,21 @@ impl Minded {
                 let rules = minds();
                 self.bits[word] |= if rules != 0 { 3 } else { 1 } << shift;
                 if rules != 0 {
-                    self.list.insert(self.place(kin), (kin, rules));
+                    self.list
+                        .insert(self.place(label_group), (label_group, rules));
                 }
                 rules
             }
-            3 => self.list[self.place(kin)].1,
+            3 => self.list[self.place(label_group)].1,
             _ => 0,
         }
     }
 
-    /// Where in the list kin stands, or would stand.
-    fn place(&self, kin: u32) -> usize {
+    /// Where in the list label group stands, or would stand.
+    fn place(&self, label_group: u32) -> usize {
         match self.list.last() {
-            Some((last, _)) if *last < kin => self.list.len(),
-            _ => self.list.partition_point(|(other, _)| *other < kin),
+            Some((last, _)) if *last < label_group => self.list.len(),
+            _ => self.list.partition_point(|(other, _)| *other < label_group),
         }
     }
 }
@@ -116,19 +117,19 @@ impl Class {
         }
     }
 
-    /// To whom pods of this kin matter, of those who keep something.
+    /// To whom pods of this label group matter, of those who keep something.
     fn minds(
         &mut self,
         Profile { framework, plan }: Profile<'_>,
         cx: Cx<'_>,
-        kin: u32,
+        label_group: u32,
     ) -> DomainRules {
         let (cycle, own) = (&self.cycle, &self.example);
         let (labels, looks_for) = (self.labels, self.looks_for);
-        self.minded.get(kin, || {
-            let kin = cx.cluster.kin().get(kin);
-            match kin.may_matter(labels, looks_for) {
-                true => framework.minds(plan, cx, cycle, own, &kin.example),
+        self.minded.get(label_group, || {
+            let label_group = cx.cluster.label_group().get(label_group);
+            match label_group.may_matter(labels, looks_for) {
+                true => framework.minds(plan, cx, cycle, own, &label_group.example),
                 false => 0,
             }
         })
@@ -146,7 +147,7 @@ impl Class {
         scratch.places.clear();
         for (at, delta) in (0..).zip(deltas) {
             let rules = match delta {
-                Delta::Pod { kin, .. } => self.minds(profile, cx, *kin),
+                Delta::Pod { label_group, .. } => self.minds(profile, cx, *label_group),
                 _ => DomainRules::MAX,
             };
             match delta {
@@ -166,8 +167,8 @@ impl Class {
         count: usize,
         places: &mut Vec<Place>,
     ) {
-        let kin = cx.cluster.kin().len() as u32;
-        for new in std::mem::replace(&mut self.minded.asked, kin)..kin {
+        let label_group = cx.cluster.label_group().len() as u32;
+        for new in std::mem::replace(&mut self.minded.asked, label_group)..label_group {
             self.minds(profile, cx, new);
         }
         places.clear();
@@ -177,20 +178,20 @@ impl Class {
             at: (number - from) as u32,
             rules,
         };
-        for (kin, rules) in &self.minded.list {
+        for (label_group, rules) in &self.minded.list {
             let first = places.len();
-            log.of_kin(*kin, from, |number| {
+            log.of_label_group(*label_group, from, |number| {
                 if number < end {
                     places.push(place(number, *rules));
                 }
             });
-            // Kin by kin in the order of time, or somebody would go before they came.
+            // LabelGroup by label group in the order of time, or somebody would go before they came.
             places[first..].reverse();
         }
         let others = log.others_since(from).take_while(|number| *number < end);
         let pods = places.len();
         places.extend(others.map(|number| place(number, DomainRules::MAX)));
-        // In which order pods of different kin come and go does not matter, unless nodes do too.
+        // In which order pods of different label group come and go does not matter, unless nodes do too.
         if places.len() > pods {
             places.sort_unstable();
         }
@@ -257,9 +258,10 @@ impl Class {
 #[cfg(test)]
 mod tests {
     use crate::fast::Classes;
+    use crate::framework::PluginArgs;
     use crate::framework::{Framework, Plugins, expand};
     use crate::model::{Kind, Object, OwnerRef, Pod, PodSelectorOwner};
-    use crate::plugins::registry::{PluginArgs, Registry};
+    use crate::plugins::registry::in_tree;
     use crate::testing::World;
     use std::sync::Arc;
     use stowplan_base::Sym;
@@ -287,7 +289,7 @@ mod tests {
             let plugins = Plugins::default_plugins();
             let args = PluginArgs::default();
             Self {
-                framework: expand("p", &plugins, &args, &Registry::in_tree()).unwrap(),
+                framework: expand("p", &plugins, &args, &in_tree()).unwrap(),
                 classes: Classes::default(),
                 world,
                 pod,
@@ -296,11 +298,11 @@ mod tests {
 
         /// Whether all nodes are looked at when the pod is tried.
         fn looks_anew(&mut self) -> bool {
-            let looks = |classes: &Classes| classes.stats().alike + classes.stats().each;
-            let before = looks(&self.classes);
+            let evaluation = |classes: &Classes| classes.stats().alike + classes.stats().each;
+            let before = evaluation(&self.classes);
             self.classes
                 .schedule_pod(&self.framework, self.world.cx(), &self.pod);
-            looks(&self.classes) > before
+            evaluation(&self.classes) > before
         }
 
         fn owner(&mut self, name: &str, kind: Kind, app: &str) -> Arc<PodSelectorOwner> {

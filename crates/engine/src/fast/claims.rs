@@ -5,7 +5,7 @@ use super::columns::Columns;
 use super::decide::Outcome;
 use super::groups::{FITS, NEVER};
 use crate::framework::{
-    Code, Cx, NodePart, NodesToCheck, PRE_FILTER_ONLY, Rule, TrialSpace, Trials, has_nominated,
+    Code, Cx, DryRun, DryRunSpace, NodePart, NodesToCheck, PRE_FILTER_ONLY, Rule, has_nominated,
 };
 use crate::model::Pod;
 use stowplan_base::Sym;
@@ -148,10 +148,10 @@ impl Class {
         &self,
         asking: Asking<'_>,
         out: &mut RuledOut,
-        space: &mut TrialSpace,
+        space: &mut DryRunSpace,
     ) -> Result<(), Failed> {
         let Asking { profile, cx, pod } = asking;
-        let mut trials = Trials::new(profile.framework, cx, &self.cycle, pod, space);
+        let mut dry_run = DryRun::new(profile.framework, cx, &self.cycle, pod, space);
         for (name, _) in cx.nominator.iter() {
             let Some(at) = cx.cluster.node_position(name) else {
                 continue;
@@ -164,7 +164,7 @@ impl Class {
                 FITS => None,
                 verdict => Some(&self.groups.verdict(verdict).rejected),
             };
-            match trials.fits_on(node) {
+            match dry_run.fits_on(node) {
                 Ok(()) => out.decides |= kept.is_some(),
                 Err(error) if error.status.code == Code::Error => return Err(Failed),
                 Err(rejected) => {

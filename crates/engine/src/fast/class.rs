@@ -4,15 +4,15 @@ use super::best::{Row, Tree};
 use super::catch_up::Minded;
 use super::claims::RuledOut;
 use super::columns::Columns;
+use super::full_evaluation::Evaluation;
 use super::groups::{GroupId, Groups, ODD, Tag};
+use super::kept_dry_runs::ClassDryRuns;
 use super::layout::Layout;
-use super::looks::Looks;
 use super::marks::Marks;
-use super::tries::Tries;
 use crate::NodeInfo;
 use crate::framework::{
-    Code, Cx, CycleState, Framework, MAX_NODE_SCORE, Place, Plan, PluginStatus, Range, TrialSpace,
-    Trials, has_nominated,
+    Code, Cx, CycleState, DryRun, DryRunSpace, Framework, MAX_NODE_SCORE, Place, Plan,
+    PluginStatus, Range, has_nominated,
 };
 use crate::model::Pod;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ pub(super) struct Scratch {
     /// What all nodes say.
     pub(super) columns: Columns,
     /// Space to look at all nodes.
-    pub(super) looks: Looks,
+    pub(super) evaluation: Evaluation,
 }
 
 /// Space to look at one node.
@@ -53,8 +53,8 @@ pub(super) struct Scratch {
 pub(super) struct Sheet {
     /// A group's key under construction.
     pub(super) key: Vec<u64>,
-    /// Space for trials.
-    pub(super) space: TrialSpace,
+    /// Space for dry runs.
+    pub(super) space: DryRunSpace,
 }
 
 /// How the pods of a class are decided.
@@ -93,7 +93,7 @@ pub(super) struct Class {
     pub(super) seen_nominations: u64,
     /// How many resources were known when the class was opened.
     pub(super) resources: usize,
-    /// Which kin matter to what the plugins keep.
+    /// Which label group matter to what the plugins keep.
     pub(super) minded: Minded,
     /// The marks of the labels that those must bear.
     pub(super) looks_for: u64,
@@ -102,7 +102,7 @@ pub(super) struct Class {
     /// The position of a node that was last looked at for one pod alone.
     pub(super) overlooked: Option<u32>,
     /// What preemption found out, if one of the pods had to try it lately.
-    pub(super) tries: Option<Box<Tries>>,
+    pub(super) dry_runs: Option<Box<ClassDryRuns>>,
 }
 
 impl Class {
@@ -131,7 +131,7 @@ impl Class {
             looks_for: 0,
             labels: 0,
             overlooked: None,
-            tries: None,
+            dry_runs: None,
         };
         class.reopen(profile, cx, scratch);
         class
@@ -146,7 +146,7 @@ impl Class {
         self.overlooked = None;
         self.groups = Groups::default();
         self.minded = Minded::default();
-        self.tries = None;
+        self.dry_runs = None;
         if plan.is_plain {
             return;
         }
@@ -267,7 +267,7 @@ impl Class {
             key[0] = Tag::Alone(node.node.name.number()).pack();
             Ok(())
         } else if nominated {
-            Trials::new(framework, cx, &self.cycle, pod, space)
+            DryRun::new(framework, cx, &self.cycle, pod, space)
                 .fits_on(node)
                 .map_err(|rejected| (framework.filter_order(rejected.plugin), rejected))
         } else {

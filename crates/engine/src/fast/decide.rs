@@ -3,7 +3,7 @@
 use super::Classes;
 use super::class::{Class, Profile, Scope, Scratch};
 use super::contenders::Contenders;
-use crate::framework::{Code, Cx, CycleState, Framework, InPlay, Plan, Trials};
+use crate::framework::{Code, Cx, CycleState, DryRun, Framework, InPlay, Plan};
 use crate::model::Pod;
 use crate::schedule::{self, Attempt, Placement};
 
@@ -165,8 +165,9 @@ impl Class {
             .and_then(|name| cx.cluster.node_position(name))
         {
             let node = &cx.cluster.nodes()[at];
-            let mut trials = Trials::new(framework, cx, &self.cycle, pod, &mut scratch.sheet.space);
-            if trials.fits_on(node).is_ok() {
+            let mut dry_run =
+                DryRun::new(framework, cx, &self.cycle, pod, &mut scratch.sheet.space);
+            if dry_run.fits_on(node).is_ok() {
                 return Outcome::Only(at);
             }
         }

@@ -3,7 +3,7 @@
 use super::class::{Class, Profile, Scratch, unpack_raw};
 use super::groups::{FITS, Groups, NEVER, Tag, VerdictId};
 use super::layout::Layout;
-use crate::framework::{Cx, CycleState, Framework, MAX_NODE_SCORE, PluginStatus, Range, Trials};
+use crate::framework::{Cx, CycleState, DryRun, Framework, MAX_NODE_SCORE, PluginStatus, Range};
 use crate::model::Pod;
 use stowplan_base::Sym;
 
@@ -26,7 +26,7 @@ impl Class {
         let framework = profile.framework;
         // What is evaluated alone depends on more than is watched.
         let mut alone = false;
-        let mut trials = Trials::new(framework, cx, &self.cycle, pod, &mut scratch.sheet.space);
+        let mut dry_run = DryRun::new(framework, cx, &self.cycle, pod, &mut scratch.sheet.space);
         for at in 0..self.groups.list.len() {
             let group = &self.groups.list[at];
             if group.members == 0 {
@@ -35,7 +35,7 @@ impl Class {
             let verdict = match group.tag() {
                 Tag::Alone(node) => {
                     alone = true;
-                    judge_alone(&mut self.groups, framework, cx, node, &mut trials)
+                    judge_alone(&mut self.groups, framework, cx, node, &mut dry_run)
                 }
                 _ => judge(&mut self.groups, framework, &self.layout, &self.cycle, at),
             };
@@ -149,12 +149,12 @@ fn judge_alone(
     framework: &Framework,
     cx: Cx<'_>,
     node: u32,
-    trials: &mut Trials<'_>,
+    dry_run: &mut DryRun<'_>,
 ) -> VerdictId {
     let Some(node) = cx.cluster.node(Sym::from_number(node)) else {
         return FITS;
     };
-    match trials.fits_on(node) {
+    match dry_run.fits_on(node) {
         Ok(()) => FITS,
         Err(rejected) => {
             let order = framework.filter_order(rejected.plugin);

@@ -7,7 +7,7 @@
 //! bound changes one row.
 //!
 //! No rule is written here. Every verdict and every score comes from the plugin's one function for
-//! it (or, for cpu and memory, from the gauge of a node, which a test holds equal to
+//! it (or, for cpu and memory, from the summary of a node, which a test holds equal to
 //! that), and what cannot be kept is asked anew or takes the plain path
 //! ([`schedule`](crate::schedule)), which the fast path has to agree with always.
 
@@ -21,14 +21,14 @@ mod contenders;
 mod decide;
 mod evaluate;
 mod explain;
+mod full_evaluation;
 mod groups;
-mod key;
+mod incremental;
+mod kept_dry_runs;
 mod layout;
-mod looks;
 mod marks;
 mod nowhere;
-mod touch_up;
-mod tries;
+mod signature;
 
 pub use contenders::{CONTENDERS_MAX, Contenders};
 pub use decide::{Decision, Ties};
@@ -127,8 +127,8 @@ impl Classes {
     /// How often what happened.
     pub fn stats(&self) -> Stats {
         Stats {
-            alike: self.scratch.looks.alike_looks,
-            each: self.scratch.looks.each_looks,
+            alike: self.scratch.evaluation.alike_looks,
+            each: self.scratch.evaluation.each_looks,
             ..self.stats
         }
     }
@@ -158,12 +158,12 @@ impl Classes {
         self.round += 1;
         self.make_room(0);
         let (read, names) = (cx.cluster.read_keys(), &cx.cluster.names);
-        let is_like = |entry: &Entry| key::is_like(pod, &entry.class.example, read, names);
+        let is_like = |entry: &Entry| signature::is_like(pod, &entry.class.example, read, names);
         let mut hash = None;
         let found = match self.classes.get(self.recent) {
             Some(entry) if is_like(entry) => Some(self.recent),
             _ => {
-                let hash = *hash.insert(key::hash(pod, read, names));
+                let hash = *hash.insert(signature::hash(pod, read, names));
                 self.find(hash, is_like)
             }
         };
@@ -184,9 +184,9 @@ impl Classes {
             return at;
         }
         self.stats.opened += 1;
-        let example = Arc::new(key::example(pod, read, names));
+        let example = Arc::new(signature::example(pod, read, names));
         let class = Class::open(profile, cx, example, &mut self.scratch);
-        let hash = hash.unwrap_or_else(|| key::hash(pod, read, names));
+        let hash = hash.unwrap_or_else(|| signature::hash(pod, read, names));
         let bytes = class.size(framework);
         self.recent = self.insert(hash, class, bytes);
         self.recent
@@ -288,8 +288,9 @@ impl Classes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::framework::PluginArgs;
     use crate::framework::{Plugins, expand};
-    use crate::plugins::registry::{PluginArgs, Registry};
+    use crate::plugins::registry::in_tree;
     use crate::testing::World;
 
     #[test]
@@ -297,7 +298,7 @@ mod tests {
         let mut world = World::default();
         let plugins = Plugins::default_plugins();
         let args = PluginArgs::default();
-        let framework = expand("p", &plugins, &args, &Registry::in_tree()).unwrap();
+        let framework = expand("p", &plugins, &args, &in_tree()).unwrap();
         let mut classes = Classes::with_limit(64 << 10);
         let add_nodes = |world: &mut World, numbers: std::ops::Range<usize>| {
             for i in numbers {

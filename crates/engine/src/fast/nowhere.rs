@@ -3,7 +3,7 @@
 use super::best::Row;
 use super::class::{Class, Scratch};
 use super::groups::{FITS, Groups};
-use super::tries::TriesFor;
+use super::kept_dry_runs::ClassDryRunsFor;
 use super::{Classes, MOST_BYTES};
 use crate::framework::{
     Cx, Diagnosis, Framework, NodeStatuses, Nomination, PluginStatus, PostFilterCx, Verdicts,
@@ -66,9 +66,9 @@ impl Classes {
         detail: Detail,
     ) -> Refusal {
         let class = &mut self.classes[self.last].class;
-        let tried_before = class.tries.is_some();
+        let tried_before = class.dry_runs.is_some();
         let refusal = class.refuse(framework, cx, pod, &mut self.scratch, detail);
-        if !tried_before && class.tries.is_some() {
+        if !tried_before && class.dry_runs.is_some() {
             self.forget_other_tries();
         }
         refusal
@@ -76,13 +76,18 @@ impl Classes {
 
     /// Drops all dry runs but those of the class that was decided last, if they take up too much.
     fn forget_other_tries(&mut self) {
-        let size = |class: &Class| class.tries.as_ref().map_or(0, |tries| tries.size());
+        let size = |class: &Class| {
+            class
+                .dry_runs
+                .as_ref()
+                .map_or(0, |dry_runs| dry_runs.size())
+        };
         let sizes = self.classes.iter().map(|entry| size(&entry.class));
         let most = self.most_bytes.unwrap_or(MOST_BYTES) / TRIES_SHARE;
         if sizes.sum::<usize>() > most {
             let others = self.classes.iter_mut().enumerate();
             for (_, entry) in others.filter(|(at, _)| *at != self.last) {
-                entry.class.tries = None;
+                entry.class.dry_runs = None;
             }
         }
     }
@@ -132,8 +137,8 @@ impl Class {
             preemption: None,
         };
         if framework.has_post_filters() {
-            let mut kept = TriesFor {
-                tries: &mut self.tries,
+            let mut kept = ClassDryRunsFor {
+                dry_runs: &mut self.dry_runs,
                 example: &self.example,
                 scratch,
                 detail,

@@ -110,7 +110,7 @@ impl CycleState {
     }
 
     /// A copy of what the filters read.
-    pub(super) fn for_trials(&self) -> Self {
+    pub(super) fn for_dry_run(&self) -> Self {
         let copy = |slot: &Slot<Box<dyn State>>| match slot {
             Slot::Resting(_) => Slot::Skipped,
             slot => slot.clone(),

@@ -4,6 +4,7 @@
 //! else here is the machinery that runs a profile. The words are upstream's
 //! (`k8s.io/kube-scheduler/framework`, v0.36.4).
 
+pub mod args;
 mod builder;
 mod command;
 mod context;
@@ -19,6 +20,7 @@ mod point;
 pub(crate) mod preemption;
 mod profile;
 mod reads;
+mod registry;
 mod runtime;
 mod scope;
 mod status;
@@ -50,12 +52,13 @@ pub use preemption::{
 pub(crate) use preemption::{Detail, DryRuns, has_no_victims, report_without_victims};
 pub use profile::{EnabledPlugin, PluginSet, Plugins, ProfileError, expand};
 pub use reads::{NodePart, Reads};
+pub use registry::{DecodedArgs, PluginArgs, Registry};
+pub use runtime::{
+    DryRun, DryRunOp, DryRunSpace, Framework, PluginScores, PreFilterOutcome, ScoreTable,
+};
 pub(crate) use runtime::{
     Evaluated, InPlay, MAX_NODE_SCORE, OUT_OF_RANGE, PRE_FILTER_ONLY, Plan, Rule, UNKNOWN,
     has_nominated,
-};
-pub use runtime::{
-    Framework, PluginScores, PreFilterOutcome, ScoreTable, Trial, TrialSpace, Trials,
 };
 pub use scope::{Changed, Invalidation, Scope};
 pub use status::{Code, Fit, PluginStatus, Reason, Reasons, Status};

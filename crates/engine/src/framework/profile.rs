@@ -4,8 +4,7 @@
 //! `framework/runtime/framework.go` (expanding `multiPoint`, weights).
 
 use super::runtime::MAX_NODE_SCORE;
-use super::{AnyPlugin, Framework, Point};
-use crate::plugins::registry::{PluginArgs, Registry};
+use super::{AnyPlugin, Framework, PluginArgs, Point, Registry};
 use std::collections::BTreeMap;
 use std::fmt;
 

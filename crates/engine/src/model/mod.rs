@@ -31,8 +31,9 @@ pub use pod::{
     SpreadConstraint, UnsatisfiableAction, WeightedAffinityTerm,
 };
 pub use ports::{HostPort, Protocol, UsedPorts};
+pub use resources::is_extended_name;
+pub(crate) use resources::is_scalar_name;
 pub use resources::{PodRequests, ResourceId, ResourceList, ResourceNames, Resources};
-pub(crate) use resources::{is_extended_name, is_scalar_name};
 pub use selector::{NodeSelector, NodeSelectorTerm, Op, Requirement, Selector};
 pub use storage::{
     AccessMode, BindingMode, ClaimRef, CsiDriver, CsiDriverLimit, CsiMigration, CsiNode, CsiSource,

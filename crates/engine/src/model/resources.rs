@@ -138,7 +138,7 @@ pub(crate) fn is_scalar_name(name: &str) -> bool {
 }
 
 /// Upstream's `IsExtendedResourceName`: a qualified name outside kubernetes.io that quota can name too.
-pub(crate) fn is_extended_name(name: &str) -> bool {
+pub fn is_extended_name(name: &str) -> bool {
     let native = !name.contains('/') || name.contains("kubernetes.io/");
     if native || name.starts_with("requests.") {
         return false;

@@ -6,10 +6,11 @@ mod twin;
 use super::*;
 use crate::Snapshot;
 use crate::fast::Path;
-use crate::framework::{Framework, PluginSet, Plugins, Point, expand};
+use crate::framework::{Framework, PluginArgs, PluginSet, Plugins, Point, expand};
 use crate::model::{Kind, Object, OwnerRef};
 use crate::plugins::bin_packing::BinPackingArgs;
-use crate::plugins::registry::{PluginArgs, Registry};
+use crate::plugins::largest_first::LargestFirstArgs;
+use crate::plugins::registry::in_tree;
 use crate::queue::{Profiles, QueueConfig};
 use crate::scheduler::{Change, Scheduler};
 use crate::testing::World;
@@ -50,16 +51,16 @@ fn framework(policy: Packing) -> Framework {
         *sort = PluginSet::enabling([("LargestFirst", 0)]);
         sort.disabled.push("*".to_owned());
     }
-    let mut args = PluginArgs {
-        bin_packing: BinPackingArgs { policy },
-        ..PluginArgs::default()
-    };
+    let mut args = PluginArgs::default();
+    args.set("BinPacking", BinPackingArgs { policy });
     // So that neither resource counts for more than the other.
-    for (_, unit) in &mut args.largest_first.reference {
-        *unit = 1000;
-    }
+    args.entry("LargestFirst", |args: &mut LargestFirstArgs| {
+        for (_, unit) in &mut args.reference {
+            *unit = 1000;
+        }
+    });
     let plugins = plugins.merged_with_defaults();
-    expand("default-scheduler", &plugins, &args, &Registry::in_tree())
+    expand("default-scheduler", &plugins, &args, &in_tree())
         .unwrap_or_else(|error| panic!("{error}"))
 }
 

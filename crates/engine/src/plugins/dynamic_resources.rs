@@ -6,6 +6,7 @@
 use super::change::{pod_change, unexpected};
 use super::normalize;
 use crate::NodeInfo;
+use crate::framework::args::{Args, FieldError, Fields};
 use crate::framework::{
     Action, AnyPlugin, ClusterEvent, Code, Cx, EnqueueExtensions, EventResource, Filter,
     FilterState, Fit, Hint, Nomination, NormalizeScore, Plugin, PluginBuilder, PostFilter,
@@ -14,7 +15,7 @@ use crate::framework::{
 };
 use crate::model::{Object, Pod, PodClaimSource, ResourceClaim, is_extended_name};
 use std::sync::Arc;
-use stowplan_base::{Names, Sym};
+use stowplan_base::{Duration, Names, Sym};
 
 #[cfg(test)]
 mod tests;
@@ -22,15 +23,44 @@ mod tests;
 /// `DynamicResourcesArgs`.
 #[derive(Clone, Debug)]
 pub struct DynamicResourcesArgs {
-    /// `filterTimeout` in milliseconds.
-    pub filter_timeout_ms: i64,
+    /// `filterTimeout`: how long the search for devices may take per node; 0 for any time.
+    pub filter_timeout: Duration,
+    /// `bindingTimeout`: how long PreBind waits for devices.
+    pub binding_timeout: Duration,
 }
 
 impl Default for DynamicResourcesArgs {
     fn default() -> Self {
         Self {
-            filter_timeout_ms: 10_000,
+            filter_timeout: Duration::from_secs(10),
+            binding_timeout: Duration::from_secs(600),
         }
+    }
+}
+
+impl Args for DynamicResourcesArgs {
+    fn decode(fields: &mut Fields<'_>) -> Result<Self, FieldError> {
+        let default = Self::default();
+        let filter_timeout = fields.get("filterTimeout", default.filter_timeout)?;
+        let binding_timeout = fields.get("bindingTimeout", default.binding_timeout)?;
+        let holds = filter_timeout >= Duration::ZERO;
+        fields.check(
+            holds,
+            "filterTimeout",
+            filter_timeout,
+            "must be zero or positive",
+        );
+        let holds = binding_timeout >= Duration::from_secs(1);
+        fields.check(
+            holds,
+            "bindingTimeout",
+            binding_timeout,
+            "must be at least 1 second",
+        );
+        Ok(Self {
+            filter_timeout,
+            binding_timeout,
+        })
     }
 }
 

@@ -1,9 +1,11 @@
 //! LargestFirst. An extension: kube-scheduler has no such plugin.
 
+use crate::framework::args::{ArgNames, ArgValue, Args, FieldError, FieldPath, Fields, FromArg};
 use crate::framework::{AnyPlugin, Cx, PluginBuilder, QueueSort};
-use crate::model::{Pod, ResourceId};
+use crate::model::{Pod, ResourceId, ResourceList, is_extended_name};
 use std::cmp::Ordering;
-use stowplan_base::Time;
+use std::collections::BTreeMap;
+use stowplan_base::{Quantity, Time};
 
 /// `LargestFirstArgs`.
 #[derive(Clone, Debug)]
@@ -19,6 +21,62 @@ impl Default for LargestFirstArgs {
             reference: vec![(ResourceId::CPU, 1000), (ResourceId::MEMORY, 4 << 30)],
         }
     }
+}
+
+impl Args for LargestFirstArgs {
+    fn decode(fields: &mut Fields<'_>) -> Result<Self, FieldError> {
+        let given: Option<BTreeMap<String, Amount>> = fields.optional("reference")?;
+        let Some(given) = given else {
+            fields.set(
+                "reference",
+                ArgValue::map([("cpu", "1"), ("memory", "4Gi")]),
+            );
+            return Ok(Self::default());
+        };
+        let texts = given.iter().map(|(name, amount)| (name, &amount.0));
+        fields.set("reference", ArgValue::map(texts));
+        let path = fields.path("reference");
+        if given.is_empty() {
+            fields.reject(path.required("at least one resource must be specified"));
+        }
+        let mut amounts = Vec::new();
+        for (name, Amount(text)) in &given {
+            let path = path.key(name);
+            if !can_be_requested(name) {
+                fields.reject(path.invalid(name, "pods cannot ask for such a resource"));
+            }
+            match text.parse::<Quantity>() {
+                Ok(amount) if amount > Quantity::ZERO => amounts.push((fields.sym(name), amount)),
+                Ok(_) => fields.reject(path.invalid(text, "must be greater than zero")),
+                Err(error) => fields.reject(path.invalid(text, error)),
+            }
+        }
+        let list = ResourceList::new(amounts);
+        let ArgNames { names, resources } = fields.names();
+        let columns = resources.resources(&list, names);
+        Ok(Self {
+            reference: columns.iter().collect(),
+        })
+    }
+}
+
+/// A quantity, written as text or as a number.
+struct Amount(String);
+
+impl FromArg for Amount {
+    fn from_arg(value: ArgValue, path: &FieldPath) -> Result<Self, FieldError> {
+        match value {
+            ArgValue::Int(_) | ArgValue::Float(_) => Ok(Self(value.to_string())),
+            other => String::from_arg(other, path).map(Self),
+        }
+    }
+}
+
+/// Whether pods can ask for the resource.
+fn can_be_requested(name: &str) -> bool {
+    matches!(name, "cpu" | "memory" | "ephemeral-storage")
+        || name.starts_with("hugepages-")
+        || is_extended_name(name)
 }
 
 /// The plugin: higher priority first, then the larger pod, then whoever has waited longer.

@@ -9,6 +9,9 @@ pub(crate) mod crowd;
 pub mod default_binder;
 pub mod default_preemption;
 pub mod dynamic_resources;
+#[cfg(test)]
+#[allow(dead_code, unreachable_pub)] // It is written as plugins are, and not registered.
+mod example;
 pub mod image_locality;
 pub mod inter_pod_affinity;
 pub mod largest_first;
@@ -28,3 +31,13 @@ pub mod taint_toleration;
 pub mod volume_binding;
 pub mod volume_restrictions;
 pub mod volume_zone;
+
+/// The example in ARCHITECTURE.md is `example.rs`, which compiles.
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_architecture_shows_the_example_as_it_is() {
+        let page = include_str!("../../../../ARCHITECTURE.md");
+        assert!(page.contains(include_str!("example.rs")));
+    }
+}

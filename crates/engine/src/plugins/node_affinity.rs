@@ -12,6 +12,7 @@ use crate::model::{self, Node, NodeSelectorTerm, Object, Op, Pod, PreferredNodeT
 use std::collections::BTreeSet;
 use stowplan_base::{Names, Sym, sym};
 
+mod args;
 #[cfg(test)]
 mod tests;
 

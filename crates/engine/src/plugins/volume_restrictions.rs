@@ -25,7 +25,7 @@ pub struct ReadWriteOncePodState {
     /// The claims, each once; `None` if PreFilter did not look for them.
     claims: Option<Arc<[Sym]>>,
     /// How often other pods refer to them. PreFilter counts a claim once, however many pods use
-    /// it; trials count every reference, whatever its namespace.
+    /// it; dry runs count every reference, whatever its namespace.
     conflicts: i64,
 }
 

@@ -95,7 +95,7 @@ fn who_goes(crowds: &Crowds, domains: &[Domain]) -> Vec<Arc<Pod>> {
 /// Where pods must not be that are in the way in these domains of a node. Whoever leaves the others
 /// leaves those that are but this node.
 fn place(cluster: &Snapshot, domains: &[Domain], node: Sym) -> Place {
-    let is_wide = |(key, value): &&Domain| cluster.bearers(*key, *value) > 1;
+    let is_wide = |(key, value): &&Domain| cluster.label_counts(*key, *value) > 1;
     let mut wide = domains.iter().filter(is_wide);
     match (wide.next(), wide.next()) {
         (None, _) => Place::Node(node),

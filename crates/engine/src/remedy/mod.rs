@@ -17,12 +17,12 @@ mod volumes;
 
 use crate::framework::{Cx, Fit, Framework};
 use crate::model::{Pod, ResourceId, Taint};
-use crate::schedule::{Feasibility, Scope, find_feasible};
+use crate::schedule::{Coverage, Feasibility, find_feasible};
 use crate::{NodeInfo, Snapshot};
 use candidates::Candidate;
 use std::sync::Arc;
 use stowplan_base::Sym;
-use trial::Trials;
+use trial::DryRun;
 
 /// At most so many changes are told.
 pub const REMEDIES_MAX: usize = 5;
@@ -136,7 +136,7 @@ pub fn remedies(framework: &Framework, cx: Cx<'_>, pod: &Pod) -> Remedies {
             untried: 0,
         };
     }
-    let Ok(found) = find_feasible(framework, cx, pod, Scope::Everything) else {
+    let Ok(found) = find_feasible(framework, cx, pod, Coverage::Everything) else {
         return Remedies::default();
     };
     if !found.feasible.is_empty() || found.pre_filter.is_some() {
@@ -148,7 +148,7 @@ pub fn remedies(framework: &Framework, cx: Cx<'_>, pod: &Pod) -> Remedies {
         found: &found,
         pod,
     };
-    let mut trials = Trials::new(framework, cx, pod);
+    let mut trials = DryRun::new(framework, cx, pod);
     let candidates = in_order(candidates::all(case));
     let mut remedies = verified(candidates, |remedy| trials.helps(remedy));
     sort(cx.cluster, &mut remedies.suggestions);

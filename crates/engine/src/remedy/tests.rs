@@ -8,15 +8,16 @@ mod trials;
 mod volumes;
 
 use super::{Place, Remedy, remedies};
+use crate::framework::PluginArgs;
 use crate::framework::{Framework, Plugins, expand};
 use crate::model::{Effect, HostPort, Pod, Protocol, Taint};
-use crate::plugins::registry::{PluginArgs, Registry};
+use crate::plugins::registry::in_tree;
 use crate::testing::World;
 
 fn framework() -> Framework {
     let plugins = Plugins::default().merged_with_defaults();
     let args = PluginArgs::default();
-    expand("default-scheduler", &plugins, &args, &Registry::in_tree())
+    expand("default-scheduler", &plugins, &args, &in_tree())
         .unwrap_or_else(|error| panic!("{error}"))
 }
 

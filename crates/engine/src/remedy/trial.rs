@@ -7,13 +7,13 @@ use crate::model::{
     CsiNode, Effect, Kind, Labels, Node, Object, Pod, Resources, Taint, Toleration, TolerationOp,
     VolumeAttachment,
 };
-use crate::schedule::{Scope, find_feasible};
+use crate::schedule::{Coverage, find_feasible};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use stowplan_base::{Sym, sym};
 
 /// Trials for one pod.
-pub(super) struct Trials<'a> {
+pub(super) struct DryRun<'a> {
     framework: &'a Framework,
     cx: Cx<'a>,
     pod: &'a Pod,
@@ -21,7 +21,7 @@ pub(super) struct Trials<'a> {
     copy: Option<Snapshot>,
 }
 
-impl<'a> Trials<'a> {
+impl<'a> DryRun<'a> {
     /// No trial was made yet.
     pub(super) fn new(framework: &'a Framework, cx: Cx<'a>, pod: &'a Pod) -> Self {
         Self {
@@ -66,7 +66,7 @@ impl<'a> Trials<'a> {
         if self.framework.run_pre_enqueue(cx, pod, None).is_some() {
             return 0;
         }
-        let found = find_feasible(self.framework, cx, pod, Scope::Everything);
+        let found = find_feasible(self.framework, cx, pod, Coverage::Everything);
         found.map_or(0, |found| found.feasible.len())
     }
 }
@@ -76,7 +76,7 @@ pub(super) fn without_gates(framework: &Framework, cx: Cx<'_>, pod: &Pod) -> Opt
     let remedy = Remedy::Ungate {
         gates: pod.scheduling_gates.to_vec(),
     };
-    let nodes = Trials::new(framework, cx, pod).helps(&remedy)?;
+    let nodes = DryRun::new(framework, cx, pod).helps(&remedy)?;
     Some(Suggestion { remedy, nodes })
 }
 

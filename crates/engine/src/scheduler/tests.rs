@@ -5,6 +5,7 @@
 mod binding;
 mod cycle;
 mod events;
+mod fair_queue;
 mod gates;
 mod hints;
 mod in_flight;

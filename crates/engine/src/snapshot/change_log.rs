@@ -18,10 +18,10 @@ pub enum Delta {
         node: Arc<Node>,
         /// The pod.
         pod: Arc<Pod>,
-        /// The number of the pod's kin.
-        kin: u32,
-        /// All changes of pods of the same kin before this one have lower numbers than this.
-        kin_end: u64,
+        /// The number of the pod's label group.
+        label_group: u32,
+        /// All changes of pods of the same label group before this one have lower numbers than this.
+        label_group_end: u64,
     },
     /// A node appeared at the end of the list.
     NodeAdded {
@@ -81,7 +81,7 @@ pub struct NodeUpdate {
 pub enum Fact<'a> {
     /// There is such a node.
     Node(&'a Node),
-    /// There is such a pod on that node, and this is the number of its kin, if that is known: what
+    /// There is such a pod on that node, and this is the number of its label group, if that is known: what
     /// is said of one of them for its labels and terms goes for all.
     Pod(&'a Pod, &'a Node, Option<u32>),
 }
@@ -95,9 +95,9 @@ impl Delta {
                 added,
                 node,
                 pod,
-                kin,
+                label_group,
                 ..
-            } => see(Fact::Pod(pod, node, Some(*kin)), *added),
+            } => see(Fact::Pod(pod, node, Some(*label_group)), *added),
             Self::NodeAdded { node, pods } => come(node, pods, &mut see),
             Self::NodeRemoved { node, pods, .. } => go(node, pods, &mut see),
             Self::NodeUpdated { seen, .. } => {
@@ -133,8 +133,8 @@ pub struct ChangeLog {
     first: u64,
     /// The number of the latest change of every node, by position.
     nodes: Vec<u64>,
-    /// By the number of kin: all changes of its pods have lower numbers than this.
-    kin_ends: Vec<u64>,
+    /// By the number of label group: all changes of its pods have lower numbers than this.
+    label_group_ends: Vec<u64>,
     /// The numbers of the changes that are not of pods, of those that are remembered.
     others: VecDeque<u64>,
 }
@@ -172,14 +172,20 @@ impl ChangeLog {
         &self.nodes
     }
 
-    /// Calls `see` with the number of every change from number `from` on of pods of this kin, the
+    /// Calls `see` with the number of every change from number `from` on of pods of this label group, the
     /// latest first.
-    pub(crate) fn of_kin(&self, kin: u32, from: u64, mut see: impl FnMut(u64)) {
-        let mut end = self.kin_ends.get(kin as usize).copied().unwrap_or(0);
+    pub(crate) fn of_label_group(&self, label_group: u32, from: u64, mut see: impl FnMut(u64)) {
+        let mut end = self
+            .label_group_ends
+            .get(label_group as usize)
+            .copied()
+            .unwrap_or(0);
         while end > from.max(self.first) {
             see(end - 1);
             end = match self.deltas.get((end - 1 - self.first) as usize) {
-                Some(Delta::Pod { kin_end, .. }) => *kin_end,
+                Some(Delta::Pod {
+                    label_group_end, ..
+                }) => *label_group_end,
                 _ => 0,
             };
         }
@@ -191,26 +197,30 @@ impl ChangeLog {
         self.others.range(start..).copied()
     }
 
-    /// Forgets all changes, and all kin.
+    /// Forgets all changes, and all label group.
     pub(super) fn forget(&mut self) {
         self.first = self.end() + 1;
         self.deltas.clear();
-        self.kin_ends.clear();
+        self.label_group_ends.clear();
         self.others.clear();
     }
 
-    /// Notes which node, kin or other object the next change is about.
+    /// Notes which node, label group or other object the next change is about.
     fn file(&mut self, delta: &mut Delta) {
         let number = self.end();
         match delta {
             Delta::Pod {
-                at, kin, kin_end, ..
+                at,
+                label_group,
+                label_group_end,
+                ..
             } => {
-                let kin = *kin as usize;
-                if self.kin_ends.len() <= kin {
-                    self.kin_ends.resize(kin + 1, 0);
+                let label_group = *label_group as usize;
+                if self.label_group_ends.len() <= label_group {
+                    self.label_group_ends.resize(label_group + 1, 0);
                 }
-                *kin_end = std::mem::replace(&mut self.kin_ends[kin], number + 1);
+                *label_group_end =
+                    std::mem::replace(&mut self.label_group_ends[label_group], number + 1);
                 self.nodes[*at as usize] = number;
                 return;
             }
@@ -249,7 +259,7 @@ mod tests {
     use crate::testing::World;
     use stowplan_base::Rng;
 
-    /// What the log has to say of nodes, kin and others, found by going through all changes.
+    /// What the log has to say of nodes, label group and others, found by going through all changes.
     fn check(log: &ChangeLog, from: u64) {
         let (a, b) = log.since(0).expect("nothing is forgotten");
         let numbered: Vec<(u64, &Delta)> = (0..).zip(a.iter().chain(b)).collect();
@@ -270,26 +280,30 @@ mod tests {
             }
         }
         assert_eq!(log.nodes(), nodes);
-        let kin_of = |delta: &Delta| match delta {
-            Delta::Pod { kin, .. } => Some(*kin),
+        let label_group_of = |delta: &Delta| match delta {
+            Delta::Pod { label_group, .. } => Some(*label_group),
             _ => None,
         };
-        let numbers = |kin: Option<u32>| -> Vec<u64> {
+        let numbers = |label_group: Option<u32>| -> Vec<u64> {
             let changes = numbered.iter().filter(|(number, _)| *number >= from);
-            let changes = changes.filter(|(_, delta)| kin_of(delta) == kin);
+            let changes = changes.filter(|(_, delta)| label_group_of(delta) == label_group);
             changes.map(|(number, _)| *number).collect()
         };
         assert!(log.others_since(from).eq(numbers(None)));
-        for kin in 0..5 {
+        for label_group in 0..5 {
             let mut found = Vec::new();
-            log.of_kin(kin, from, |number| found.push(number));
+            log.of_label_group(label_group, from, |number| found.push(number));
             found.reverse();
-            assert_eq!(found, numbers(Some(kin)), "kin {kin} from {from}");
+            assert_eq!(
+                found,
+                numbers(Some(label_group)),
+                "label_group {label_group} from {from}"
+            );
         }
     }
 
     #[test]
-    fn changes_are_found_by_node_and_by_kin() {
+    fn changes_are_found_by_node_and_by_label_group() {
         let (mut world, mut rng) = (World::default(), Rng::new(5));
         for step in 0..200 {
             let node = format!("n{}", rng.below(4));

@@ -1,25 +1,25 @@
 //! The cluster's present state.
 
-mod bearers;
 mod change_log;
 mod device_classes;
-mod gauge;
-mod kin;
+mod label_counts;
+mod label_groups;
 mod node_info;
 mod objects;
 mod pods;
 mod priorities;
 mod read_keys;
+mod resource_summary;
 mod rewind;
 mod services;
 mod storage;
 mod sweep;
 
 pub use change_log::{ChangeLog, Delta, Fact, NodeUpdate};
-pub use gauge::{Gauge, PairRequest};
 pub use node_info::NodeInfo;
 pub use objects::Objects;
 pub use read_keys::ReadKeys;
+pub use resource_summary::{PairRequest, ResourceSummary};
 pub use services::Services;
 pub use storage::{Attached, Capacities, FreeVolumes};
 pub(crate) use storage::{AttachedVolume, Uncounted, attachable_volumes, volume_limit};
@@ -29,8 +29,8 @@ use crate::model::{
     PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget, PodSelectorOwner,
     ResourceClaim, ResourceNames, ResourceSlice, StorageClass, VolumeAttachment,
 };
-use bearers::Bearers;
-use kin::KinTable;
+use label_counts::LabelCounts;
+use label_groups::LabelGroups;
 use pods::Placed;
 use priorities::Priorities;
 use std::collections::BTreeMap;
@@ -60,9 +60,9 @@ pub struct Snapshot {
     /// How many nodes ever arrived.
     arrivals: u64,
     /// Cpu and memory of all nodes, by position.
-    gauges: Vec<Gauge>,
+    summaries: Vec<ResourceSummary>,
     node_index: Lookup<Sym, usize>,
-    bearers: Bearers,
+    label_counts: LabelCounts,
     /// Pods on nodes that do not exist (yet): they count once their node appears.
     orphans: BTreeMap<Sym, Vec<Arc<Pod>>>,
     /// The pods on nodes, by uid.
@@ -75,7 +75,7 @@ pub struct Snapshot {
     no_labels: Labels,
     log: ChangeLog,
     read_keys: ReadKeys,
-    kin: KinTable,
+    label_group: LabelGroups,
     storage: storage::Storage,
     /// Namespaces.
     pub namespaces: Objects<Namespace>,
@@ -123,13 +123,13 @@ impl Snapshot {
     }
 
     /// Cpu and memory of all [`nodes`](Self::nodes).
-    pub(crate) fn gauges(&self) -> &[Gauge] {
-        &self.gauges
+    pub(crate) fn summaries(&self) -> &[ResourceSummary] {
+        &self.summaries
     }
 
-    /// Reads the gauge of a node again.
-    fn read_gauge(&mut self, at: usize) {
-        self.gauges[at] = Gauge::of(&self.nodes[at]);
+    /// Reads the summary of a node again.
+    fn read_summary(&mut self, at: usize) {
+        self.summaries[at] = ResourceSummary::of(&self.nodes[at]);
     }
 
     /// The node of this name.
@@ -143,8 +143,8 @@ impl Snapshot {
     }
 
     /// How many nodes bear the label.
-    pub(crate) fn bearers(&self, key: Sym, value: Sym) -> usize {
-        self.bearers.nodes(key, value)
+    pub(crate) fn label_counts(&self, key: Sym, value: Sym) -> usize {
+        self.label_counts.nodes(key, value)
     }
 
     /// Whether a node other than this one, which may have changed or gone meanwhile, bears the same
@@ -154,7 +154,7 @@ impl Snapshot {
             return false;
         };
         let bears = |now: &NodeInfo| now.node.labels.get(key) == Some(value);
-        match self.bearers(key, value) {
+        match self.label_counts(key, value) {
             0 => false,
             1 => !self.node(node.name).is_some_and(bears),
             _ => true,
@@ -163,7 +163,7 @@ impl Snapshot {
 
     /// How many different values of a label nodes bear.
     pub(crate) fn label_values(&self, key: Sym) -> usize {
-        self.bearers.values(key)
+        self.label_counts.values(key)
     }
 
     /// What changed lately.
@@ -172,8 +172,8 @@ impl Snapshot {
     }
 
     /// Placed pods that are the same to selectors, kept together.
-    pub(crate) fn kin(&self) -> &KinTable {
-        &self.kin
+    pub(crate) fn label_group(&self) -> &LabelGroups {
+        &self.label_group
     }
 
     /// The least priority of all pods on nodes.
@@ -407,18 +407,18 @@ impl Snapshot {
             if old.looks_like(&node) && self.images_stand(&node) {
                 return Some(old);
             }
-            self.read_gauge(at);
+            self.read_summary(at);
             self.remove_images(&old);
             self.add_images(&node);
             if old.labels != node.labels {
-                self.bearers.remove(&old.labels);
-                self.bearers.add(&node.labels);
+                self.label_counts.remove(&old.labels);
+                self.label_counts.add(&node.labels);
             }
             self.note_node_update(at, &old);
             return Some(old);
         }
         self.add_images(&node);
-        self.bearers.add(&node.labels);
+        self.label_counts.add(&node.labels);
         self.node_index.insert(node.name, self.nodes.len());
         let mut info = NodeInfo::new(node.clone());
         info.arrival = self.arrivals;
@@ -430,7 +430,7 @@ impl Snapshot {
             node,
             pods: info.pods.as_slice().into(),
         };
-        self.gauges.push(Gauge::of(&info));
+        self.summaries.push(ResourceSummary::of(&info));
         self.nodes.push(info);
         self.log.push(added, self.nodes.len());
         self.note_new_node(self.nodes.len() - 1);
@@ -440,12 +440,12 @@ impl Snapshot {
     fn remove_node(&mut self, name: Sym) -> Option<Arc<Node>> {
         let at = self.node_index.remove(&name)?;
         let info = self.nodes.swap_remove(at);
-        self.gauges.swap_remove(at);
+        self.summaries.swap_remove(at);
         if let Some(moved) = self.nodes.get(at) {
             self.node_index.insert(moved.node.name, at);
         }
         self.remove_images(&info.node);
-        self.bearers.remove(&info.node.labels);
+        self.label_counts.remove(&info.node.labels);
         self.note_gone_node(at, &info);
         let removed = Delta::NodeRemoved {
             arrival: info.arrival,
@@ -460,14 +460,14 @@ impl Snapshot {
         Some(info.node)
     }
 
-    fn note_pod(&mut self, at: usize, pod: &Arc<Pod>, kin: u32, added: bool) {
+    fn note_pod(&mut self, at: usize, pod: &Arc<Pod>, label_group: u32, added: bool) {
         let delta = Delta::Pod {
             at: at as u32,
             added,
             node: self.nodes[at].node.clone(),
             pod: pod.clone(),
-            kin,
-            kin_end: 0,
+            label_group,
+            label_group_end: 0,
         };
         self.log.push(delta, self.nodes.len());
     }

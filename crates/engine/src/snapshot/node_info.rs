@@ -16,7 +16,7 @@ type FewPods = SmallVec<[Arc<Pod>; 2]>;
 
 /// A node, the pods on it, and their sums. Upstream's `NodeInfo`.
 ///
-/// A clone is a trial: pods can be added and taken away without touching the snapshot.
+/// A clone is a dry run: pods can be added and taken away without touching the snapshot.
 #[derive(Debug)]
 pub struct NodeInfo {
     /// The node.

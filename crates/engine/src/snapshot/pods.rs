@@ -1,7 +1,7 @@
 //! Pods: those that the API lists, and those that count on a node.
 
 use super::Snapshot;
-use super::kin::KinId;
+use super::label_groups::LabelGroupId;
 use crate::model::Pod;
 use std::sync::Arc;
 use stowplan_base::Sym;
@@ -12,7 +12,7 @@ pub(super) struct Placed {
     pod: Arc<Pod>,
     node: Sym,
     /// Who is like it, and where among them it stands.
-    kin: KinId,
+    label_group: LabelGroupId,
     place: u32,
     /// Whether the API does not say so yet.
     assumed: bool,
@@ -118,28 +118,28 @@ impl Snapshot {
         assumed: bool,
     ) -> bool {
         debug_assert_eq!(position, self.node_position(node));
-        let (table, mut new_kin) = (&mut self.kin, None);
+        let (table, mut new_label_group) = (&mut self.label_group, None);
         self.pods.or_insert_with(pod.uid.clone(), || {
-            let (kin, place) = table.add(pod, node);
-            new_kin = Some(kin);
+            let (label_group, place) = table.add(pod, node);
+            new_label_group = Some(label_group);
             Placed {
                 pod: pod.clone(),
                 node,
-                kin,
+                label_group,
                 place,
                 assumed,
             }
         });
-        let Some(kin) = new_kin else {
+        let Some(label_group) = new_label_group else {
             return false;
         };
         self.priorities.add(pod.priority);
         self.read_keys.add_terms(pod);
         match position {
             Some(at) => {
-                self.note_pod(at, pod, kin, true);
+                self.note_pod(at, pod, label_group, true);
                 self.nodes[at].add_pod(pod.clone());
-                self.read_gauge(at);
+                self.read_summary(at);
                 self.note_pod_volumes(at, pod, true);
             }
             None => self.orphans.entry(node).or_default().push(pod.clone()),
@@ -163,17 +163,17 @@ impl Snapshot {
         let Placed {
             pod,
             node,
-            kin,
+            label_group,
             place,
             ..
         } = self.pods.remove(uid)?;
-        self.leave_kin(kin, place);
+        self.leave_label_group(label_group, place);
         self.priorities.remove(pod.priority);
         match self.node_position(node) {
             Some(at) => {
-                self.note_pod(at, &pod, kin, false);
+                self.note_pod(at, &pod, label_group, false);
                 self.nodes[at].remove_this_pod(&pod);
-                self.read_gauge(at);
+                self.read_summary(at);
                 self.note_pod_volumes(at, &pod, false);
             }
             None => {
@@ -185,35 +185,35 @@ impl Snapshot {
                 }
             }
         }
-        self.tidy_kin();
+        self.tidy_label_group();
         Some(pod)
     }
 }
 
 impl Snapshot {
-    /// Takes the pod at this place out of its kin.
-    fn leave_kin(&mut self, kin: KinId, place: u32) {
-        let moved = self.kin.remove(kin, place);
+    /// Takes the pod at this place out of its label group.
+    fn leave_label_group(&mut self, label_group: LabelGroupId, place: u32) {
+        let moved = self.label_group.remove(label_group, place);
         if let Some(placed) = moved.and_then(|uid| self.pods.get_mut(&uid)) {
             placed.place = place;
         }
     }
 
-    /// Tidies the table of kin up, now and then.
-    pub(super) fn tidy_kin(&mut self) {
-        if self.kin.is_sparse() {
-            self.compact_kin();
+    /// Tidies the table of label group up, now and then.
+    pub(super) fn tidy_label_group(&mut self) {
+        if self.label_group.is_sparse() {
+            self.compact_label_group();
         }
     }
 
-    /// Forgets kin without pods.
-    pub(super) fn compact_kin(&mut self) {
-        for (uid, kin, place) in self.kin.compact() {
+    /// Forgets label group without pods.
+    pub(super) fn compact_label_group(&mut self) {
+        for (uid, label_group, place) in self.label_group.compact() {
             if let Some(placed) = self.pods.get_mut(&uid) {
-                (placed.kin, placed.place) = (kin, place);
+                (placed.label_group, placed.place) = (label_group, place);
             }
         }
-        // What is logged speaks of kin by their old numbers.
+        // What is logged speaks of label group by their old numbers.
         self.log.forget();
     }
 }

@@ -33,10 +33,10 @@ impl Snapshot {
         self.extended_resources.mark_names(marks);
     }
 
-    /// Forgets all names that are not marked, and what may speak of them: the log, kin without pods,
+    /// Forgets all names that are not marked, and what may speak of them: the log, label group without pods,
     /// and which labels are read. Whoever keeps something by that has to open it anew.
     pub(crate) fn sweep_names(&mut self, marks: &Marks) {
-        self.compact_kin();
+        self.compact_label_group();
         self.read_keys = ReadKeys::default();
         let owners = [
             self.services.all(),

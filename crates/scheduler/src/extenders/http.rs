@@ -10,8 +10,8 @@ use kube::config::{
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
-use stowplan_api::config as api;
 use stowplan_base::Env;
+use stowplan_config as api;
 use stowplan_env::timeout;
 
 /// One extender.

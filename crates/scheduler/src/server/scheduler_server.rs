@@ -10,12 +10,12 @@ use kube::Client;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use stowplan_api::config::KubeSchedulerConfiguration;
 use stowplan_base::{Duration, Env};
 use stowplan_client::election::{
     Candidate, End, LeaderAddress, Leadership, LeaseName, Timings, TimingsError,
 };
-use stowplan_engine::plugins::registry::Registry;
+use stowplan_config::KubeSchedulerConfiguration;
+use stowplan_engine::plugins::registry::in_tree;
 use stowplan_telemetry::Ports;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -146,7 +146,7 @@ impl SchedulerServer {
         };
         let settings = Settings {
             config,
-            plugins: Registry::in_tree,
+            plugins: in_tree,
             seed: options.seed,
             host: options.host,
             env,

@@ -10,11 +10,11 @@ use std::fmt::Debug;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
-use stowplan_api::config::KubeSchedulerConfiguration;
 use stowplan_api::k8s::NamespaceResourceScope;
 use stowplan_api::k8s::api::core::v1::{Node, Pod};
 use stowplan_client::{Guard, Unguarded, in_process};
-use stowplan_engine::plugins::registry::Registry;
+use stowplan_config::KubeSchedulerConfiguration;
+use stowplan_engine::plugins::registry::in_tree;
 use stowplan_env::System;
 use stowplan_scheduler::{Running, Settings, Silent, start};
 use stowplan_server::{Config, User};
@@ -82,7 +82,7 @@ impl Cluster {
         let config = KubeSchedulerConfiguration::from_text(&format!("{head}{config}"));
         let settings = Settings {
             config: config.expect("a configuration"),
-            plugins: Registry::in_tree,
+            plugins: in_tree,
             seed: 0,
             host: "host".to_owned(),
             env: Arc::new(System::new()),

@@ -8,16 +8,17 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use stowplan_api::config::KubeSchedulerConfiguration;
 use stowplan_base::{Duration, Names, Sym};
 use stowplan_client::Unguarded;
+use stowplan_config::KubeSchedulerConfiguration;
+use stowplan_engine::framework::Registry;
 use stowplan_engine::framework::{
     Bind, Command, Cx, Event, FieldChange, ObjectKey, Patch, Permit, PermitResult, Plugin,
     PluginBuilder, PostBind, PreBind, Reserve, Seen, Slot, Status, Step, Target, Text, Wait,
     WaitCondition,
 };
 use stowplan_engine::model::{Kind, Object, Pod};
-use stowplan_engine::plugins::registry::Registry;
+use stowplan_engine::plugins::registry::in_tree;
 use stowplan_engine::scheduler::{Request, Scheduler};
 use stowplan_env::System;
 use stowplan_manifest::Input;
@@ -48,7 +49,7 @@ struct Pairs {
 
 impl Pairs {
     fn registry(log: &'static Log) -> Registry {
-        Registry::in_tree().with("Pairs", move |_| {
+        in_tree().with("Pairs", move || {
             let pairs = Pairs {
                 log,
                 reserved: RefCell::default(),

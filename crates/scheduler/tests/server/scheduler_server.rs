@@ -18,7 +18,7 @@ use std::fmt::Debug;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use stowplan_api::config::KubeSchedulerConfiguration;
+use stowplan_config::KubeSchedulerConfiguration;
 use stowplan_scheduler::server::{
     AuthenticationLookup, Broken, Callers, SchedulerServer, SecurePort, ServerOptions,
 };

@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use stowplan_api::config::KubeSchedulerConfiguration;
 use stowplan_base::{Env, Time};
 use stowplan_client::election::{Candidate, Leadership, LeaseName, Timings};
 use stowplan_client::{Informers, Requests, Unguarded, in_process};
-use stowplan_engine::plugins::registry::Registry;
+use stowplan_config::KubeSchedulerConfiguration;
+use stowplan_engine::plugins::registry::in_tree;
 use stowplan_env::{Virtual, virtual_runtime};
 use stowplan_scheduler::{Settings, Silent, start_as_task};
 use stowplan_server::{Api, Config, User};
@@ -135,7 +135,7 @@ async fn scheduler(client: kube::Client, env: Arc<dyn Env>, seed: u64) {
     let leadership = Arc::new(Leadership::new(candidate, env.clone()));
     let config = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
     let settings = Settings {
-        plugins: Registry::in_tree,
+        plugins: in_tree,
         config: KubeSchedulerConfiguration::from_text(config).expect("a configuration"),
         seed,
         host: "host".to_owned(),

@@ -13,7 +13,7 @@ use stowplan_engine::Snapshot;
 use stowplan_engine::fast::Path;
 use stowplan_engine::framework::{ClusterEvent, Hint, Nomination};
 use stowplan_engine::model::{Kind, Object};
-use stowplan_engine::plugins::registry::Registry;
+use stowplan_engine::plugins::registry::in_tree;
 use stowplan_engine::queue::{AskedHint, PluginIds, Profiles, QueueConfig};
 use stowplan_engine::scheduler::{Change, Failure, Scheduler};
 
@@ -282,6 +282,6 @@ fn wildcard(label: &str) -> Result<ClusterEvent> {
 }
 
 fn plugin(name: &str) -> Result<&'static str> {
-    let known = Registry::in_tree().names().find(|known| *known == name);
+    let known = in_tree().names().find(|known| *known == name);
     known.with_context(|| format!("unknown plugin {name}"))
 }

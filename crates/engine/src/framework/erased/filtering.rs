@@ -210,10 +210,10 @@ where
         reject: &mut dyn FnMut(Status) -> u32,
     ) {
         let state: &P::FilterState = typed(state);
-        let (nodes, gauges) = (cx.cluster.nodes(), cx.cluster.gauges());
+        let (nodes, summaries) = (cx.cluster.nodes(), cx.cluster.summaries());
         for (at, verdict) in positions.iter().zip(verdicts) {
             if *verdict == 0
-                && !state.fits_gauge(self, &gauges[*at as usize])
+                && !state.fits_summary(self, &summaries[*at as usize])
                 && let Err(status) = self.filter(cx, state, pod, &nodes[*at as usize])
             {
                 *verdict = reject(status);

@@ -132,13 +132,13 @@ where
         sums: &mut [i32],
     ) {
         let state: &P::ScoreState = typed(state);
-        let (nodes, gauges) = (cx.cluster.nodes(), cx.cluster.gauges());
+        let (nodes, summaries) = (cx.cluster.nodes(), cx.cluster.summaries());
         for ((at, verdict), sum) in positions.iter().zip(verdicts).zip(sums) {
             if *verdict != 0 || *sum == OUT_OF_RANGE {
                 continue;
             }
             let at = *at as usize;
-            let score = match state.score_gauge(self, &gauges[at]) {
+            let score = match state.score_summary(self, &summaries[at]) {
                 Some(score) => score,
                 None => self.score(cx, state, pod, &nodes[at]).unwrap_or(0),
             };

@@ -7,7 +7,7 @@ use crate::framework::{
     Changed, Cx, Fit, Invalidation, NodesToCheck, PreFilterResult, PreScoreResult, Reads, Scope,
 };
 use crate::model::Pod;
-use crate::{Fact, Gauge, NodeInfo};
+use crate::{Fact, NodeInfo, ResourceSummary};
 
 /// What the plugin `P` leaves for Filter, kept for pods of one signature.
 pub trait FilterState<P>: Sized {
@@ -37,7 +37,7 @@ pub trait FilterState<P>: Sized {
 
     /// Whether Filter would accept the node, as far as its cpu and memory say so; where they do not,
     /// Filter is asked.
-    fn fits_gauge(&self, _plugin: &P, _gauge: &Gauge) -> bool {
+    fn fits_summary(&self, _plugin: &P, _summary: &ResourceSummary) -> bool {
         false
     }
 
@@ -108,7 +108,7 @@ pub trait ScoreState<P>: Sized {
     const SCOPE: Scope;
 
     /// The score, where the node's cpu and memory say it; where they do not, Score is asked.
-    fn score_gauge(&self, _plugin: &P, _gauge: &Gauge) -> Option<i64> {
+    fn score_summary(&self, _plugin: &P, _summary: &ResourceSummary) -> Option<i64> {
         None
     }
 

@@ -4,7 +4,7 @@ use super::evaluate::{Candidate, PreemptionReport, Preemptor, evaluate, not_help
 use super::knockout::Knockout;
 use super::pick::Figures;
 use super::victims::no_victims;
-use crate::framework::{Code, Cx, PluginStatus, TrialSpace};
+use crate::framework::{Code, Cx, DryRunSpace, PluginStatus};
 use crate::model::Pod;
 
 /// Dry runs that are kept for pods that are alike.
@@ -82,15 +82,15 @@ impl DryRuns {
     pub(crate) fn run(
         &mut self,
         preemptor: Preemptor<'_>,
-        space: &mut TrialSpace,
+        space: &mut DryRunSpace,
         nodes: impl Iterator<Item = usize>,
     ) {
-        let (mut trials, budgets) = (preemptor.trials(space), preemptor.budgets());
+        let (mut dry_run, budgets) = (preemptor.dry_run(space), preemptor.budgets());
         for at in nodes {
             let outcome = if !preemptor.has_hope(at) {
                 Outcome::Untried
             } else {
-                match preemptor.try_node(at, &mut trials, &budgets) {
+                match preemptor.try_node(at, &mut dry_run, &budgets) {
                     Ok(candidate) => Outcome::Candidate(candidate.figures()),
                     Err(status) => Outcome::Rejected(self.rejection(status)),
                 }
@@ -139,7 +139,7 @@ impl DryRuns {
     pub(crate) fn report(
         &mut self,
         preemptor: Preemptor<'_>,
-        space: &mut TrialSpace,
+        space: &mut DryRunSpace,
         detail: Detail,
     ) -> PreemptionReport {
         let mut report = match detail {
@@ -152,12 +152,12 @@ impl DryRuns {
         report
     }
 
-    fn choice(&mut self, preemptor: Preemptor<'_>, space: &mut TrialSpace) -> PreemptionReport {
+    fn choice(&mut self, preemptor: Preemptor<'_>, space: &mut DryRunSpace) -> PreemptionReport {
         let Some(best) = self.best(preemptor.cx) else {
             return PreemptionReport::default();
         };
-        let (mut trials, budgets) = (preemptor.trials(space), preemptor.budgets());
-        match preemptor.try_node(best, &mut trials, &budgets) {
+        let (mut dry_run, budgets) = (preemptor.dry_run(space), preemptor.budgets());
+        match preemptor.try_node(best, &mut dry_run, &budgets) {
             Ok(candidate) => {
                 self.check(&candidate);
                 PreemptionReport {
@@ -173,8 +173,12 @@ impl DryRuns {
         }
     }
 
-    fn everything(&mut self, preemptor: Preemptor<'_>, space: &mut TrialSpace) -> PreemptionReport {
-        let (mut trials, budgets) = (preemptor.trials(space), preemptor.budgets());
+    fn everything(
+        &mut self,
+        preemptor: Preemptor<'_>,
+        space: &mut DryRunSpace,
+    ) -> PreemptionReport {
+        let (mut dry_run, budgets) = (preemptor.dry_run(space), preemptor.budgets());
         let mut report = PreemptionReport::default();
         let mut candidates = Vec::new();
         for (at, outcome) in self.outcomes.iter().enumerate() {
@@ -185,7 +189,7 @@ impl DryRuns {
                     report.rejected.push((at, status.clone()));
                 }
                 Outcome::Candidate(figures) => {
-                    match preemptor.try_node(at, &mut trials, &budgets) {
+                    match preemptor.try_node(at, &mut dry_run, &budgets) {
                         Ok(candidate) => {
                             self.check(&candidate);
                             candidates.push((*figures, candidate.node));

@@ -3,8 +3,8 @@
 use super::pick::{DecidedBy, Figures, pick};
 use super::victims::select_victims;
 use crate::framework::{
-    Code, Cx, CycleState, Fit, Framework, Histogram, Nomination, PluginStatus, PostFilterResult,
-    Status, TrialSpace, Trials, Verdicts,
+    Code, Cx, CycleState, DryRun, DryRunSpace, Fit, Framework, Histogram, Nomination, PluginStatus,
+    PostFilterResult, Status, Verdicts,
 };
 use crate::model::{Pod, PodDisruptionBudget};
 use std::collections::BTreeSet;
@@ -72,9 +72,9 @@ pub struct Preemptor<'a> {
 }
 
 impl<'a> Preemptor<'a> {
-    /// Trials for the pod.
-    pub(super) fn trials(&self, space: &'a mut TrialSpace) -> Trials<'a> {
-        Trials::new(self.framework, self.cx, self.cycle, self.pod, space)
+    /// Dry runs for the pod.
+    pub(super) fn dry_run(&self, space: &'a mut DryRunSpace) -> DryRun<'a> {
+        DryRun::new(self.framework, self.cx, self.cycle, self.pod, space)
     }
 
     /// All budgets.
@@ -91,12 +91,12 @@ impl<'a> Preemptor<'a> {
     pub(super) fn try_node(
         &self,
         position: usize,
-        trials: &mut Trials<'_>,
+        dry_run: &mut DryRun<'_>,
         budgets: &[&PodDisruptionBudget],
     ) -> Result<Candidate, PluginStatus> {
         let cluster = self.cx.cluster;
         let node = &cluster.nodes()[position];
-        let (victims, pdb_violations) = select_victims(trials, cluster, self.pod, node, budgets)?;
+        let (victims, pdb_violations) = select_victims(dry_run, cluster, self.pod, node, budgets)?;
         Ok(Candidate {
             position,
             node: node.node.name,
@@ -134,11 +134,11 @@ impl<'a> Preemptor<'a> {
 /// here all of them are found, always.
 pub(crate) fn evaluate(preemptor: Preemptor<'_>) -> PreemptionReport {
     let mut report = PreemptionReport::default();
-    let (mut space, budgets) = (TrialSpace::default(), preemptor.budgets());
-    let mut trials = preemptor.trials(&mut space);
+    let (mut space, budgets) = (DryRunSpace::default(), preemptor.budgets());
+    let mut dry_run = preemptor.dry_run(&mut space);
     let nodes = preemptor.cx.cluster.nodes().len();
     for position in (0..nodes).filter(|&position| preemptor.has_hope(position)) {
-        match preemptor.try_node(position, &mut trials, &budgets) {
+        match preemptor.try_node(position, &mut dry_run, &budgets) {
             Ok(candidate) => report.candidates.push(candidate),
             Err(status) => report.rejected.push((position, status)),
         }

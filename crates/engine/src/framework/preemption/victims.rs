@@ -1,6 +1,6 @@
 //! Who has to go from one node. Upstream's `SelectVictimsOnNode`.
 
-use crate::framework::{PluginStatus, Status, Trial, Trials};
+use crate::framework::{DryRun, DryRunOp, PluginStatus, Status};
 use crate::model::{Pod, PodDisruptionBudget};
 use crate::{NodeInfo, Snapshot};
 use std::cmp::Reverse;
@@ -13,7 +13,7 @@ use stowplan_base::{Names, Time};
 /// All pods of lower priority are taken away; then as many as possible come back, those protected
 /// by a budget first, the more important before the less.
 pub(super) fn select_victims(
-    trials: &mut Trials<'_>,
+    dry_run: &mut DryRun<'_>,
     cluster: &Snapshot,
     pod: &Pod,
     node: &NodeInfo,
@@ -28,19 +28,19 @@ pub(super) fn select_victims(
     if potential.is_empty() {
         return Err(no_victims());
     }
-    trials.enter(node);
+    dry_run.enter(node);
     for victim in &potential {
-        trials.try_pod(victim, Trial::Remove);
+        dry_run.try_pod(victim, DryRunOp::Remove);
     }
-    trials.fits()?;
+    dry_run.fits()?;
 
     potential.sort_by_key(|victim| importance(victim));
     let (violating, others) = split_by_budget(potential, budgets, &cluster.names);
     let mut reprieve = |victim: &Arc<Pod>| {
-        trials.try_pod(victim, Trial::Add);
-        let fits = trials.fits().is_ok();
+        dry_run.try_pod(victim, DryRunOp::Add);
+        let fits = dry_run.fits().is_ok();
         if !fits {
-            trials.try_pod(victim, Trial::Remove);
+            dry_run.try_pod(victim, DryRunOp::Remove);
         }
         fits
     };

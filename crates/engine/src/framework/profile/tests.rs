@@ -1,7 +1,7 @@
 //! In the spirit of upstream's `default_plugins_test.go` and `framework_test.go`.
 
 use super::*;
-use crate::plugins::registry::default_framework;
+use crate::plugins::registry::{default_framework, in_tree};
 
 /// `"A B=3 -C -*"`: enables A, and B with weight 3; disables C and all.
 fn set(text: &str) -> PluginSet {
@@ -33,7 +33,7 @@ fn plugins(sets: &[(Option<Point>, &str)]) -> Plugins {
 
 fn expanded(plugins: &Plugins) -> Result<Framework, ProfileError> {
     let args = PluginArgs::default();
-    expand("test", plugins, &args, &Registry::in_tree())
+    expand("test", plugins, &args, &in_tree())
 }
 
 /// What a custom profile runs at `point`, merged with the defaults.

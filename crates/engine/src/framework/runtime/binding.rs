@@ -137,8 +137,9 @@ fn has_nothing_to_do<S>(plugin: &AnyPlugin, own: &Slot<S>, pod: &Pod) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::framework::PluginArgs;
     use crate::framework::{Plugins, expand};
-    use crate::plugins::registry::{PluginArgs, Registry, default_framework};
+    use crate::plugins::registry::{default_framework, in_tree};
     use crate::testing::World;
 
     /// How many objects Reserve changes for a pod without volumes; `None` if somebody objects.
@@ -158,7 +159,7 @@ mod tests {
             let disabled = &mut plugins.at_mut(point).disabled;
             disabled.push("VolumeBinding".to_owned());
         }
-        let (args, registry) = (PluginArgs::default(), Registry::in_tree());
+        let (args, registry) = (PluginArgs::default(), in_tree());
         let framework = expand("p", &plugins, &args, &registry).expect("known plugins");
         assert_eq!(reserved(&framework), None);
     }

@@ -1,7 +1,7 @@
 //! Filter and PostFilter.
 
-use super::trials::has_nominated;
-use super::{Framework, TrialSpace, Trials};
+use super::dry_run::has_nominated;
+use super::{DryRun, DryRunSpace, Framework};
 use crate::NodeInfo;
 use crate::framework::builder::code;
 use crate::framework::cycle::State;
@@ -52,7 +52,7 @@ impl Framework {
     }
 
     /// The first filter that rejects the node, with and without the pods nominated to it. See
-    /// [`Trials::fits_on`].
+    /// [`DryRun::fits_on`].
     pub fn run_filters_with_nominated_pods(
         &self,
         cx: Cx<'_>,
@@ -63,7 +63,7 @@ impl Framework {
         if !has_nominated(cx, pod, node) {
             return self.run_filters(cx, cycle, pod, node);
         }
-        Trials::new(self, cx, cycle, pod, &mut TrialSpace::default()).fits_on(node)
+        DryRun::new(self, cx, cycle, pod, &mut DryRunSpace::default()).fits_on(node)
     }
 
     /// Whether anybody has something to say when a pod fits nowhere.

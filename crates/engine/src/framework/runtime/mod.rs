@@ -3,20 +3,20 @@
 //! What the points share is here; each group of points has a file of its own.
 
 mod binding;
+mod dry_run;
 mod evaluated;
 mod filters;
 mod kept;
 mod pre_filter;
 mod scores;
-mod trials;
 
+pub(crate) use dry_run::has_nominated;
+pub use dry_run::{DryRun, DryRunOp, DryRunSpace};
 pub(crate) use evaluated::Evaluated;
 pub(crate) use kept::{InPlay, OUT_OF_RANGE, PRE_FILTER_ONLY, Plan, Rule, UNKNOWN};
 pub use pre_filter::PreFilterOutcome;
 pub(crate) use scores::MAX_NODE_SCORE;
 pub use scores::{PluginScores, ScoreTable};
-pub(crate) use trials::has_nominated;
-pub use trials::{Trial, TrialSpace, Trials};
 
 use super::builder::code;
 use super::{AnyPlugin, ClusterEvent, Cx, Hint, PluginStatus, Point, Registration};

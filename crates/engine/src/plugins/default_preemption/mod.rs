@@ -1,6 +1,7 @@
 //! DefaultPreemption. Upstream's `pkg/scheduler/framework/plugins/defaultpreemption` and
 //! `pkg/scheduler/framework/preemption`.
 
+use crate::framework::args::{Args, FieldError, Fields};
 use crate::framework::preemption::{PreemptionReport, Preemptor, evaluate};
 use crate::framework::{
     Action, AnyPlugin, ClusterEvent, Cx, EnqueueExtensions, EventResource, Fit, Hint, Plugin,
@@ -24,6 +25,38 @@ impl Default for DefaultPreemptionArgs {
             min_candidate_nodes_percentage: 10,
             min_candidate_nodes_absolute: 100,
         }
+    }
+}
+
+impl Args for DefaultPreemptionArgs {
+    fn decode(fields: &mut Fields<'_>) -> Result<Self, FieldError> {
+        const PERCENTAGE: &str = "minCandidateNodesPercentage";
+        const ABSOLUTE: &str = "minCandidateNodesAbsolute";
+        let default = Self::default();
+        let percentage = fields.get(PERCENTAGE, default.min_candidate_nodes_percentage)?;
+        let absolute = fields.get(ABSOLUTE, default.min_candidate_nodes_absolute)?;
+        let is_percentage = (0..=100).contains(&percentage);
+        fields.check(
+            is_percentage,
+            PERCENTAGE,
+            percentage,
+            "not in valid range [0, 100]",
+        );
+        fields.check(
+            absolute >= 0,
+            ABSOLUTE,
+            absolute,
+            "not in valid range [0, inf)",
+        );
+        let some = percentage != 0 || absolute != 0;
+        for (field, other) in [(PERCENTAGE, ABSOLUTE), (ABSOLUTE, PERCENTAGE)] {
+            let detail = format!("cannot be zero at the same time as {other}");
+            fields.check(some, field, 0, &detail);
+        }
+        Ok(Self {
+            min_candidate_nodes_percentage: percentage,
+            min_candidate_nodes_absolute: absolute,
+        })
     }
 }
 

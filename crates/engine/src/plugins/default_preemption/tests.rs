@@ -2,7 +2,7 @@ use super::*;
 use crate::framework::{Code, Nomination};
 use crate::model::{PodDisruptionBudget, Selector};
 use crate::plugins::registry::default_framework;
-use crate::schedule::{Scope, find_feasible};
+use crate::schedule::{Coverage, find_feasible};
 use crate::testing::World;
 use std::sync::Arc;
 use stowplan_base::Time;
@@ -64,7 +64,7 @@ fn add_budget(world: &mut World, selector: Selector, disruptions_allowed: i32) {
 
 fn report(world: &World, pod: &Pod) -> PreemptionReport {
     let framework = default_framework();
-    let found = find_feasible(&framework, world.cx(), pod, Scope::Everything)
+    let found = find_feasible(&framework, world.cx(), pod, Coverage::Everything)
         .unwrap_or_else(|error| panic!("{error:?}"));
     assert_eq!(found.feasible, [0_usize; 0], "the pod must not fit");
     let preemptor = Preemptor {

@@ -83,44 +83,50 @@ impl RequiredTerms {
     }
 
     /// The same, by way of those whom terms mean.
-    pub(super) fn count_kin(cluster: &Snapshot, pod: &Pod) -> Self {
+    pub(super) fn count_label_group(cluster: &Snapshot, pod: &Pod) -> Self {
         let names = &cluster.names;
         let mut state = Self::uncounted(cluster, pod);
         let namespace_labels = cluster.namespace_labels(pod.namespace);
         let (affinity, anti_affinity) = (state.affinity.clone(), state.anti_affinity.clone());
-        cluster.kin().with_terms_for(&pod.labels, |kin| {
-            let terms = kin.example.required_anti_affinity().iter();
-            let means = |term: &&AffinityTerm| term.matches(pod, namespace_labels, names);
-            if terms.clone().any(|term| means(&term)) {
-                for info in kin.nodes().filter_map(|node| cluster.node(node)) {
-                    for term in terms.clone().filter(means) {
-                        let counts = &mut state.existing_anti_affinity_counts;
-                        counts.add(&info.node.labels, term.topology_key, 1, true);
-                    }
-                }
-            }
-        });
-        if let Some(first) = affinity.first() {
-            cluster.kin().selected(first.selector(), |kin| {
-                if matches_all(&affinity, &kin.example, names) {
-                    for info in kin.nodes().filter_map(|node| cluster.node(node)) {
-                        for term in &*affinity {
-                            let counts = &mut state.affinity_counts;
+        cluster
+            .label_group()
+            .with_terms_for(&pod.labels, |label_group| {
+                let terms = label_group.example.required_anti_affinity().iter();
+                let means = |term: &&AffinityTerm| term.matches(pod, namespace_labels, names);
+                if terms.clone().any(|term| means(&term)) {
+                    for info in label_group.nodes().filter_map(|node| cluster.node(node)) {
+                        for term in terms.clone().filter(means) {
+                            let counts = &mut state.existing_anti_affinity_counts;
                             counts.add(&info.node.labels, term.topology_key, 1, true);
                         }
                     }
                 }
             });
+        if let Some(first) = affinity.first() {
+            cluster
+                .label_group()
+                .selected(first.selector(), |label_group| {
+                    if matches_all(&affinity, &label_group.example, names) {
+                        for info in label_group.nodes().filter_map(|node| cluster.node(node)) {
+                            for term in &*affinity {
+                                let counts = &mut state.affinity_counts;
+                                counts.add(&info.node.labels, term.topology_key, 1, true);
+                            }
+                        }
+                    }
+                });
         }
         for term in &*anti_affinity {
-            cluster.kin().selected(term.selector(), |kin| {
-                if term.matches(&kin.example, names) {
-                    for info in kin.nodes().filter_map(|node| cluster.node(node)) {
-                        let counts = &mut state.anti_affinity_counts;
-                        counts.add(&info.node.labels, term.topology_key, 1, true);
+            cluster
+                .label_group()
+                .selected(term.selector(), |label_group| {
+                    if term.matches(&label_group.example, names) {
+                        for info in label_group.nodes().filter_map(|node| cluster.node(node)) {
+                            let counts = &mut state.anti_affinity_counts;
+                            counts.add(&info.node.labels, term.topology_key, 1, true);
+                        }
                     }
-                }
-            });
+                });
         }
         state
     }

@@ -15,6 +15,7 @@ pub(crate) use crowds::crowds;
 pub use filtering::RequiredTerms;
 pub use scoring::PreferredTerms;
 
+use crate::framework::args::{Args, FieldError, Fields};
 use crate::framework::{
     AnyPlugin, Changed, ClusterEvent, Code, Cx, EnqueueExtensions, Filter, FilterState, Fit, Hint,
     Invalidation, NormalizeScore, Plugin, PluginBuilder, PreFilter, PreFilterExtensions,
@@ -39,6 +40,22 @@ impl Default for InterPodAffinityArgs {
             hard_pod_affinity_weight: 1,
             ignore_preferred_terms_of_existing_pods: false,
         }
+    }
+}
+
+impl Args for InterPodAffinityArgs {
+    fn decode(fields: &mut Fields<'_>) -> Result<Self, FieldError> {
+        const WEIGHT: &str = "hardPodAffinityWeight";
+        const IGNORE: &str = "ignorePreferredTermsOfExistingPods";
+        let default = Self::default();
+        let weight = fields.get(WEIGHT, default.hard_pod_affinity_weight)?;
+        let holds = (0..=100).contains(&weight);
+        fields.check(holds, WEIGHT, weight, "not in valid range [0, 100]");
+        let ignore = fields.get(IGNORE, default.ignore_preferred_terms_of_existing_pods)?;
+        Ok(Self {
+            hard_pod_affinity_weight: weight,
+            ignore_preferred_terms_of_existing_pods: ignore,
+        })
     }
 }
 
@@ -186,7 +203,7 @@ impl FilterState<InterPodAffinity> for RequiredTerms {
         if let Err(status) = InterPodAffinity::check(pod) {
             return Some(PreFilterResult::Rejected(status));
         }
-        let terms = RequiredTerms::count_kin(cx.cluster, pod);
+        let terms = RequiredTerms::count_label_group(cx.cluster, pod);
         Some(PreFilterResult::Ready(terms.with_topologies(cx.cluster)))
     }
 
@@ -287,7 +304,7 @@ impl ScoreState<InterPodAffinity> for PreferredTerms {
         pod: &Pod,
     ) -> Option<PreScoreResult<PreferredTerms>> {
         Some(
-            match plugin.preferred_terms(cx, pod, PreferredTerms::weigh_kin) {
+            match plugin.preferred_terms(cx, pod, PreferredTerms::weigh_label_group) {
                 PreScoreResult::Ready(terms) => {
                     PreScoreResult::Ready(terms.with_topologies(cx.cluster))
                 }

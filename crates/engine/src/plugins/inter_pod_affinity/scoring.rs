@@ -8,7 +8,7 @@ use crate::{Fact, Snapshot};
 use std::sync::Arc;
 use stowplan_base::{Lookup, Names, Sym};
 
-/// How many kin are remembered: about as much room as the nodes of a large cluster take up.
+/// How many label group are remembered: about as much room as the nodes of a large cluster take up.
 const KNOWN_KIN_MAX: usize = 2048;
 
 /// What each domain is worth to the pod. What PreScore leaves for Score.
@@ -19,9 +19,9 @@ pub struct PreferredTerms {
     hard_weight: i32,
     worth: TopologyCounts,
     topologies: Topologies,
-    /// By the number of kin: the topology in which each of them counts, and what it weighs there.
+    /// By the number of label group: the topology in which each of them counts, and what it weighs there.
     /// Only of those that were asked about and for whom that is all.
-    known_kin: Lookup<u32, (Sym, i32)>,
+    known_label_group: Lookup<u32, (Sym, i32)>,
 }
 
 impl PreferredTerms {
@@ -29,7 +29,7 @@ impl PreferredTerms {
     pub(super) fn bytes(&self) -> usize {
         self.own.len() * size_of::<(IncomingTerm, i64)>()
             + self.worth.bytes()
-            + self.known_kin.bytes()
+            + self.known_label_group.bytes()
     }
 
     /// The terms, without anybody weighed.
@@ -70,30 +70,34 @@ impl PreferredTerms {
     }
 
     /// The same, by way of those whom terms mean.
-    pub(super) fn weigh_kin(cluster: &Snapshot, pod: &Pod, hard_weight: i32) -> Self {
+    pub(super) fn weigh_label_group(cluster: &Snapshot, pod: &Pod, hard_weight: i32) -> Self {
         let mut state = Self::unweighed(cluster, pod, hard_weight);
         let names = &cluster.names;
         let namespace_labels = cluster.namespace_labels(pod.namespace);
         for (term, weight) in &*state.own.clone() {
-            cluster.kin().selected(term.selector(), |kin| {
-                if term.matches(&kin.example, names) {
-                    for info in kin.nodes().filter_map(|node| cluster.node(node)) {
-                        let labels = &info.node.labels;
-                        state.worth.add(labels, term.topology_key, *weight, true);
+            cluster
+                .label_group()
+                .selected(term.selector(), |label_group| {
+                    if term.matches(&label_group.example, names) {
+                        for info in label_group.nodes().filter_map(|node| cluster.node(node)) {
+                            let labels = &info.node.labels;
+                            state.worth.add(labels, term.topology_key, *weight, true);
+                        }
+                    }
+                });
+        }
+        cluster
+            .label_group()
+            .with_terms_for(&pod.labels, |label_group| {
+                for (term, weight) in terms_of_existing(&label_group.example, hard_weight) {
+                    if term.matches(pod, namespace_labels, names) {
+                        for info in label_group.nodes().filter_map(|node| cluster.node(node)) {
+                            let labels = &info.node.labels;
+                            state.worth.add(labels, term.topology_key, weight, true);
+                        }
                     }
                 }
             });
-        }
-        cluster.kin().with_terms_for(&pod.labels, |kin| {
-            for (term, weight) in terms_of_existing(&kin.example, hard_weight) {
-                if term.matches(pod, namespace_labels, names) {
-                    for info in kin.nodes().filter_map(|node| cluster.node(node)) {
-                        let labels = &info.node.labels;
-                        state.worth.add(labels, term.topology_key, weight, true);
-                    }
-                }
-            }
-        });
         state
     }
 
@@ -173,7 +177,7 @@ impl PreferredTerms {
     }
 
     /// Remembers what pods like `other` are worth, should that be short.
-    fn meet(&mut self, cluster: &Snapshot, pod: &Pod, other: &Pod, kin: u32) {
+    fn meet(&mut self, cluster: &Snapshot, pod: &Pod, other: &Pod, label_group: u32) {
         let names = &cluster.names;
         let namespace_labels = cluster.namespace_labels(pod.namespace);
         let own = self.own.iter();
@@ -185,10 +189,10 @@ impl PreferredTerms {
             .map(|(term, weight)| (term.topology_key, weight));
         let mut all = own.chain(existing);
         if let (Some((key, weight)), None) = (all.next(), all.next())
-            && self.known_kin.len() < KNOWN_KIN_MAX
+            && self.known_label_group.len() < KNOWN_KIN_MAX
             && let Ok(weight) = i32::try_from(weight)
         {
-            self.known_kin.insert(kin, (key, weight));
+            self.known_label_group.insert(label_group, (key, weight));
         }
     }
 
@@ -200,19 +204,21 @@ impl PreferredTerms {
         fact: Fact<'_>,
         holds: bool,
     ) -> Invalidation {
-        let (other, node, kin) = match fact {
+        let (other, node, label_group) = match fact {
             Fact::Node(_) => return Invalidation::Answers,
-            Fact::Pod(other, node, kin) => (other, node, kin),
+            Fact::Pod(other, node, label_group) => (other, node, label_group),
         };
-        let kept = match kin.and_then(|kin| self.known_kin.get(&kin).copied()) {
+        let kept = match label_group
+            .and_then(|label_group| self.known_label_group.get(&label_group).copied())
+        {
             Some((key, weight)) => {
                 let weight = i64::from(weight);
                 let change = self.worth.add(&node.labels, key, weight, holds);
                 self.kept_after(change, key)
             }
             None => {
-                if let Some(kin) = kin {
-                    self.meet(cluster, pod, other, kin);
+                if let Some(label_group) = label_group {
+                    self.meet(cluster, pod, other, label_group);
                 }
                 let names = &cluster.names;
                 let namespace_labels = cluster.namespace_labels(pod.namespace);

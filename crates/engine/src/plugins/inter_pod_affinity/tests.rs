@@ -246,7 +246,7 @@ fn a_namespace_selector_that_accepts_no_labels_accepts_every_namespace() {
 }
 
 #[test]
-fn trials_add_and_remove() {
+fn dry_run_add_and_remove() {
     let mut world = cluster();
     let mut rival = app(&mut world, "ns/rival", "web");
     let against = term(&mut world, "web", "zone");

@@ -3,7 +3,7 @@
 use super::fit::ResourceSpec;
 use crate::framework::Cx;
 use crate::model::{ResourceId, ResourceList, is_scalar_name};
-use crate::{Gauge, NodeInfo, PairRequest, Snapshot};
+use crate::{NodeInfo, PairRequest, ResourceSummary, Snapshot};
 use stowplan_base::{Quantity, Sym, sym};
 
 /// A configured resource that counts in the scores of one pod.
@@ -89,10 +89,10 @@ impl Shares {
         Self { list, pair }
     }
 
-    /// What the pod asks for, if a gauge that can be relied on tells all that counts.
+    /// What the pod asks for, if a summary that can be relied on tells all that counts.
     #[inline]
-    pub(super) fn gauged(&self, gauge: &Gauge) -> Option<PairRequest> {
-        self.pair.filter(|_| gauge.is_exact())
+    pub(super) fn summarized(&self, summary: &ResourceSummary) -> Option<PairRequest> {
+        self.pair.filter(|_| summary.is_exact())
     }
 }
 

@@ -2,12 +2,13 @@
 
 use super::allocation::{Load, Share, Shares, Sums, is_best_effort, shares};
 use super::fit::ResourceSpec;
+use crate::framework::args::{Args, FieldError, Fields};
 use crate::framework::{
     AnyPlugin, Cx, MAX_NODE_SCORE, Plugin, PluginBuilder, PreScore, PreScoreResult, Scope, Score,
     ScoreState, Status,
 };
 use crate::model::Pod;
-use crate::{Gauge, NodeInfo};
+use crate::{NodeInfo, ResourceSummary};
 
 /// `NodeResourcesBalancedAllocationArgs`.
 #[derive(Clone, Debug)]
@@ -21,6 +22,23 @@ impl Default for NodeResourcesBalancedAllocationArgs {
         Self {
             resources: ResourceSpec::cpu_and_memory(),
         }
+    }
+}
+
+impl Args for NodeResourcesBalancedAllocationArgs {
+    fn decode(fields: &mut Fields<'_>) -> Result<Self, FieldError> {
+        let resources = ResourceSpec::decode_list(fields)?;
+        let path = fields.path("resources");
+        for (i, ResourceSpec { name, weight }) in resources.iter().enumerate() {
+            let path = path.index(i);
+            if resources[..i].iter().any(|other| other.name == *name) {
+                fields.reject(path.child("name").duplicate(name));
+            }
+            if *weight != 1 {
+                fields.reject(path.child("weight").invalid(*weight, "must be 1"));
+            }
+        }
+        Ok(Self { resources })
     }
 }
 
@@ -111,9 +129,16 @@ impl ScoreState<NodeResourcesBalancedAllocation> for BalancedState {
     const SCOPE: Scope = Scope::Node;
 
     #[inline]
-    fn score_gauge(&self, _plugin: &NodeResourcesBalancedAllocation, gauge: &Gauge) -> Option<i64> {
-        let request = self.shares.gauged(gauge).filter(|_| !self.best_effort)?;
-        Some(score_of(gauge.evenness_gain(request)))
+    fn score_summary(
+        &self,
+        _plugin: &NodeResourcesBalancedAllocation,
+        summary: &ResourceSummary,
+    ) -> Option<i64> {
+        let request = self
+            .shares
+            .summarized(summary)
+            .filter(|_| !self.best_effort)?;
+        Some(score_of(summary.evenness_gain(request)))
     }
 }
 

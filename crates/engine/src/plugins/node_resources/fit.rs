@@ -1,5 +1,7 @@
 //! NodeResourcesFit.
 
+pub use super::args::{NodeResourcesFitArgs, ResourceSpec, ScoringStrategy, ScoringStrategyKind};
+
 use super::allocation::{Shares, shares};
 use super::hints;
 use super::strategies::Strategy;
@@ -9,72 +11,7 @@ use crate::framework::{
     Registration, Scope, Score, ScoreState, Status,
 };
 use crate::model::{Node, Object, Pod, ResourceId, is_extended_name};
-use crate::{Gauge, NodeInfo, PairRequest, Snapshot};
-
-/// `NodeResourcesFitArgs`.
-#[derive(Clone, Debug)]
-pub struct NodeResourcesFitArgs {
-    /// `ignoredResources`.
-    pub ignored_resources: Vec<String>,
-    /// `ignoredResourceGroups`.
-    pub ignored_resource_groups: Vec<String>,
-    /// `scoringStrategy`.
-    pub scoring_strategy: ScoringStrategy,
-}
-
-impl Default for NodeResourcesFitArgs {
-    fn default() -> Self {
-        Self {
-            ignored_resources: Vec::new(),
-            ignored_resource_groups: Vec::new(),
-            scoring_strategy: ScoringStrategy {
-                kind: ScoringStrategyKind::LeastAllocated,
-                resources: ResourceSpec::cpu_and_memory(),
-            },
-        }
-    }
-}
-
-/// `scoringStrategy`.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ScoringStrategy {
-    /// `type`, with what belongs to it.
-    pub kind: ScoringStrategyKind,
-    /// `resources`.
-    pub resources: Vec<ResourceSpec>,
-}
-
-/// `scoringStrategy.type`.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum ScoringStrategyKind {
-    /// Prefers empty nodes.
-    LeastAllocated,
-    /// Prefers full nodes.
-    MostAllocated,
-    /// A function of utilisation, given by its points (utilization 0..=100, score 0..=10).
-    RequestedToCapacityRatio(Vec<(i32, i32)>),
-}
-
-/// A resource and what it weighs in a score.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ResourceSpec {
-    /// `name`.
-    pub name: String,
-    /// `weight`.
-    pub weight: i64,
-}
-
-impl ResourceSpec {
-    /// `cpu` and `memory`, one each: the default everywhere.
-    pub fn cpu_and_memory() -> Vec<Self> {
-        ["cpu", "memory"]
-            .map(|name| Self {
-                name: name.to_owned(),
-                weight: 1,
-            })
-            .to_vec()
-    }
-}
+use crate::{NodeInfo, PairRequest, ResourceSummary, Snapshot};
 
 /// The plugin: the node must have what the pod asks for.
 #[derive(Clone, Debug)]
@@ -270,8 +207,8 @@ impl FilterState<NodeResourcesFit> for FitState {
     const SCOPE: Scope = Scope::Node;
 
     #[inline]
-    fn fits_gauge(&self, _plugin: &NodeResourcesFit, gauge: &Gauge) -> bool {
-        self.pair.is_some_and(|request| gauge.has_room(request))
+    fn fits_summary(&self, _plugin: &NodeResourcesFit, summary: &ResourceSummary) -> bool {
+        self.pair.is_some_and(|request| summary.has_room(request))
     }
 }
 
@@ -296,8 +233,10 @@ impl ScoreState<NodeResourcesFit> for Shares {
     const SCOPE: Scope = Scope::Node;
 
     #[inline]
-    fn score_gauge(&self, plugin: &NodeResourcesFit, gauge: &Gauge) -> Option<i64> {
-        plugin.strategy.score_gauge(self.gauged(gauge)?, gauge)
+    fn score_summary(&self, plugin: &NodeResourcesFit, summary: &ResourceSummary) -> Option<i64> {
+        plugin
+            .strategy
+            .score_summary(self.summarized(summary)?, summary)
     }
 }
 

@@ -2,6 +2,7 @@
 //! `pkg/scheduler/framework/plugins/noderesources`.
 
 mod allocation;
+mod args;
 pub mod balanced_allocation;
 pub mod fit;
 mod hints;

@@ -3,7 +3,7 @@
 use super::allocation::{Load, Share, Sums};
 use super::fit::ScoringStrategyKind;
 use crate::framework::MAX_NODE_SCORE;
-use crate::{Gauge, NodeInfo, PairRequest};
+use crate::{NodeInfo, PairRequest, ResourceSummary};
 
 /// The greatest score in a `requestedToCapacityRatio` shape. Upstream's `MaxCustomPriorityScore`.
 const MAX_SHAPE_SCORE: i64 = 10;
@@ -51,10 +51,14 @@ impl Strategy {
 
     /// The same, if cpu and memory count, one as much as the other.
     #[inline]
-    pub(super) fn score_gauge(&self, request: PairRequest, gauge: &Gauge) -> Option<i64> {
+    pub(super) fn score_summary(
+        &self,
+        request: PairRequest,
+        summary: &ResourceSummary,
+    ) -> Option<i64> {
         match self {
-            Self::LeastAllocated => Some(gauge.free_percent(request)),
-            Self::MostAllocated => Some(gauge.used_percent(request)),
+            Self::LeastAllocated => Some(summary.free_percent(request)),
+            Self::MostAllocated => Some(summary.used_percent(request)),
             Self::RequestedToCapacityRatio(_) => None,
         }
     }

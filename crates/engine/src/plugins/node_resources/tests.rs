@@ -1,7 +1,7 @@
 mod filter;
-mod gauges;
 mod hints;
 mod score;
+mod summaries;
 
 use super::fit::*;
 use crate::NodeInfo;

@@ -16,7 +16,7 @@ impl HardConstraints {
         let named = pod.spread_constraints.iter();
         let hard = named.filter(|c| c.when_unsatisfiable == UnsatisfiableAction::DoNotSchedule);
         let constraints = hard.map(|c| Constraint::own(c, &pod.labels)).collect();
-        Self::count_kin(cluster, pod, constraints)
+        Self::count_label_group(cluster, pod, constraints)
     }
 
     /// The domains that are too full for the pod.

@@ -50,21 +50,27 @@ impl HardConstraints {
     }
 
     /// The same, by way of those whom the selectors mean.
-    pub(super) fn count_kin(cluster: &Snapshot, pod: &Pod, constraints: Vec<Constraint>) -> Self {
+    pub(super) fn count_label_group(
+        cluster: &Snapshot,
+        pod: &Pod,
+        constraints: Vec<Constraint>,
+    ) -> Self {
         let names = &cluster.names;
         let mut state = Self::uncounted(cluster, pod, constraints);
         for i in 0..state.0.len() {
             let constraint = state.0[i].constraint.clone();
-            cluster.kin().selected(&constraint.selector, |kin| {
-                if !constraint.counts(&kin.example, pod.namespace, names) {
-                    return;
-                }
-                for info in kin.nodes().filter_map(|node| cluster.node(node)) {
-                    if state.has_all_keys(&info.node) {
-                        state.0[i].count_pods(pod, &info.node, names, 1);
+            cluster
+                .label_group()
+                .selected(&constraint.selector, |label_group| {
+                    if !constraint.counts(&label_group.example, pod.namespace, names) {
+                        return;
                     }
-                }
-            });
+                    for info in label_group.nodes().filter_map(|node| cluster.node(node)) {
+                        if state.has_all_keys(&info.node) {
+                            state.0[i].count_pods(pod, &info.node, names, 1);
+                        }
+                    }
+                });
         }
         state
     }

@@ -2,6 +2,7 @@
 //!
 //! Upstream: `pkg/scheduler/framework/plugins/podtopologyspread`.
 
+mod args;
 mod constraint;
 mod crowds;
 mod default_selector;
@@ -13,6 +14,7 @@ mod scoring;
 #[cfg(test)]
 mod tests;
 
+pub use args::{DefaultConstraints, PodTopologySpreadArgs};
 pub use filtering::HardConstraints;
 pub use scoring::SoftConstraints;
 
@@ -29,23 +31,6 @@ use crate::{Fact, NodeInfo};
 use constraint::Constraint;
 use domains::Place;
 use stowplan_base::{Sym, sym};
-
-/// `PodTopologySpreadArgs`.
-#[derive(Clone, Debug, Default)]
-pub struct PodTopologySpreadArgs {
-    /// `defaultConstraints` and `defaultingType`.
-    pub defaults: DefaultConstraints,
-}
-
-/// What applies to pods that name no constraints of their own.
-#[derive(Clone, Debug, Default)]
-pub enum DefaultConstraints {
-    /// `defaultingType: System`: zone with skew 5 and hostname with skew 3, both soft.
-    #[default]
-    System,
-    /// `defaultingType: List`: these; their selector comes from the pod's owner.
-    List(Vec<SpreadConstraint>),
-}
 
 /// The plugin.
 #[derive(Clone, Debug)]
@@ -234,7 +219,7 @@ impl FilterState<PodTopologySpread> for HardConstraints {
         if constraints.is_empty() {
             return Some(PreFilterResult::Skip);
         }
-        let state = HardConstraints::count_kin(cx.cluster, pod, constraints);
+        let state = HardConstraints::count_label_group(cx.cluster, pod, constraints);
         Some(PreFilterResult::Ready(state))
     }
 
@@ -344,7 +329,8 @@ impl ScoreState<PodTopologySpread> for SoftConstraints {
         let Some((constraints, require_all_keys)) = plugin.soft_constraints(cx, pod) else {
             return Some(PreScoreResult::Skip);
         };
-        let state = SoftConstraints::count_kin(cx.cluster, pod, constraints, require_all_keys);
+        let state =
+            SoftConstraints::count_label_group(cx.cluster, pod, constraints, require_all_keys);
         Some(PreScoreResult::Ready(state))
     }
 

@@ -159,7 +159,7 @@ impl SoftConstraints {
     }
 
     /// The same, by way of those whom the selectors mean.
-    pub(super) fn count_kin(
+    pub(super) fn count_label_group(
         cluster: &Snapshot,
         pod: &Pod,
         constraints: Vec<Constraint>,
@@ -169,16 +169,18 @@ impl SoftConstraints {
         let mut state = Self::uncounted(constraints, require_all_keys);
         for i in 0..state.constraints.len() {
             let constraint = state.constraints[i].constraint.clone();
-            cluster.kin().selected(&constraint.selector, |kin| {
-                if !constraint.counts(&kin.example, pod.namespace, names) {
-                    return;
-                }
-                for info in kin.nodes().filter_map(|node| cluster.node(node)) {
-                    if !state.ignores(&info.node) {
-                        state.constraints[i].count_pods(pod, &info.node, 1, names);
+            cluster
+                .label_group()
+                .selected(&constraint.selector, |label_group| {
+                    if !constraint.counts(&label_group.example, pod.namespace, names) {
+                        return;
                     }
-                }
-            });
+                    for info in label_group.nodes().filter_map(|node| cluster.node(node)) {
+                        if !state.ignores(&info.node) {
+                            state.constraints[i].count_pods(pod, &info.node, 1, names);
+                        }
+                    }
+                });
         }
         state
     }

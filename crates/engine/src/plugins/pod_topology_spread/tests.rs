@@ -263,7 +263,7 @@ fn semantic_21_node_taints_policy() {
 }
 
 #[test]
-fn trials_move_the_counts_and_the_minimum() {
+fn dry_run_move_the_counts_and_the_minimum() {
     let mut world = two_zones();
     occupy(&mut world, &["a1", "b1"]);
     let zone = constraint(&mut world, "zone", HARD);
@@ -286,7 +286,7 @@ fn trials_move_the_counts_and_the_minimum() {
 }
 
 #[test]
-fn a_trial_subtracts_a_terminating_victim_that_was_never_counted() {
+fn a_dry_run_subtracts_a_terminating_victim_that_was_never_counted() {
     let mut world = two_zones();
     let mut victim = world.pod("ns/victim", &[("app", "web")]);
     victim.terminating = true;

@@ -13,6 +13,7 @@ pub use pod_claims::PodClaims;
 
 use super::claims::uses_claim;
 use crate::NodeInfo;
+use crate::framework::args::{ArgValue, Args, FieldError, Fields};
 use crate::framework::{
     Action, AnyPlugin, ClusterEvent, Cx, EnqueueExtensions, EventResource, Filter, FilterState,
     Fit, Hint, NodesToCheck, Plugin, PluginBuilder, PreBind, PreFilter, PreFilterResult, PreScore,
@@ -27,16 +28,44 @@ use stowplan_base::{Duration, Sym};
 pub struct VolumeBindingArgs {
     /// `bindTimeoutSeconds`.
     pub bind_timeout_seconds: i64,
-    /// `shape`: only read when StorageCapacityScoring is on, which it is not.
-    pub shape: Option<Vec<(i32, i32)>>,
 }
 
 impl Default for VolumeBindingArgs {
     fn default() -> Self {
         Self {
             bind_timeout_seconds: 600,
-            shape: None,
         }
+    }
+}
+
+impl Args for VolumeBindingArgs {
+    fn decode(fields: &mut Fields<'_>) -> Result<Self, FieldError> {
+        const TIMEOUT: &str = "bindTimeoutSeconds";
+        let bind_timeout_seconds = fields.get(TIMEOUT, Self::default().bind_timeout_seconds)?;
+        let detail = "invalid BindTimeoutSeconds, should not be a negative value";
+        fields.check(
+            bind_timeout_seconds >= 0,
+            TIMEOUT,
+            bind_timeout_seconds,
+            detail,
+        );
+        let has_shape = *fields.written("shape") != ArgValue::Null;
+        let shape = fields.list("shape", |point| {
+            let (utilization, score) = (point.get("utilization", 0)?, point.get("score", 0)?);
+            Ok(format!(
+                r#"{{"utilization":{utilization},"score":{score}}}"#
+            ))
+        })?;
+        if has_shape {
+            fields.reject(fields.path("shape").error(format!(
+                "Invalid value: [{}]: unexpected field `shape`, remove it or turn on the feature \
+                 gate StorageCapacityScoring",
+                shape.join(",")
+            )));
+        }
+        Ok(Self {
+            bind_timeout_seconds,
+        })
     }
 }
 

@@ -142,9 +142,9 @@ fn a_free_exclusive_claim_is_skipped() {
     ));
 }
 
-/// Upstream's trials look at claim names alone.
+/// Upstream's dry runs look at claim names alone.
 #[test]
-fn trials_count_every_reference_whatever_its_namespace() {
+fn dry_run_count_every_reference_whatever_its_namespace() {
     let mut world = exclusive(&["ns/user"]);
     let pod = world.pod_with_claims("ns/pod", &["data"]);
     let foreigner = world.pod_with_claims("elsewhere/pod", &["data", "data"]);

@@ -5,7 +5,7 @@ use super::super::{Case, REMEDIES_MAX, Remedy, TRIALS_MAX, crowds, in_order, ver
 use super::crowds::HOST;
 use super::{add_node, framework, pod};
 use crate::plugins::inter_pod_affinity;
-use crate::schedule::{Scope, find_feasible};
+use crate::schedule::{Coverage, find_feasible};
 use crate::testing::World;
 
 /// A hundred new nodes, each a little larger than the one before.
@@ -63,7 +63,7 @@ fn who_has_to_go_is_worked_out_for_few_domains() {
         let mut pod = pod(&mut world, "1");
         super::crowds::keep_away(&mut world, &mut pod, key, "web");
         let framework = framework();
-        let found = find_feasible(&framework, world.cx(), &pod, Scope::Everything);
+        let found = find_feasible(&framework, world.cx(), &pod, Coverage::Everything);
         let found = found.unwrap_or_else(|error| panic!("{error:?}"));
         let case = Case {
             framework: &framework,

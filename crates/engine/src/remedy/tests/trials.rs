@@ -1,6 +1,6 @@
 //! Trials.
 
-use super::super::trial::Trials;
+use super::super::trial::DryRun;
 use super::super::{Place, Remedy};
 use super::{add_node, framework, place, pod};
 use crate::model::{Object, Pod, ResourceId};
@@ -39,11 +39,11 @@ fn one_trial_leaves_no_trace_for_the_next() {
     ];
     let pod: Pod = pod(&mut world, "1");
     let framework = framework();
-    let mut trials = Trials::new(&framework, world.cx(), &pod);
+    let mut trials = DryRun::new(&framework, world.cx(), &pod);
     for first in &remedies {
         for remedy in [first].into_iter().chain(&remedies) {
             let helps = trials.helps(remedy);
-            let alone = Trials::new(&framework, world.cx(), &pod).helps(remedy);
+            let alone = DryRun::new(&framework, world.cx(), &pod).helps(remedy);
             assert_eq!(helps, alone, "{remedy:?} after {first:?}");
             let expected = (!matches!(remedy, Remedy::Label { .. })).then_some(1);
             assert_eq!(helps, expected, "{remedy:?}");

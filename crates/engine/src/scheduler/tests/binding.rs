@@ -1,12 +1,13 @@
 //! Reserve and Permit.
 
 use super::Rig;
+use crate::framework::PluginArgs;
 use crate::framework::{
     Command, Cx, EnabledPlugin, Framework, Nomination, Permit, PermitResult, PluginBuilder,
     Plugins, expand,
 };
 use crate::model::{Object, PersistentVolume, Pod};
-use crate::plugins::registry::{PluginArgs, Registry};
+use crate::plugins::registry::in_tree;
 use crate::scheduler::{Effect, Failure};
 use std::sync::Arc;
 use stowplan_base::{Duration, Rng, Sym};
@@ -26,8 +27,7 @@ fn holding() -> Framework {
         name: "Holder".to_owned(),
         weight: 0,
     });
-    let registry =
-        Registry::in_tree().with("Holder", |_| PluginBuilder::new(Holder).permit().build());
+    let registry = in_tree().with("Holder", || PluginBuilder::new(Holder).permit().build());
     expand(
         "default-scheduler",
         &plugins,

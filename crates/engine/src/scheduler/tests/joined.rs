@@ -1,13 +1,14 @@
 //! A plugin from outside at the points that no in-tree plugin uses alone: Reserve, Permit, PostBind.
 
 use super::Rig;
+use crate::framework::PluginArgs;
 use crate::framework::{
     Command, Cx, FieldChange, Patch, Permit, PermitResult, Plugin, PluginBuilder, Point, PostBind,
     Reserve, Slot, Status, Target,
 };
 use crate::framework::{EnabledPlugin, Plugins, expand};
 use crate::model::{Object, Pod};
-use crate::plugins::registry::{PluginArgs, Registry};
+use crate::plugins::registry::in_tree;
 use crate::scheduler::Effect;
 use stowplan_base::{Duration, Rng, Sym, Time};
 
@@ -73,7 +74,7 @@ fn tried(mood: Mood) -> (Rig, Vec<Effect>) {
         name: "Gatekeeper".to_owned(),
         weight: 0,
     });
-    let registry = Registry::in_tree().with("Gatekeeper", move |_| {
+    let registry = in_tree().with("Gatekeeper", move || {
         PluginBuilder::new(Gatekeeper(mood))
             .reserve()
             .permit()

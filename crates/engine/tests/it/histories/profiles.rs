@@ -2,16 +2,21 @@
 
 use super::describe::spelled;
 use super::maker::{DISK, Maker};
+use stowplan_engine::framework::PluginArgs;
 use stowplan_engine::framework::{Framework, PluginSet, Plugins, Point, expand};
 use stowplan_engine::model::{
     NodeAffinity, NodeSelector, NodeSelectorTerm, Op, Requirement, SpreadConstraint,
 };
 use stowplan_engine::packing::Packing;
+use stowplan_engine::plugins::bin_packing::BinPackingArgs;
+use stowplan_engine::plugins::inter_pod_affinity::InterPodAffinityArgs;
+use stowplan_engine::plugins::node_affinity::NodeAffinityArgs;
+use stowplan_engine::plugins::node_resources::balanced_allocation::NodeResourcesBalancedAllocationArgs;
 use stowplan_engine::plugins::node_resources::fit::{
-    ResourceSpec, ScoringStrategy, ScoringStrategyKind,
+    NodeResourcesFitArgs, ResourceSpec, ScoringStrategy, ScoringStrategyKind,
 };
-use stowplan_engine::plugins::pod_topology_spread::DefaultConstraints;
-use stowplan_engine::plugins::registry::{PluginArgs, Registry, default_framework};
+use stowplan_engine::plugins::pod_topology_spread::{DefaultConstraints, PodTopologySpreadArgs};
+use stowplan_engine::plugins::registry::{default_framework, in_tree};
 
 /// Points at which a plugin can be missing without every attempt being an error.
 const HARMLESS: [(Point, &[&str]); 5] = [
@@ -141,7 +146,8 @@ impl Maker<'_> {
             plugins.at_mut(point).disabled.push(name.to_owned());
         }
         if self.dice.chance(10) {
-            args.bin_packing.policy = *self.dice.pick(&Packing::ALL);
+            let policy = *self.dice.pick(&Packing::ALL);
+            args.set("BinPacking", BinPackingArgs { policy });
             let packing = PluginSet::enabling([("BinPacking", 1)]);
             plugins.multi_point.enabled.extend(packing.enabled);
         }
@@ -161,7 +167,7 @@ impl Maker<'_> {
         if missing > 0 && self.plan.features.volumes && self.dice.chance(50) {
             self.leave_one_rule_on_volumes(&mut plugins);
         }
-        let framework = expand("made-up", &plugins, &args, &Registry::in_tree())
+        let framework = expand("made-up", &plugins, &args, &in_tree())
             .unwrap_or_else(|error| panic!("a made-up profile is valid: {error}"));
         Profile {
             framework,
@@ -170,7 +176,7 @@ impl Maker<'_> {
     }
 
     /// One filter that looks at a pod's volumes is asked without its PreFilter, and no other is: so
-    /// none has to follow trials.
+    /// none has to follow dry runs.
     fn leave_one_rule_on_volumes(&mut self, plugins: &mut Plugins) {
         let left = *self.dice.pick(&["VolumeZone", "NodeVolumeLimits"]);
         for name in ON_VOLUMES {
@@ -185,27 +191,37 @@ impl Maker<'_> {
 
     fn arguments(&mut self) -> PluginArgs {
         let mut args = PluginArgs::default();
-        args.node_resources_fit.scoring_strategy = ScoringStrategy {
-            kind: self.strategy(),
-            resources: self.scored_resources(),
+        let mut fit = NodeResourcesFitArgs {
+            scoring_strategy: ScoringStrategy {
+                kind: self.strategy(),
+                resources: self.scored_resources(),
+            },
+            ..NodeResourcesFitArgs::default()
         };
         if self.dice.chance(15) {
-            args.node_resources_fit.ignored_resources = vec!["example.com/fpga".to_owned()];
+            fit.ignored_resources = vec!["example.com/fpga".to_owned()];
         }
         if self.dice.chance(15) {
-            args.node_resources_fit.ignored_resource_groups = vec!["example.com".to_owned()];
+            fit.ignored_resource_groups = vec!["example.com".to_owned()];
         }
-        args.node_resources_balanced_allocation.resources = self.scored_resources();
-        args.inter_pod_affinity.hard_pod_affinity_weight = *self.dice.pick(&[0, 1, 100]);
-        args.inter_pod_affinity
-            .ignore_preferred_terms_of_existing_pods = self.dice.chance(40);
+        args.set("NodeResourcesFit", fit);
+        let resources = self.scored_resources();
+        let balanced = NodeResourcesBalancedAllocationArgs { resources };
+        args.set("NodeResourcesBalancedAllocation", balanced);
+        let affinity = InterPodAffinityArgs {
+            hard_pod_affinity_weight: *self.dice.pick(&[0, 1, 100]),
+            ignore_preferred_terms_of_existing_pods: self.dice.chance(40),
+        };
+        args.set("InterPodAffinity", affinity);
         if self.dice.chance(60) {
             let count = self.dice.below(3);
             let constraints = (0..count).map(|_| self.default_constraint()).collect();
-            args.pod_topology_spread.defaults = DefaultConstraints::List(constraints);
+            let defaults = DefaultConstraints::List(constraints);
+            args.set("PodTopologySpread", PodTopologySpreadArgs { defaults });
         }
         if self.dice.chance(40) {
-            args.node_affinity.added_affinity = self.added_affinity();
+            let added_affinity = self.added_affinity();
+            args.set("NodeAffinity", NodeAffinityArgs { added_affinity });
         }
         args
     }

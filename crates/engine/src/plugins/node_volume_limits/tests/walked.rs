@@ -100,11 +100,11 @@ fn verdicts_are_those_of_a_walk() {
             };
             for node in cluster.nodes().iter().filter(|n| n.csi_node.is_some()) {
                 // As it is, and as if one of its pods were gone.
-                let mut trial = node.clone();
+                let mut dry_run = node.clone();
                 if let Some(first) = node.pods.first() {
-                    trial.remove_this_pod(first);
+                    dry_run.remove_this_pod(first);
                 }
-                for node in [node, &trial] {
+                for node in [node, &dry_run] {
                     let fits = match NodeVolumeLimits.filter(cx, &new, &pod, node) {
                         Ok(()) => Some(true),
                         Err(status) if status.code == Code::Error => None,

@@ -1,72 +1,17 @@
 //! Bin packing, which kube-scheduler does not have: the plugins BinPacking and LargestFirst.
 
 use super::{
-    ConfigError, KubeSchedulerConfiguration, NodeResourcesFitArgs, Path, Plugin, PluginArgs,
-    PluginConfig, PluginSet, Profile,
+    ConfigError, KubeSchedulerConfiguration, Path, Plugin, PluginConfig, PluginSet, Profile,
+    default_args,
 };
-use crate::resource_names;
-use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Text;
-use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use stowplan_base::Quantity;
+use stowplan_engine::packing::Packing;
+use stowplan_engine::plugins::registry::in_tree;
 
 const BIN_PACKING: &str = "BinPacking";
 const LARGEST_FIRST: &str = "LargestFirst";
 const NODE_RESOURCES_FIT: &str = "NodeResourcesFit";
-
-/// Arguments of BinPacking.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct BinPackingArgs {
-    /// One of [`POLICIES`](Self::POLICIES).
-    pub policy: String,
-}
-
-impl BinPackingArgs {
-    /// The first node, in the order in which they arrived.
-    pub const FIRST_FIT: &str = "FirstFit";
-    /// The fullest node.
-    pub const BEST_FIT: &str = "BestFit";
-    /// The emptiest node.
-    pub const WORST_FIT: &str = "WorstFit";
-    /// The first node, for the largest pods first.
-    pub const FIRST_FIT_DECREASING: &str = "FirstFitDecreasing";
-    /// All of them.
-    pub const POLICIES: [&str; 4] = [
-        Self::FIRST_FIT,
-        Self::BEST_FIT,
-        Self::WORST_FIT,
-        Self::FIRST_FIT_DECREASING,
-    ];
-}
-
-impl Default for BinPackingArgs {
-    fn default() -> Self {
-        Self {
-            policy: Self::BEST_FIT.to_owned(),
-        }
-    }
-}
-
-/// Arguments of LargestFirst.
-#[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct LargestFirstArgs {
-    /// What pods are measured by, such as the resources of a typical node: a pod is as large as the
-    /// largest share that it asks for.
-    pub reference: BTreeMap<String, Text>,
-}
-
-impl Default for LargestFirstArgs {
-    fn default() -> Self {
-        let reference = [("cpu", "1"), ("memory", "4Gi")];
-        Self {
-            reference: reference
-                .map(|(name, amount)| (name.to_owned(), Text(amount.to_owned())))
-                .into(),
-        }
-    }
-}
 
 impl KubeSchedulerConfiguration {
     /// Makes every profile choose nodes by a policy of BinPacking.
@@ -74,9 +19,7 @@ impl KubeSchedulerConfiguration {
         for profile in &mut self.profiles {
             profile.stop_packing();
             profile.plugins.score.enabled.push(plugin(BIN_PACKING));
-            *profile.args_mut(BIN_PACKING) = PluginArgs::BinPacking(BinPackingArgs {
-                policy: policy.to_owned(),
-            });
+            *profile.args_mut(BIN_PACKING) = json!({ "policy": policy });
             profile.set_queue_sort();
         }
     }
@@ -87,26 +30,23 @@ impl KubeSchedulerConfiguration {
         for profile in &mut self.profiles {
             profile.stop_packing();
             let args = profile.args_mut(NODE_RESOURCES_FIT);
-            if !matches!(args, PluginArgs::NodeResourcesFit(_)) {
-                let mut default = PluginArgs::NodeResourcesFit(NodeResourcesFitArgs::default());
-                default.set_defaults();
-                *args = default;
+            if args.is_null() {
+                *args = default_args(&in_tree(), NODE_RESOURCES_FIT).unwrap_or_default();
             }
-            if let PluginArgs::NodeResourcesFit(args) = args {
-                args.scoring_strategy.kind = strategy.to_owned();
-                args.scoring_strategy.requested_to_capacity_ratio = None;
+            let scoring = &mut args["scoringStrategy"];
+            scoring["type"] = strategy.into();
+            if let Value::Object(fields) = scoring {
+                fields.remove("requestedToCapacityRatio");
             }
         }
     }
 
     /// Gives LargestFirst something to measure pods by, where the configuration does not.
-    pub fn measure_by(&mut self, reference: &BTreeMap<String, Text>) {
+    pub fn measure_by(&mut self, reference: &BTreeMap<String, String>) {
         for profile in &mut self.profiles {
             let args = profile.args_mut(LARGEST_FIRST);
-            if let PluginArgs::Other(_) = args {
-                *args = PluginArgs::LargestFirst(LargestFirstArgs {
-                    reference: reference.clone(),
-                });
+            if args.is_null() {
+                *args = json!({ "reference": reference });
             }
         }
     }
@@ -121,15 +61,13 @@ impl Profile {
             || (names(&plugins.multi_point.enabled) && !names(&plugins.score.disabled));
         let mut configs = self.plugin_config.iter();
         let args = configs.find(|config| config.name == BIN_PACKING);
-        enabled.then(|| match args.map(|config| &config.args) {
-            Some(PluginArgs::BinPacking(args)) => args.policy.as_str(),
-            _ => BinPackingArgs::BEST_FIT,
-        })
+        let policy = args.and_then(|config| config.args["policy"].as_str());
+        enabled.then(|| policy.unwrap_or(Packing::default().name()))
     }
 
     /// First fit decreasing is first fit and an order of the queue.
     pub(super) fn set_queue_sort(&mut self) {
-        let decreasing = self.packing() == Some(BinPackingArgs::FIRST_FIT_DECREASING);
+        let decreasing = self.packing() == Some(Packing::FirstFitDecreasing.name());
         if decreasing && self.plugins.queue_sort == PluginSet::default() {
             self.plugins.queue_sort = largest_first();
         }
@@ -146,13 +84,13 @@ impl Profile {
     }
 
     /// The arguments of a plugin, at first absent.
-    fn args_mut(&mut self, name: &str) -> &mut PluginArgs {
+    fn args_mut(&mut self, name: &str) -> &mut Value {
         let configs = &mut self.plugin_config;
         let at = configs.iter().position(|config| config.name == name);
         let at = at.unwrap_or_else(|| {
             configs.push(PluginConfig {
                 name: name.to_owned(),
-                args: PluginArgs::default(),
+                args: Value::Null,
             });
             configs.len() - 1
         });
@@ -174,40 +112,10 @@ fn largest_first() -> PluginSet {
     }
 }
 
-pub(super) fn validate_policy(args: &BinPackingArgs, path: &Path, errors: &mut Vec<ConfigError>) {
-    let policies = BinPackingArgs::POLICIES;
-    if !policies.contains(&args.policy.as_str()) {
-        let path = path.child("policy");
-        errors.push(path.not_supported(&args.policy, &policies));
-    }
-}
-
-pub(super) fn validate_reference(
-    args: &LargestFirstArgs,
-    path: &Path,
-    errors: &mut Vec<ConfigError>,
-) {
-    let path = path.child("reference");
-    if args.reference.is_empty() {
-        errors.push(path.required("at least one resource must be specified"));
-    }
-    for (name, Text(amount)) in &args.reference {
-        let path = path.key(name);
-        if !resource_names::can_be_requested(name) {
-            errors.push(path.invalid(name, "pods cannot ask for such a resource"));
-        }
-        match amount.parse::<Quantity>() {
-            Ok(amount) if amount > Quantity::ZERO => {}
-            Ok(_) => errors.push(path.invalid(amount, "must be greater than zero")),
-            Err(error) => errors.push(path.invalid(amount, error)),
-        }
-    }
-}
-
 /// Who packs by first fit decreasing must have the order that goes with it.
 pub(super) fn validate_queue_sort(profile: &Profile, path: &Path, errors: &mut Vec<ConfigError>) {
     let sort = &profile.plugins.queue_sort.enabled;
-    let decreasing = profile.packing() == Some(BinPackingArgs::FIRST_FIT_DECREASING);
+    let decreasing = profile.packing() == Some(Packing::FirstFitDecreasing.name());
     if decreasing && !sort.iter().any(|plugin| plugin.name == LARGEST_FIRST) {
         let names: Vec<&str> = sort.iter().map(|plugin| plugin.name.as_str()).collect();
         errors.push(path.invalid(
@@ -220,12 +128,12 @@ pub(super) fn validate_queue_sort(profile: &Profile, path: &Path, errors: &mut V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::tests::{args_errors, check, load};
+    use crate::tests::{args_errors, check, load};
     use expect_test::expect;
 
     #[test]
     fn arguments_name_what_is_wrong_with_them() {
-        for policy in BinPackingArgs::POLICIES {
+        for policy in Packing::ALL.map(Packing::name) {
             let args = format!("{{policy: {policy}}}");
             assert_eq!(args_errors("BinPacking", &args), "");
         }
@@ -316,10 +224,7 @@ mod tests {
         assert_eq!(all(&config), twice(None, &none));
         let scores = config.profiles.iter().flat_map(|p| &p.plugin_config);
         let kinds: Vec<&str> = scores
-            .filter_map(|config| match &config.args {
-                PluginArgs::NodeResourcesFit(args) => Some(args.scoring_strategy.kind.as_str()),
-                _ => None,
-            })
+            .filter_map(|config| config.args["scoringStrategy"]["type"].as_str())
             .collect();
         assert_eq!(kinds, ["MostAllocated"; 2]);
     }

@@ -1,45 +1,26 @@
 //! Spans of time as Go writes them: `15s`, `1m30s`, `1.5h`.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use crate::Duration;
 use std::fmt;
 use std::str::FromStr;
 
 const SECOND: i64 = 1_000_000_000;
 
-/// `metav1.Duration`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub struct Duration {
-    nanos: i64,
-}
-
 /// The text is not a duration.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error(
-    "invalid duration {0:?}: expected a number with a unit (ns, us, ms, s, m, h), as in \"1m30s\""
-)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DurationError(String);
 
-impl Duration {
-    /// No time at all.
-    pub const ZERO: Self = Self { nanos: 0 };
-
-    /// Whole seconds.
-    pub const fn from_secs(secs: i64) -> Self {
-        Self {
-            nanos: secs * SECOND,
-        }
-    }
-
-    /// Nanoseconds.
-    pub const fn as_nanos(self) -> i64 {
-        self.nanos
-    }
-
-    /// Milliseconds, rounded towards zero.
-    pub const fn as_millis(self) -> i64 {
-        self.nanos / 1_000_000
+impl fmt::Display for DurationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "invalid duration {:?}: expected a number with a unit (ns, us, ms, s, m, h), as in \"1m30s\"",
+            self.0
+        )
     }
 }
+
+impl std::error::Error for DurationError {}
 
 impl FromStr for Duration {
     type Err = DurationError;
@@ -75,7 +56,7 @@ impl FromStr for Duration {
         }
         let signed = if negative { -nanos } else { nanos };
         let nanos = i64::try_from(signed).map_err(|_| error())?;
-        Ok(Self { nanos })
+        Ok(Self::from_nanos(nanos))
     }
 }
 
@@ -118,58 +99,6 @@ fn add(nanos: i128, whole: &str, fraction: &str, unit: i64) -> Option<i128> {
     (nanos <= i128::from(i64::MAX) + 1).then_some(nanos)
 }
 
-impl fmt::Display for Duration {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let sign = if self.nanos < 0 { "-" } else { "" };
-        let nanos = self.nanos.unsigned_abs();
-        let second = SECOND.unsigned_abs();
-        let small = |per_unit: u64, unit| format!("{sign}{}{unit}", decimal(nanos, per_unit));
-        if nanos == 0 {
-            return f.write_str("0s");
-        }
-        if nanos < second {
-            return f.write_str(&match nanos {
-                ..1_000 => small(1, "ns"),
-                1_000..1_000_000 => small(1_000, "µs"),
-                _ => small(1_000_000, "ms"),
-            });
-        }
-        let (minutes, rest) = (nanos / (60 * second), nanos % (60 * second));
-        f.write_str(sign)?;
-        if minutes >= 60 {
-            write!(f, "{}h", minutes / 60)?;
-        }
-        if minutes > 0 {
-            write!(f, "{}m", minutes % 60)?;
-        }
-        write!(f, "{}s", decimal(rest, second))
-    }
-}
-
-/// `nanos / per_unit` in decimals, without trailing zeros.
-fn decimal(nanos: u64, per_unit: u64) -> String {
-    let (whole, rest) = (nanos / per_unit, nanos % per_unit);
-    if rest == 0 {
-        return whole.to_string();
-    }
-    let places = per_unit.ilog10() as usize;
-    let fraction = format!("{rest:0places$}");
-    format!("{whole}.{}", fraction.trim_end_matches('0'))
-}
-
-impl<'de> Deserialize<'de> for Duration {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        text.parse().map_err(de::Error::custom)
-    }
-}
-
-impl Serialize for Duration {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,7 +123,7 @@ mod tests {
                 "-2562047h47m16.854775808s",
             ),
         ] {
-            let parsed: Duration = text.parse().unwrap();
+            let parsed = text.parse::<Duration>().unwrap();
             assert_eq!(parsed.as_nanos(), nanos, "{text}");
             assert_eq!(parsed.to_string(), canonical, "{text}");
         }

@@ -5,13 +5,13 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use stowplan_base::{Lookup, Sym, WordHasher};
 
-/// Kin as a number. Numbers are given anew only when the change log is forgotten.
-pub(crate) type KinId = u32;
+/// LabelGroup as a number. Numbers are given anew only when the change log is forgotten.
+pub(crate) type LabelGroupId = u32;
 
 /// Pods on nodes that have their namespace, labels and affinity terms in common, and whether they
 /// are terminating: a selector or a term that means one of them means all.
 #[derive(Clone, Debug)]
-pub(crate) struct Kin {
+pub(crate) struct LabelGroup {
     /// One of them, as it was once.
     pub(crate) example: Arc<Pod>,
     members: Vec<Member>,
@@ -20,8 +20,8 @@ pub(crate) struct Kin {
     /// The marks of which a pod's labels must have one for a term to mean it.
     terms: u64,
     hash: u64,
-    /// The next kin of the same hash.
-    next: Option<KinId>,
+    /// The next label group of the same hash.
+    next: Option<LabelGroupId>,
 }
 
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ struct Member {
     node: Sym,
 }
 
-impl Kin {
+impl LabelGroup {
     /// Whether they could matter to pods whose labels have these marks and who look for labels with
     /// those.
     pub(crate) fn may_matter(&self, labels: u64, looks_for: u64) -> bool {
@@ -43,39 +43,39 @@ impl Kin {
     }
 }
 
-/// All kin, to be found by what selectors ask for.
+/// All label group, to be found by what selectors ask for.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct KinTable {
-    kin: Vec<Kin>,
-    by_hash: Lookup<u64, KinId>,
-    /// Kin that bear a label.
-    by_label: Lookup<(Sym, Sym), Vec<KinId>>,
-    /// Kin with a term that means only pods with this label.
-    by_term: Lookup<(Sym, Sym), Vec<KinId>>,
-    /// Kin with a term that may mean pods of any labels.
-    by_open_term: Vec<KinId>,
+pub(crate) struct LabelGroups {
+    label_group: Vec<LabelGroup>,
+    by_hash: Lookup<u64, LabelGroupId>,
+    /// LabelGroup that bear a label.
+    by_label: Lookup<(Sym, Sym), Vec<LabelGroupId>>,
+    /// LabelGroup with a term that means only pods with this label.
+    by_term: Lookup<(Sym, Sym), Vec<LabelGroupId>>,
+    /// LabelGroup with a term that may mean pods of any labels.
+    by_open_term: Vec<LabelGroupId>,
     empty: usize,
 }
 
-impl KinTable {
-    /// How many kin there are.
+impl LabelGroups {
+    /// How many label group there are.
     pub(crate) fn len(&self) -> usize {
-        self.kin.len()
+        self.label_group.len()
     }
 
-    /// The kin of a number.
-    pub(crate) fn get(&self, id: KinId) -> &Kin {
-        &self.kin[id as usize]
+    /// The label group of a number.
+    pub(crate) fn get(&self, id: LabelGroupId) -> &LabelGroup {
+        &self.label_group[id as usize]
     }
 
-    /// Adds a pod; returns its kin and its place there.
-    pub(super) fn add(&mut self, pod: &Arc<Pod>, node: Sym) -> (KinId, u32) {
+    /// Adds a pod; returns its label group and its place there.
+    pub(super) fn add(&mut self, pod: &Arc<Pod>, node: Sym) -> (LabelGroupId, u32) {
         let hash = hash(pod);
         let id = match self.find(pod, hash) {
             Some(id) => id,
             None => self.found(pod, hash),
         };
-        let members = &mut self.kin[id as usize].members;
+        let members = &mut self.label_group[id as usize].members;
         if members.is_empty() {
             self.empty -= 1;
         }
@@ -87,8 +87,8 @@ impl KinTable {
     }
 
     /// Takes the pod at this place out; returns the uid of the pod that has its place now, if any.
-    pub(super) fn remove(&mut self, id: KinId, place: u32) -> Option<Arc<str>> {
-        let members = &mut self.kin[id as usize].members;
+    pub(super) fn remove(&mut self, id: LabelGroupId, place: u32) -> Option<Arc<str>> {
+        let members = &mut self.label_group[id as usize].members;
         members.swap_remove(place as usize);
         if members.is_empty() {
             self.empty += 1;
@@ -96,13 +96,13 @@ impl KinTable {
         members.get(place as usize).map(|moved| moved.uid.clone())
     }
 
-    /// Whether so many kin are empty that it pays to begin anew.
+    /// Whether so many label group are empty that it pays to begin anew.
     pub(super) fn is_sparse(&self) -> bool {
-        self.empty > 1024 && self.empty * 2 > self.kin.len()
+        self.empty > 1024 && self.empty * 2 > self.label_group.len()
     }
 
-    /// Calls `see` with all kin that the selector may select: those that it selects are among them.
-    pub(crate) fn selected<'a>(&'a self, selector: &Selector, mut see: impl FnMut(&'a Kin)) {
+    /// Calls `see` with all label group that the selector may select: those that it selects are among them.
+    pub(crate) fn selected<'a>(&'a self, selector: &Selector, mut see: impl FnMut(&'a LabelGroup)) {
         let Selector::All(requirements) = selector else {
             return;
         };
@@ -122,40 +122,40 @@ impl KinTable {
                     }
                 }
             }
-            None => self.kin.iter().for_each(see),
+            None => self.label_group.iter().for_each(see),
         }
     }
 
-    fn bearing(&self, key: Sym, value: Sym) -> &[KinId] {
+    fn bearing(&self, key: Sym, value: Sym) -> &[LabelGroupId] {
         self.by_label.get(&(key, value)).map_or(&[], |ids| ids)
     }
 
-    /// Calls `see` with all kin that have a term which may mean a pod with these labels.
-    pub(crate) fn with_terms_for<'a>(&'a self, labels: &Labels, see: impl FnMut(&'a Kin)) {
+    /// Calls `see` with all label group that have a term which may mean a pod with these labels.
+    pub(crate) fn with_terms_for<'a>(&'a self, labels: &Labels, see: impl FnMut(&'a LabelGroup)) {
         let listed = labels.iter().filter_map(|label| self.by_term.get(&label));
-        let mut ids: Vec<KinId> = listed.flatten().copied().collect();
+        let mut ids: Vec<LabelGroupId> = listed.flatten().copied().collect();
         ids.extend_from_slice(&self.by_open_term);
         ids.sort_unstable();
         ids.dedup();
         ids.into_iter().map(|id| self.get(id)).for_each(see);
     }
 
-    fn find(&self, pod: &Pod, hash: u64) -> Option<KinId> {
+    fn find(&self, pod: &Pod, hash: u64) -> Option<LabelGroupId> {
         let mut found = self.by_hash.get(&hash).copied();
         while let Some(id) = found {
-            let kin = self.get(id);
-            if are_kin(pod, &kin.example) {
+            let label_group = self.get(id);
+            if are_label_group(pod, &label_group.example) {
                 return Some(id);
             }
-            found = kin.next;
+            found = label_group.next;
         }
         None
     }
 
-    /// Adds kin without members.
-    fn found(&mut self, pod: &Arc<Pod>, hash: u64) -> KinId {
-        let id = self.kin.len() as KinId;
-        self.kin.push(Kin {
+    /// Adds label group without members.
+    fn found(&mut self, pod: &Arc<Pod>, hash: u64) -> LabelGroupId {
+        let id = self.label_group.len() as LabelGroupId;
+        self.label_group.push(LabelGroup {
             example: pod.clone(),
             members: Vec::new(),
             labels: pod.labels.marks(),
@@ -175,7 +175,7 @@ impl KinTable {
         id
     }
 
-    fn list_term(&mut self, id: KinId, selector: &Selector) {
+    fn list_term(&mut self, id: LabelGroupId, selector: &Selector) {
         let narrow = |r: &&Requirement| r.op == Op::In;
         let requirement = match selector {
             Selector::Nothing => return,
@@ -192,19 +192,19 @@ impl KinTable {
         }
     }
 
-    /// Forgets empty kin. Returns every pod with its new kin and place.
-    pub(super) fn compact(&mut self) -> Vec<(Arc<str>, KinId, u32)> {
+    /// Forgets empty label group. Returns every pod with its new label group and place.
+    pub(super) fn compact(&mut self) -> Vec<(Arc<str>, LabelGroupId, u32)> {
         let old = std::mem::take(self);
         let mut moved = Vec::new();
-        for kin in old.kin {
-            if kin.members.is_empty() {
+        for label_group in old.label_group {
+            if label_group.members.is_empty() {
                 continue;
             }
-            let id = self.found(&kin.example, kin.hash);
+            let id = self.found(&label_group.example, label_group.hash);
             self.empty -= 1;
-            let places = (0..).zip(&kin.members);
+            let places = (0..).zip(&label_group.members);
             moved.extend(places.map(|(place, member)| (member.uid.clone(), id, place)));
-            self.kin[id as usize].members = kin.members;
+            self.label_group[id as usize].members = label_group.members;
         }
         moved
     }
@@ -217,7 +217,7 @@ fn hash(pod: &Pod) -> u64 {
     hasher.finish()
 }
 
-fn are_kin(a: &Pod, b: &Pod) -> bool {
+fn are_label_group(a: &Pod, b: &Pod) -> bool {
     a.namespace == b.namespace
         && a.terminating == b.terminating
         && a.labels == b.labels

@@ -17,7 +17,7 @@ const ROUND: f64 = (1_u64 << 52) as f64;
 /// What a node has and what its pods take up, of (cpu in thousandths, memory in bytes), each a whole
 /// number.
 #[derive(Clone, Copy, Debug)]
-pub struct Gauge {
+pub struct ResourceSummary {
     /// What there is, never 0; not a number where amounts are too large or too strange for floats.
     allocatable: [f64; 2],
     /// What the pods ask for.
@@ -53,7 +53,7 @@ fn is_small(bits: i64) -> bool {
     bits as u64 >> BITS == 0
 }
 
-impl Gauge {
+impl ResourceSummary {
     pub(super) fn of(info: &NodeInfo) -> Self {
         let allocatable = PAIR.map(|id| info.allocatable().get(id));
         let requested = PAIR.map(|id| info.requested.get(id));
@@ -62,7 +62,7 @@ impl Gauge {
         let bits = bits.as_flattened().iter().fold(0, |all, bits| all | bits);
         let pods = i64::try_from(info.pods.len()).unwrap_or(i64::MAX);
         let room = info.allocatable().get(ResourceId::PODS);
-        let mut gauge = Self {
+        let mut summary = Self {
             allocatable: allocatable.map(|amount| amount as f64),
             requested: requested.map(|amount| amount as f64),
             non_zero: non_zero.map(|amount| amount as f64),
@@ -70,20 +70,20 @@ impl Gauge {
             evenness: 0.0,
         };
         if !is_small(bits) || allocatable.contains(&0) {
-            gauge.allocatable = [f64::NAN; 2];
+            summary.allocatable = [f64::NAN; 2];
         }
-        gauge.evenness = gauge.evenness(PairRequest([0.0; 2]));
-        gauge
+        summary.evenness = summary.evenness(PairRequest([0.0; 2]));
+        summary
     }
 
-    /// Whether the gauge can be relied on.
+    /// Whether the summary can be relied on.
     #[inline]
     pub(crate) fn is_exact(&self) -> bool {
         !self.allocatable[0].is_nan()
     }
 
     /// Whether there is room for another pod with this request, which should be one
-    /// [or nothing](PairRequest::or_nothing); if not, the gauge may not be exact.
+    /// [or nothing](PairRequest::or_nothing); if not, the summary may not be exact.
     #[inline]
     pub(crate) fn has_room(&self, PairRequest(request): PairRequest) -> bool {
         let free = |i: usize| self.allocatable[i] - self.requested[i];
@@ -158,7 +158,7 @@ mod tests {
     use stowplan_base::{Rng, Sym};
 
     #[test]
-    fn gauges_follow_the_nodes() {
+    fn summaries_follow_the_nodes() {
         let (mut world, mut rng) = (World::default(), Rng::new(9));
         for step in 0..2000 {
             let (node, pod) = (
@@ -188,9 +188,14 @@ mod tests {
                 }
             }
             // As text: what is not a number is not equal to itself.
-            let expected: Vec<Gauge> = world.snapshot.nodes().iter().map(Gauge::of).collect();
-            let gauges = format!("{:?}", world.snapshot.gauges());
-            assert_eq!(gauges, format!("{expected:?}"), "step {step}");
+            let expected: Vec<ResourceSummary> = world
+                .snapshot
+                .nodes()
+                .iter()
+                .map(ResourceSummary::of)
+                .collect();
+            let summaries = format!("{:?}", world.snapshot.summaries());
+            assert_eq!(summaries, format!("{expected:?}"), "step {step}");
         }
     }
 }

@@ -16,7 +16,7 @@ use stowplan_base::Sym;
 /// budgets: nodes where one of these changed are tried again. It is kept only while every filter
 /// looks at no more than the node.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tries {
+pub(super) struct ClassDryRuns {
     runs: DryRuns,
     /// The first change of the cluster that is not taken in; `None` if nothing is kept.
     seen: Option<u64>,
@@ -26,7 +26,7 @@ pub(super) struct Tries {
     overlooked: Option<usize>,
 }
 
-impl Tries {
+impl ClassDryRuns {
     /// About how many bytes they take up.
     pub(super) fn size(&self) -> usize {
         size_of::<Self>() + self.runs.size()
@@ -118,44 +118,45 @@ fn protected(cluster: &Snapshot, pod: &Pod, namespaces: &[Sym]) -> impl Iterator
 }
 
 /// The dry runs of a class, for one pod of it.
-pub(super) struct TriesFor<'a> {
-    pub(super) tries: &'a mut Option<Box<Tries>>,
+pub(super) struct ClassDryRunsFor<'a> {
+    pub(super) dry_runs: &'a mut Option<Box<ClassDryRuns>>,
     /// The example of the class.
     pub(super) example: &'a Pod,
     pub(super) scratch: &'a mut Scratch,
     pub(super) detail: Detail,
 }
 
-impl KeptDryRuns for TriesFor<'_> {
+impl KeptDryRuns for ClassDryRunsFor<'_> {
     fn report(&mut self, preemptor: Preemptor<'_>) -> PreemptionReport {
         if has_no_victims(preemptor.cx, preemptor.pod) {
             return report_without_victims(preemptor, self.detail);
         }
-        let tries = self.tries.get_or_insert_default();
+        let dry_runs = self.dry_runs.get_or_insert_default();
         let Preemptor {
             framework, cycle, ..
         } = preemptor;
-        if framework.follows_trials(cycle) || framework.asks_for_each_pod(cycle) {
-            tries.seen = None;
-            tries.renew(preemptor, self.scratch);
+        if framework.follows_dry_run(cycle) || framework.asks_for_each_pod(cycle) {
+            dry_runs.seen = None;
+            dry_runs.renew(preemptor, self.scratch);
         } else {
             let of_all = Preemptor {
                 pod: self.example,
                 ..preemptor
             };
-            tries.catch_up(of_all, self.scratch);
-            tries.look_past_own_nomination(preemptor, self.scratch);
+            dry_runs.catch_up(of_all, self.scratch);
+            dry_runs.look_past_own_nomination(preemptor, self.scratch);
         }
         let space = &mut self.scratch.sheet.space;
-        tries.runs.report(preemptor, space, self.detail)
+        dry_runs.runs.report(preemptor, space, self.detail)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::fast::Classes;
+    use crate::framework::PluginArgs;
     use crate::framework::{Nomination, Plugins, Point, expand};
-    use crate::plugins::registry::{PluginArgs, Registry, default_framework};
+    use crate::plugins::registry::{default_framework, in_tree};
     use crate::schedule::Attempt;
     use crate::testing::World;
     use stowplan_base::sym;
@@ -178,7 +179,7 @@ mod tests {
     }
 
     /// Of all rules about volumes only VolumeZone is asked, without its PreFilter: nobody has to
-    /// follow trials, but pods with other volumes are other pods.
+    /// follow dry runs, but pods with other volumes are other pods.
     #[test]
     fn pods_of_a_class_have_their_own_dry_runs_if_a_filter_tells_them_apart() {
         let mut world = World::default();
@@ -191,7 +192,7 @@ mod tests {
         let prepared = &mut plugins.at_mut(Point::PreFilter).disabled;
         prepared.push("VolumeZone".to_owned());
         let args = PluginArgs::default();
-        let framework = expand("p", &plugins, &args, &Registry::in_tree()).unwrap();
+        let framework = expand("p", &plugins, &args, &in_tree()).unwrap();
         let mut classes = Classes::default();
         for zone in ["a", "b"] {
             add_zone(&mut world, zone);
@@ -231,8 +232,11 @@ mod tests {
             };
             let node = world.sym("n-a");
             assert_eq!(nomination, Nomination::Set(Some(node)));
-            let tries = classes.classes[0].class.tries.as_ref();
-            assert!(tries.is_some_and(|tries| tries.seen.is_some()), "{name}");
+            let dry_runs = classes.classes[0].class.dry_runs.as_ref();
+            assert!(
+                dry_runs.is_some_and(|dry_runs| dry_runs.seen.is_some()),
+                "{name}"
+            );
         }
         assert_eq!(classes.len(), 1);
     }

@@ -3,8 +3,9 @@
 //! `Default` is what upstream's defaulting makes of an absent field. What upstream also replaces
 //! when it is present but zero is up to `set_defaults`.
 
-use super::{Duration, Extender, PluginArgs};
+use super::{Duration, Extender};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// The configuration of a scheduler.
 #[derive(Clone, PartialEq, Debug, Deserialize, Serialize)]
@@ -215,7 +216,7 @@ pub struct Plugin {
 pub struct PluginConfig {
     /// The plugin's name.
     pub name: String,
-    /// Its arguments.
+    /// Its arguments, with the plugin's defaults; null if it takes none and is told none.
     #[serde(default)]
-    pub args: PluginArgs,
+    pub args: Value,
 }

@@ -2,8 +2,8 @@
 
 use super::ask::Questions;
 use super::class::{Class, Profile, Scratch, Sheet};
+use super::full_evaluation::Evaluation;
 use super::groups::{FITS, Group, Tag, VerdictId};
-use super::looks::Looks;
 use super::marks::Mark;
 use crate::framework::{Cx, OUT_OF_RANGE, Plan, has_nominated};
 
@@ -19,14 +19,14 @@ impl Class {
         since: Option<u64>,
     ) {
         let Scratch {
-            looks,
+            evaluation,
             marks,
             sheet,
             ..
         } = scratch;
-        looks.positions.clear();
+        evaluation.positions.clear();
         if let Some(from) = since {
-            list_changed(cx.cluster.log().nodes(), from, &mut looks.positions);
+            list_changed(cx.cluster.log().nodes(), from, &mut evaluation.positions);
         }
         marks.sort();
         while let Some((at, mark)) = marks.take() {
@@ -34,12 +34,12 @@ impl Class {
                 Mark::All if (at as usize) < self.rows.len() => {
                     self.look(profile, cx, at as usize, None, sheet);
                 }
-                Mark::Pods => looks.positions.push(at),
+                Mark::Pods => evaluation.positions.push(at),
                 _ => {}
             }
         }
-        self.look_where_pods_matter(profile, cx, sheet, looks);
-        self.touch_up(profile, cx, sheet, looks);
+        self.look_where_pods_matter(profile, cx, sheet, evaluation);
+        self.touch_up(profile, cx, sheet, evaluation);
     }
 
     /// Of the nodes at the listed positions, on which other pods are, leaves those that have to be
@@ -49,32 +49,32 @@ impl Class {
         profile: Profile<'_>,
         cx: Cx<'_>,
         sheet: &mut Sheet,
-        looks: &mut Looks,
+        evaluation: &mut Evaluation,
     ) {
-        let listed = looks.positions.len();
-        self.find_needs(profile, listed, &mut looks.needs);
-        let known = !looks.needs.is_empty();
+        let listed = evaluation.positions.len();
+        self.find_needs(profile, listed, &mut evaluation.needs);
+        let known = !evaluation.needs.is_empty();
         let promises = !cx.nominator.is_empty();
         // What a node needs cannot be foretold: all are written down, and those stay that ask for it.
         let mut count = 0;
         for i in 0..listed {
-            let at = looks.positions[i];
+            let at = evaluation.positions[i];
             let Some(row) = self.rows.get(at as usize) else {
                 continue;
             };
             let group = row.group as usize;
             let need = match known {
                 _ if promises && self.is_promised(cx, at) => Need::Everything,
-                true => looks.needs[group],
+                true => evaluation.needs[group],
                 false => self.need_of(profile, &self.groups.list[group]),
             };
-            looks.positions[count] = at;
+            evaluation.positions[count] = at;
             count += usize::from(need == Need::Pods);
             if need == Need::Everything {
                 self.look(profile, cx, at as usize, None, sheet);
             }
         }
-        looks.positions.truncate(count);
+        evaluation.positions.truncate(count);
     }
 
     /// Whether a pod is nominated to a node that may stand in the way.
@@ -112,27 +112,33 @@ impl Class {
     }
 
     /// Brings rows up to date whose nodes are the same but for pods that no domain counts.
-    fn touch_up(&mut self, profile: Profile<'_>, cx: Cx<'_>, sheet: &mut Sheet, looks: &mut Looks) {
+    fn touch_up(
+        &mut self,
+        profile: Profile<'_>,
+        cx: Cx<'_>,
+        sheet: &mut Sheet,
+        evaluation: &mut Evaluation,
+    ) {
         let Profile { framework, plan } = profile;
-        if looks.positions.is_empty() {
+        if evaluation.positions.is_empty() {
             return;
         }
-        if looks.positions.len() * 8 > self.rows.len() {
+        if evaluation.positions.len() * 8 > self.rows.len() {
             // Of so many, following each costs more than finding the best anew.
             self.tree.touch_all();
         }
-        looks.verdicts.clear();
-        looks.verdicts.resize(looks.positions.len(), FITS);
+        evaluation.verdicts.clear();
+        evaluation.verdicts.resize(evaluation.positions.len(), FITS);
         let questions = Questions {
             framework,
             cx,
             filters: &plan.pod_filters,
             scores: &plan.absolute_scores,
         };
-        self.ask_one_by_one(questions, looks);
-        let answers = looks.verdicts.iter().zip(&looks.sums);
+        self.ask_one_by_one(questions, evaluation);
+        let answers = evaluation.verdicts.iter().zip(&evaluation.sums);
         let anew = self.tree.is_stale();
-        for (at, answer) in looks.positions.iter().zip(answers) {
+        for (at, answer) in evaluation.positions.iter().zip(answers) {
             let at = *at as usize;
             let group = self.rows[at].group;
             match (self.groups.list[group as usize].tag(), answer) {

@@ -1,4 +1,4 @@
-//! Trials: what would the filters say if pods came to a node, or left it?
+//! Dry runs: what would the filters say if pods came to a node, or left it?
 
 use super::Framework;
 use crate::NodeInfo;
@@ -8,46 +8,46 @@ use std::sync::Arc;
 
 /// A hypothetical change of one node's pods.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Trial {
+pub enum DryRunOp {
     /// As if the pod were there. Upstream's `AddPod`.
     Add,
     /// As if it were gone. Upstream's `RemovePod`.
     Remove,
 }
 
-/// Space for trials: who keeps it makes them without taking memory.
+/// Space for dry runs: who keeps it makes them without taking memory.
 #[derive(Clone, Debug, Default)]
-pub struct TrialSpace {
+pub struct DryRunSpace {
     node: Option<NodeInfo>,
     with_nominated: Option<NodeInfo>,
 }
 
-/// Trials for one pod, on one node after the other.
+/// Dry runs for one pod, on one node after the other.
 ///
-/// The node is copied. What the plugins remember of the pod is copied with the first trial, and only
-/// if one of them has to follow trials; it is rolled back before the next node, trial by trial.
-pub struct Trials<'a> {
+/// The node is copied. What the plugins remember of the pod is copied with the first dry run, and only
+/// if one of them has to follow dry runs; it is rolled back before the next node, dry run by dry run.
+pub struct DryRun<'a> {
     framework: &'a Framework,
     cx: Cx<'a>,
     pod: &'a Pod,
     cycle: &'a CycleState,
-    /// `cycle` as the trials made it.
+    /// `cycle` as the dry runs made it.
     copy: Option<CycleState>,
-    /// Some plugin has to follow trials.
+    /// Some plugin has to follow dry runs.
     follows: bool,
-    /// The trials that `copy` shows.
-    made: Vec<(Arc<Pod>, Trial)>,
-    space: &'a mut TrialSpace,
+    /// The dry runs that `copy` shows.
+    made: Vec<(Arc<Pod>, DryRunOp)>,
+    space: &'a mut DryRunSpace,
 }
 
-impl<'a> Trials<'a> {
-    /// No trial was made yet. `cycle` is what PreFilter left for `pod`.
+impl<'a> DryRun<'a> {
+    /// No dry run was made yet. `cycle` is what PreFilter left for `pod`.
     pub fn new(
         framework: &'a Framework,
         cx: Cx<'a>,
         cycle: &'a CycleState,
         pod: &'a Pod,
-        space: &'a mut TrialSpace,
+        space: &'a mut DryRunSpace,
     ) -> Self {
         Self {
             framework,
@@ -55,42 +55,42 @@ impl<'a> Trials<'a> {
             pod,
             cycle,
             copy: None,
-            follows: framework.follows_trials(cycle),
+            follows: framework.follows_dry_run(cycle),
             made: Vec::new(),
             space,
         }
     }
 
-    /// From now on trials are made on `node`, beginning with what is there.
+    /// From now on dry runs are made on `node`, beginning with what is there.
     pub fn enter(&mut self, node: &NodeInfo) {
         if let (Some(copy), Some(left)) = (&mut self.copy, &self.space.node) {
             for (other, op) in self.made.drain(..).rev() {
                 let undo = opposite(op);
                 self.framework
-                    .tell_trial(self.cx, copy, self.pod, &other, left, undo);
+                    .tell_dry_run(self.cx, copy, self.pod, &other, left, undo);
             }
         }
         fill(&mut self.space.node, node);
     }
 
     /// Adds `other` to the node, or takes it away.
-    pub fn try_pod(&mut self, other: &Arc<Pod>, op: Trial) {
+    pub fn try_pod(&mut self, other: &Arc<Pod>, op: DryRunOp) {
         let Some(node) = &mut self.space.node else {
             return;
         };
         match op {
-            Trial::Add => node.add_pod(other.clone()),
-            Trial::Remove => node.remove_this_pod(other),
+            DryRunOp::Add => node.add_pod(other.clone()),
+            DryRunOp::Remove => node.remove_this_pod(other),
         }
         if self.follows {
-            let copy = self.copy.get_or_insert_with(|| self.cycle.for_trials());
+            let copy = self.copy.get_or_insert_with(|| self.cycle.for_dry_run());
             self.framework
-                .tell_trial(self.cx, copy, self.pod, other, node, op);
+                .tell_dry_run(self.cx, copy, self.pod, other, node, op);
             self.made.push((other.clone(), op));
         }
     }
 
-    /// The first filter that rejects the node as the trials made it, with and without the pods
+    /// The first filter that rejects the node as the dry runs made it, with and without the pods
     /// nominated to it.
     pub fn fits(&mut self) -> Result<(), PluginStatus> {
         let Some(node) = self.space.node.take() else {
@@ -125,15 +125,15 @@ impl<'a> Trials<'a> {
         for other in nominated(cx, pod, node) {
             with.add_pod(other.clone());
             if self.follows {
-                let copy = self.copy.get_or_insert_with(|| self.cycle.for_trials());
-                framework.tell_trial(cx, copy, pod, other, with, Trial::Add);
+                let copy = self.copy.get_or_insert_with(|| self.cycle.for_dry_run());
+                framework.tell_dry_run(cx, copy, pod, other, with, DryRunOp::Add);
             }
         }
         let cycle = self.copy.as_ref().unwrap_or(self.cycle);
         let fits = framework.run_filters(cx, cycle, pod, with);
         if let Some(copy) = &mut self.copy {
             for other in nominated(cx, pod, node) {
-                framework.tell_trial(cx, copy, pod, other, node, Trial::Remove);
+                framework.tell_dry_run(cx, copy, pod, other, node, DryRunOp::Remove);
             }
         }
         fits
@@ -150,10 +150,10 @@ fn fill<'a>(space: &'a mut Option<NodeInfo>, node: &NodeInfo) -> &'a mut NodeInf
     }
 }
 
-fn opposite(op: Trial) -> Trial {
+fn opposite(op: DryRunOp) -> DryRunOp {
     match op {
-        Trial::Add => Trial::Remove,
-        Trial::Remove => Trial::Add,
+        DryRunOp::Add => DryRunOp::Remove,
+        DryRunOp::Remove => DryRunOp::Add,
     }
 }
 
@@ -174,9 +174,9 @@ pub(crate) fn has_nominated(cx: Cx<'_>, pod: &Pod, node: &NodeInfo) -> bool {
 }
 
 impl Framework {
-    /// Whether some plugin has to be told of trials: those that look at no more than the node see
+    /// Whether some plugin has to be told of dry runs: those that look at no more than the node see
     /// them there.
-    pub(crate) fn follows_trials(&self, cycle: &CycleState) -> bool {
+    pub(crate) fn follows_dry_run(&self, cycle: &CycleState) -> bool {
         self.at(Point::PreFilter).any(|(i, plugin)| {
             plugin.pre_filter_extensions.is_some() && matches!(cycle.filter[i], Slot::Ready(_))
         })
@@ -184,7 +184,7 @@ impl Framework {
 
     /// Whether a filter in play may tell pods apart that look alike, or see what no change of their
     /// nodes tells: such must be asked for each pod anew. Those that have a PreFilter
-    /// [follow trials](Self::follows_trials) as well.
+    /// [follow dry runs](Self::follows_dry_run) as well.
     pub(crate) fn asks_for_each_pod(&self, cycle: &CycleState) -> bool {
         self.at(Point::Filter).any(|(i, plugin)| {
             matches!(plugin.filter_scope(), Scope::Domains | Scope::Cluster)
@@ -192,22 +192,22 @@ impl Framework {
         })
     }
 
-    fn tell_trial(
+    fn tell_dry_run(
         &self,
         cx: Cx<'_>,
         cycle: &mut CycleState,
         pod: &Pod,
         other: &Pod,
         node: &NodeInfo,
-        op: Trial,
+        op: DryRunOp,
     ) {
         for (i, plugin) in self.at(Point::PreFilter) {
             if let (Some(extensions), Slot::Ready(state)) =
                 (&plugin.pre_filter_extensions, &mut cycle.filter[i])
             {
                 match op {
-                    Trial::Add => extensions.add_pod(cx, &mut **state, pod, other, node),
-                    Trial::Remove => extensions.remove_pod(cx, &mut **state, pod, other, node),
+                    DryRunOp::Add => extensions.add_pod(cx, &mut **state, pod, other, node),
+                    DryRunOp::Remove => extensions.remove_pod(cx, &mut **state, pod, other, node),
                 }
             }
         }
@@ -217,9 +217,10 @@ impl Framework {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::framework::PluginArgs;
     use crate::framework::{Plugins, expand};
     use crate::model::{AffinityTerm, HostPort, PodAffinity, Protocol, Selector};
-    use crate::plugins::registry::{PluginArgs, Registry, default_framework};
+    use crate::plugins::registry::{default_framework, in_tree};
     use crate::testing::World;
 
     /// Nodes `a` and `b` in one zone, with `web` on `a`.
@@ -242,14 +243,14 @@ mod tests {
         port: 80,
     };
 
-    fn check(world: &World, pod: &Pod, ask: impl FnOnce(&mut Trials<'_>, &[NodeInfo])) {
+    fn check(world: &World, pod: &Pod, ask: impl FnOnce(&mut DryRun<'_>, &[NodeInfo])) {
         let framework = default_framework();
         let Ok(outcome) = framework.run_pre_filter(world.cx(), pod) else {
             panic!("no plugin breaks");
         };
-        let mut space = TrialSpace::default();
-        let mut trials = Trials::new(&framework, world.cx(), &outcome.cycle, pod, &mut space);
-        ask(&mut trials, world.snapshot.nodes());
+        let mut space = DryRunSpace::default();
+        let mut dry_run = DryRun::new(&framework, world.cx(), &outcome.cycle, pod, &mut space);
+        ask(&mut dry_run, world.snapshot.nodes());
     }
 
     #[test]
@@ -260,7 +261,7 @@ mod tests {
         let not_prepared = plugins.at_mut(Point::PreFilter);
         not_prepared.disabled.push("VolumeZone".to_owned());
         let args = PluginArgs::default();
-        let framework = expand("p", &plugins, &args, &Registry::in_tree()).unwrap();
+        let framework = expand("p", &plugins, &args, &in_tree()).unwrap();
         for (framework, expected) in [(framework, true), (default_framework(), false)] {
             let Ok(outcome) = framework.run_pre_filter(world.cx(), &pod) else {
                 panic!("no plugin breaks");
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_on_one_node_is_rolled_back_before_the_next() {
+    fn a_dry_run_on_one_node_is_rolled_back_before_the_next() {
         let mut world = one_zone();
         let mut pod = world.pod("ns/shy", &[]);
         let term = AffinityTerm {
@@ -283,18 +284,18 @@ mod tests {
             required: [term].into(),
             preferred: Box::default(),
         });
-        check(&world, &pod, |trials, nodes| {
+        check(&world, &pod, |dry_run, nodes| {
             let web = &nodes[0].pods[0];
-            trials.enter(&nodes[0]);
-            assert!(trials.fits().is_err());
-            trials.try_pod(web, Trial::Remove);
-            assert!(trials.fits().is_ok());
-            trials.try_pod(web, Trial::Add);
-            assert!(trials.fits().is_err());
-            trials.try_pod(web, Trial::Remove);
-            trials.enter(&nodes[1]);
-            assert!(trials.fits().is_err(), "its zone is not empty");
-            assert!(trials.fits_on(&nodes[0]).is_err());
+            dry_run.enter(&nodes[0]);
+            assert!(dry_run.fits().is_err());
+            dry_run.try_pod(web, DryRunOp::Remove);
+            assert!(dry_run.fits().is_ok());
+            dry_run.try_pod(web, DryRunOp::Add);
+            assert!(dry_run.fits().is_err());
+            dry_run.try_pod(web, DryRunOp::Remove);
+            dry_run.enter(&nodes[1]);
+            assert!(dry_run.fits().is_err(), "its zone is not empty");
+            assert!(dry_run.fits_on(&nodes[0]).is_err());
         });
     }
 
@@ -309,17 +310,17 @@ mod tests {
         world.nominator.add(Arc::new(promised), b);
         let mut pod = world.pod("ns/p", &[]);
         pod.host_ports = [PORT].into();
-        check(&world, &pod, |trials, nodes| {
-            trials.enter(&nodes[0]);
-            assert!(trials.fits().is_err());
-            assert!(trials.fits().is_err(), "`web` still holds the port");
-            trials.enter(&nodes[1]);
-            assert!(trials.fits().is_err());
+        check(&world, &pod, |dry_run, nodes| {
+            dry_run.enter(&nodes[0]);
+            assert!(dry_run.fits().is_err());
+            assert!(dry_run.fits().is_err(), "`web` still holds the port");
+            dry_run.enter(&nodes[1]);
+            assert!(dry_run.fits().is_err());
         });
         pod.priority = 1;
-        check(&world, &pod, |trials, nodes| {
-            assert!(trials.fits_on(&nodes[0]).is_err());
-            assert!(trials.fits_on(&nodes[1]).is_ok(), "they do not count");
+        check(&world, &pod, |dry_run, nodes| {
+            assert!(dry_run.fits_on(&nodes[0]).is_err());
+            assert!(dry_run.fits_on(&nodes[1]).is_ok(), "they do not count");
         });
     }
 }

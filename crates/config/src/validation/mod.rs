@@ -1,16 +1,15 @@
 //! What a configuration must satisfy. Upstream's `apis/config/validation/validation.go` and
 //! `component-base/config/validation`.
 
-mod args;
-mod selector;
-
 use super::{
     API_VERSION, ConfigError, Extender, KubeSchedulerConfiguration, LeaderElection, Path, Plugin,
-    PluginSet, Profile, packing,
+    PluginSet, Profile, args, packing,
 };
-use crate::{names, resource_names};
-use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use stowplan_base::label_key;
+use stowplan_engine::framework::Registry;
+use stowplan_engine::framework::args::ArgValue;
+use stowplan_engine::model::is_extended_name;
 
 /// Plugins that this version does not have any more.
 const REMOVED: [&str; 4] = [
@@ -21,7 +20,10 @@ const REMOVED: [&str; 4] = [
 ];
 
 /// Everything that is wrong.
-pub(super) fn validate(config: &KubeSchedulerConfiguration) -> Vec<ConfigError> {
+pub(super) fn validate(
+    config: &KubeSchedulerConfiguration,
+    registry: &Registry,
+) -> Vec<ConfigError> {
     let mut errors = Vec::new();
     if config.client_connection.burst < 0 {
         let path = Path::new("clientConnection").child("burst");
@@ -34,7 +36,7 @@ pub(super) fn validate(config: &KubeSchedulerConfiguration) -> Vec<ConfigError> 
             "should be an integer value greater than zero",
         ));
     }
-    profiles(&config.profiles, &mut errors);
+    profiles(&config.profiles, registry, &mut errors);
     percentage(
         config.percentage_of_nodes_to_score,
         &Path::new("percentageOfNodesToScore"),
@@ -86,12 +88,12 @@ fn leader_election(election: &LeaderElection, errors: &mut Vec<ConfigError>) {
     }
 }
 
-fn profiles(profiles: &[Profile], errors: &mut Vec<ConfigError>) {
+fn profiles(profiles: &[Profile], registry: &Registry, errors: &mut Vec<ConfigError>) {
     let path = Path::new("profiles");
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     for (i, profile) in profiles.iter().enumerate() {
         let path = path.index(i);
-        self::profile(profile, &path, errors);
+        self::profile(profile, registry, &path, errors);
         let name = profile.scheduler_name.as_deref().unwrap_or_default();
         if let Some(first) = seen.insert(name, i) {
             errors.push(
@@ -103,7 +105,7 @@ fn profiles(profiles: &[Profile], errors: &mut Vec<ConfigError>) {
     common_queue_sort(profiles, &path, errors);
 }
 
-fn profile(profile: &Profile, path: &Path, errors: &mut Vec<ConfigError>) {
+fn profile(profile: &Profile, registry: &Registry, path: &Path, errors: &mut Vec<ConfigError>) {
     if profile.scheduler_name.as_deref().is_none_or(str::is_empty) {
         errors.push(path.child("schedulerName").required(""));
     }
@@ -127,7 +129,8 @@ fn profile(profile: &Profile, path: &Path, errors: &mut Vec<ConfigError>) {
         if REMOVED.contains(&config.name.as_str()) {
             errors.push(removed(&config.name, &path));
         } else {
-            args::validate(&config.args, &path.child("args"), errors);
+            let path = path.child("args");
+            args::validate(registry, &config.name, &config.args, &path, errors);
         }
     }
     let path = path.child("plugins").child("queueSort").child("enabled");
@@ -189,11 +192,14 @@ fn common_queue_sort(profiles: &[Profile], path: &Path, errors: &mut Vec<ConfigE
     }
 }
 
-fn plugin_set(set: &PluginSet) -> Value {
+fn plugin_set(set: &PluginSet) -> ArgValue {
     let list = |plugins: &[Plugin]| -> Vec<String> {
         plugins.iter().map(|plugin| plugin.name.clone()).collect()
     };
-    json!({ "enabled": list(&set.enabled), "disabled": list(&set.disabled) })
+    ArgValue::map([
+        ("enabled", list(&set.enabled)),
+        ("disabled", list(&set.disabled)),
+    ])
 }
 
 fn extenders(extenders: &[Extender], errors: &mut Vec<ConfigError>) {
@@ -226,8 +232,8 @@ fn extenders(extenders: &[Extender], errors: &mut Vec<ConfigError>) {
 }
 
 fn extended_resource(name: &str, path: &Path, errors: &mut Vec<ConfigError>) {
-    let wrong = names::label_key(name);
-    if wrong.is_empty() && !resource_names::is_extended(name) {
+    let wrong = label_key(name);
+    if wrong.is_empty() && !is_extended_name(name) {
         errors.push(path.invalid(name, "is an invalid extended resource name"));
     }
     errors.extend(wrong.iter().map(|detail| path.invalid(name, detail)));

@@ -1,9 +1,10 @@
 //! Text → types, strictly: a field that is not known is an error that names its place.
 
-use super::args::PluginArgs;
+use super::args::{completed, to_arg};
 use super::{API_VERSION, ConfigError, ConfigErrors, KIND, KubeSchedulerConfiguration, Path};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use stowplan_engine::framework::Registry;
 
 /// Parses YAML, of which JSON is a part.
 pub(super) fn value(text: &str) -> Result<Value, ConfigErrors> {
@@ -20,7 +21,10 @@ pub(super) fn value(text: &str) -> Result<Value, ConfigErrors> {
 }
 
 /// Reads a whole configuration, arguments of plugins included.
-pub(super) fn configuration(mut value: Value) -> Result<KubeSchedulerConfiguration, ConfigErrors> {
+pub(super) fn configuration(
+    mut value: Value,
+    registry: &Registry,
+) -> Result<KubeSchedulerConfiguration, ConfigErrors> {
     check_type(&mut value)?;
     drop_nulls(&mut value);
     let mut errors = Vec::new();
@@ -30,52 +34,19 @@ pub(super) fn configuration(mut value: Value) -> Result<KubeSchedulerConfigurati
     for (i, profile) in config.profiles.iter_mut().enumerate() {
         let path = profiles.index(i).child("pluginConfig");
         for (j, plugin) in profile.plugin_config.iter_mut().enumerate() {
-            let args = std::mem::take(&mut plugin.args);
-            let path = path.index(j).child("args");
-            plugin.args = plugin_args(&plugin.name, args, &path, &mut errors);
+            if registry.takes_args(&plugin.name) {
+                let path = path.index(j).child("args");
+                check_args_type(&plugin.name, &mut plugin.args, &path, &mut errors);
+                let (args, found) = completed(registry, &plugin.name, &plugin.args, &path);
+                errors.extend(found.unreadable);
+                plugin.args = args.unwrap_or_default();
+            }
         }
     }
     if errors.is_empty() {
         Ok(config)
     } else {
         Err(ConfigErrors(errors))
-    }
-}
-
-impl PluginArgs {
-    /// The arguments of a plugin that is told none; `None` if it takes none.
-    pub fn default_of(plugin: &str) -> Option<Self> {
-        let path = Path::new("args");
-        let mut args = plugin_args(plugin, Self::default(), &path, &mut Vec::new());
-        args.set_defaults();
-        (!matches!(args, Self::Other(_))).then_some(args)
-    }
-}
-
-/// The arguments as the plugin of this name has them; unchanged if it is not known to have any.
-fn plugin_args(
-    plugin: &str,
-    args: PluginArgs,
-    path: &Path,
-    errors: &mut Vec<ConfigError>,
-) -> PluginArgs {
-    let PluginArgs::Other(mut value) = args else {
-        return args;
-    };
-    macro_rules! typed_args {
-        ($($name:ident)*) => {
-            match plugin {
-                $(stringify!($name) => {
-                    check_args_type(plugin, &mut value, path, errors);
-                    PluginArgs::$name(typed(&value, path, errors).unwrap_or_default())
-                })*
-                _ => PluginArgs::Other(value),
-            }
-        };
-    }
-    typed_args! {
-        BinPacking DefaultPreemption DynamicResources InterPodAffinity LargestFirst NodeAffinity
-        NodeResourcesBalancedAllocation NodeResourcesFit PodTopologySpread VolumeBinding
     }
 }
 
@@ -166,7 +137,7 @@ fn take_text(fields: &mut Map<String, Value>, field: &str) -> Result<String, Con
     match fields.remove(field) {
         Some(Value::String(text)) => Ok(text),
         None | Some(Value::Null) => Err(Path::new(field).required("")),
-        Some(other) => Err(Path::new(field).invalid(other, "expected a string")),
+        Some(other) => Err(Path::new(field).invalid(to_arg(&other), "expected a string")),
     }
 }
 

@@ -45,7 +45,7 @@ fn is_unset(value: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::KubeSchedulerConfiguration;
-    use crate::config::tests::load;
+    use crate::tests::load;
     use serde_json::json;
 
     #[test]

@@ -5,7 +5,7 @@ use super::best::Row;
 use super::class::{Class, Profile, Scratch};
 use super::columns::Columns;
 use super::groups::{FITS, GroupId, Tag, VerdictId};
-use super::touch_up::Need;
+use super::incremental::Need;
 use crate::NodeInfo;
 use crate::framework::{
     Cx, NodePart, OUT_OF_RANGE, PluginStatus, Reads, Rule, UNKNOWN, has_nominated,
@@ -14,7 +14,7 @@ use stowplan_base::Sym;
 
 /// What is found out about many nodes, most often all, one by one.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Looks {
+pub(super) struct Evaluation {
     /// Of which nodes something is found out.
     pub(super) positions: Vec<u32>,
     /// What has to be found out about nodes with other pods, group by group.
@@ -42,7 +42,7 @@ pub(super) struct Looks {
 /// The number of nodes that have to be looked at one by one.
 const APART: u32 = u32::MAX;
 
-impl Looks {
+impl Evaluation {
     /// The scores of a node that need no comparison; `None` if one is out of range.
     fn sum(&self, at: usize) -> Option<i32> {
         Some(self.sums[at]).filter(|sum| *sum != OUT_OF_RANGE)
@@ -53,20 +53,20 @@ impl Class {
     /// Looks at all nodes, rule by rule, and gives each its row.
     pub(super) fn look_at_all(&mut self, profile: Profile<'_>, cx: Cx<'_>, scratch: &mut Scratch) {
         scratch.columns.catch_up(cx);
-        let mut looks = std::mem::take(&mut scratch.looks);
-        self.ask_all(profile, cx, scratch, &mut looks);
-        self.rows.reserve(looks.verdicts.len());
-        match self.tell_apart(profile, cx, &mut scratch.columns, &mut looks) {
+        let mut evaluation = std::mem::take(&mut scratch.evaluation);
+        self.ask_all(profile, cx, scratch, &mut evaluation);
+        self.rows.reserve(evaluation.verdicts.len());
+        match self.tell_apart(profile, cx, &mut scratch.columns, &mut evaluation) {
             Some(most) => {
-                looks.alike_looks += 1;
-                self.group_alike(profile, cx, scratch, &mut looks, most);
+                evaluation.alike_looks += 1;
+                self.group_alike(profile, cx, scratch, &mut evaluation, most);
             }
             None => {
-                looks.each_looks += 1;
-                self.group_each(profile, cx, scratch, &looks);
+                evaluation.each_looks += 1;
+                self.group_each(profile, cx, scratch, &evaluation);
             }
         }
-        scratch.looks = looks;
+        scratch.evaluation = evaluation;
     }
 
     /// Asks the filters and the scores that look at one node. Filters that read no more of it than
@@ -77,18 +77,18 @@ impl Class {
         profile: Profile<'_>,
         cx: Cx<'_>,
         scratch: &mut Scratch,
-        looks: &mut Looks,
+        evaluation: &mut Evaluation,
     ) {
         let Profile { framework, plan } = profile;
         let nodes = cx.cluster.nodes().len();
-        looks.positions.clear();
-        looks.positions.extend(0..nodes as u32);
-        looks.verdicts.clear();
-        looks.verdicts.resize(nodes, FITS);
+        evaluation.positions.clear();
+        evaluation.positions.extend(0..nodes as u32);
+        evaluation.verdicts.clear();
+        evaluation.verdicts.resize(nodes, FITS);
         let mut rules = plan.node_filters.as_slice();
         while let Some((rule, others)) = rules.split_first() {
             if plan.pod_filters.contains(rule)
-                || !self.ask_once_for_alike(profile, cx, *rule, &mut scratch.columns, looks)
+                || !self.ask_once_for_alike(profile, cx, *rule, &mut scratch.columns, evaluation)
             {
                 break;
             }
@@ -104,7 +104,7 @@ impl Class {
             filters: rules,
             scores,
         };
-        self.ask_one_by_one(questions, looks);
+        self.ask_one_by_one(questions, evaluation);
     }
 
     /// Asks a filter about nodes that none before it rejects, once for those that are alike to it;
@@ -115,18 +115,18 @@ impl Class {
         cx: Cx<'_>,
         rule: Rule,
         columns: &mut Columns,
-        looks: &mut Looks,
+        evaluation: &mut Evaluation,
     ) -> bool {
         let (cycle, pod, groups) = (&self.cycle, &self.example, &mut self.groups);
         let Some(reads) = framework.filter_reads(rule, cycle, pod) else {
             return false;
         };
-        let Looks {
+        let Evaluation {
             alike,
             answers,
             verdicts,
             ..
-        } = looks;
+        } = evaluation;
         columns.want(cx, reads.parts.iter().copied());
         alike.clear();
         alike.resize(verdicts.len(), 0);
@@ -149,7 +149,7 @@ impl Class {
         Profile { framework, plan }: Profile<'_>,
         cx: Cx<'_>,
         columns: &mut Columns,
-        looks: &mut Looks,
+        evaluation: &mut Evaluation,
     ) -> Option<usize> {
         if framework.packing().is_some() || plan.pods_compare {
             return None;
@@ -160,7 +160,7 @@ impl Class {
         let reads = filters
             .map(|rule| framework.filter_reads(*rule, cycle, pod))
             .chain(scores.map(|plugin| framework.score_reads(*plugin, cycle, pod)));
-        let (parts, apart) = (&mut looks.parts, &mut looks.apart);
+        let (parts, apart) = (&mut evaluation.parts, &mut evaluation.apart);
         parts.clear();
         apart.clear();
         let position = |name: Sym| cx.cluster.node_position(name).map(|at| at as u32);
@@ -175,12 +175,12 @@ impl Class {
                 }
             }
         }
-        if apart.len() * 4 > looks.verdicts.len() {
+        if apart.len() * 4 > evaluation.verdicts.len() {
             return None;
         }
         columns.want(cx, parts.iter().copied());
-        let alike = &mut looks.alike;
-        alike.clone_from(&looks.verdicts);
+        let alike = &mut evaluation.alike;
+        alike.clone_from(&evaluation.verdicts);
         let most = columns.tell_apart(parts, alike, self.groups.verdicts().len() + 1)?;
         for at in &*apart {
             alike[*at as usize] = APART;
@@ -194,14 +194,17 @@ impl Class {
         profile: Profile<'_>,
         cx: Cx<'_>,
         scratch: &mut Scratch,
-        looks: &mut Looks,
+        evaluation: &mut Evaluation,
         most: usize,
     ) {
-        looks.groups.clear();
-        looks.groups.resize(most, UNKNOWN);
+        evaluation.groups.clear();
+        evaluation.groups.resize(most, UNKNOWN);
         for (at, node) in cx.cluster.nodes().iter().enumerate() {
-            let (verdict, sum) = (looks.verdicts[at], looks.sum(at));
-            let known = looks.groups.get(looks.alike[at] as usize).copied();
+            let (verdict, sum) = (evaluation.verdicts[at], evaluation.sum(at));
+            let known = evaluation
+                .groups
+                .get(evaluation.alike[at] as usize)
+                .copied();
             let (Some(known), Some(score)) = (known, sum) else {
                 self.push_row();
                 self.look(profile, cx, at, None, &mut scratch.sheet);
@@ -215,7 +218,7 @@ impl Class {
                         verdict => self.key_of_rejected(profile, node, verdict, key),
                     };
                     let group = self.groups.intern(key);
-                    looks.groups[looks.alike[at] as usize] = group;
+                    evaluation.groups[evaluation.alike[at] as usize] = group;
                     group
                 }
                 known => known,
@@ -231,7 +234,7 @@ impl Class {
         profile: Profile<'_>,
         cx: Cx<'_>,
         scratch: &mut Scratch,
-        looks: &Looks,
+        evaluation: &Evaluation,
     ) {
         for (at, node) in cx.cluster.nodes().iter().enumerate() {
             self.push_row();
@@ -240,8 +243,8 @@ impl Class {
                 continue;
             }
             let key = &mut scratch.sheet.key;
-            let score = match looks.verdicts[at] {
-                FITS => self.key_of_open(profile, cx, node, looks.sum(at), key),
+            let score = match evaluation.verdicts[at] {
+                FITS => self.key_of_open(profile, cx, node, evaluation.sum(at), key),
                 verdict => self.key_of_rejected(profile, node, verdict, key),
             };
             self.set_row(at, score, &scratch.sheet.key);

@@ -1,6 +1,6 @@
-//! Names that the API accepts. Upstream's `apimachinery/pkg/api/validate/content`.
+//! What keys and values of labels may look like. Upstream's `apimachinery/pkg/api/validate/content`.
 //!
-//! Each function gives what is wrong with a name, nothing if it is right.
+//! Each function gives what is wrong with a text, nothing if it is right.
 
 const LABEL_KEY: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start \
     and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used \
@@ -15,7 +15,7 @@ const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower ca
     '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
 /// A label's key, or a "qualified name".
-pub(crate) fn label_key(key: &str) -> Vec<String> {
+pub fn label_key(key: &str) -> Vec<String> {
     let mut errors = Vec::new();
     let parts: Vec<_> = key.split('/').collect();
     let name = match parts[..] {
@@ -24,7 +24,7 @@ pub(crate) fn label_key(key: &str) -> Vec<String> {
             if prefix.is_empty() {
                 errors.push("prefix part must be non-empty".to_owned());
             } else {
-                let wrong = dns1123_subdomain(prefix).into_iter();
+                let wrong = subdomain(prefix).into_iter();
                 errors.extend(wrong.map(|error| format!("prefix part {error}")));
             }
             name
@@ -48,7 +48,7 @@ pub(crate) fn label_key(key: &str) -> Vec<String> {
 }
 
 /// A label's value.
-pub(crate) fn label_value(value: &str) -> Vec<String> {
+pub fn label_value(value: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if value.len() > 63 {
         errors.push("must be no more than 63 bytes".to_owned());
@@ -59,8 +59,8 @@ pub(crate) fn label_value(value: &str) -> Vec<String> {
     errors
 }
 
-/// The name of an object.
-pub(crate) fn dns1123_subdomain(name: &str) -> Vec<String> {
+/// The domain in front of a key.
+fn subdomain(name: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if name.len() > 253 {
         errors.push("must be no more than 253 bytes".to_owned());
@@ -92,27 +92,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn good_names_pass() {
-        for name in ["a", "a-b", "a.b-c.d", "0"] {
-            assert_eq!(dns1123_subdomain(name), Vec::<String>::new(), "{name}");
-        }
+    fn good_names_pass_and_bad_ones_do_not() {
         for key in ["a", "example.com/My_Name", "a.b"] {
             assert!(label_key(key).is_empty(), "{key}");
         }
-        for value in ["", "A", "a_b.c-d"] {
-            assert_eq!(label_value(value), Vec::<String>::new(), "{value}");
-        }
-    }
-
-    #[test]
-    fn bad_names_are_told() {
-        for name in ["", "A", "-a", "a-", "a..b", "a_b", "ä"] {
-            assert!(!dns1123_subdomain(name).is_empty(), "{name}");
-        }
-        for key in ["", "/a", "a/", "a/b/c", "A/b", "-a", "a b"] {
+        for key in ["", "/a", "a/", "a/b/c", "A.com/b", "-a", "ä"] {
             assert!(!label_key(key).is_empty(), "{key}");
         }
-        for value in ["-", "a b", "a/b"] {
+        for value in ["", "A", "a_b.c-d"] {
+            assert!(label_value(value).is_empty(), "{value}");
+        }
+        for value in ["-a", "a b", "ä"] {
             assert!(!label_value(value).is_empty(), "{value}");
         }
     }

@@ -1,4 +1,4 @@
-//! What gauges say is what the rules say, to the last bit.
+//! What summaries say is what the rules say, to the last bit.
 
 use super::*;
 use crate::framework::PreScore;
@@ -71,12 +71,12 @@ where
     let PreScoreResult::Ready(state) = plugin.pre_score(cx, pod, &[]) else {
         return None;
     };
-    let gauge = state.score_gauge(plugin, &world.snapshot.gauges()[0])?;
-    Some([Some(gauge), plugin.score(cx, &state, pod, node)])
+    let summary = state.score_summary(plugin, &world.snapshot.summaries()[0])?;
+    Some([Some(summary), plugin.score(cx, &state, pod, node)])
 }
 
 #[test]
-fn gauges_say_what_the_rules_say() {
+fn summaries_say_what_the_rules_say() {
     let fit = |kind| {
         NodeResourcesFit::new(NodeResourcesFitArgs {
             scoring_strategy: ScoringStrategy {
@@ -100,20 +100,20 @@ fn gauges_say_what_the_rules_say() {
             panic!("NodeResourcesFit never skips and never narrows");
         };
         let fits = least.filter(cx, &state, &pod, node).is_ok();
-        match state.fits_gauge(&least, &world.snapshot.gauges()[0]) {
+        match state.fits_summary(&least, &world.snapshot.summaries()[0]) {
             true => assert!(fits, "round {round}"),
             false => full += usize::from(!fits),
         }
-        fitting += usize::from(state.fits_gauge(&least, &world.snapshot.gauges()[0]));
+        fitting += usize::from(state.fits_summary(&least, &world.snapshot.summaries()[0]));
         let scores = [
             score_both(&least, &world, &pod),
             score_both(&most, &world, &pod),
             score_both(&balanced, &world, &pod),
         ];
         for (known, scores) in known.iter_mut().zip(scores) {
-            if let Some([gauge, score]) = scores {
+            if let Some([summary, score]) = scores {
                 *known += 1;
-                assert_eq!(gauge, score, "round {round}");
+                assert_eq!(summary, score, "round {round}");
             }
         }
     }

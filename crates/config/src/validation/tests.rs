@@ -1,6 +1,6 @@
 //! Upstream's `validation_test.go` and `validation_pluginargs_test.go`, as rows of our own.
 
-use crate::config::tests::{args_errors, check, load};
+use crate::tests::{args_errors, check, load};
 use expect_test::{Expect, expect};
 
 #[test]

@@ -3,7 +3,8 @@
 //!
 //! Follows upstream's `pkg/scheduler/apis/config` (v1 types, defaults, validation) with the feature
 //! gates of v1.36 at their defaults. What it does not do is merge a profile's plugins with the
-//! default ones: that is the engine's. What is ours alone is in `packing.rs`.
+//! default ones: that is the engine's. The arguments of plugins are read by the plugins themselves.
+//! What is ours alone is in `packing.rs`.
 
 mod args;
 mod decode;
@@ -15,20 +16,19 @@ mod packing;
 mod types;
 mod validation;
 
-pub use crate::field::{FieldError as ConfigError, FieldErrors as ConfigErrors, Path};
-pub use args::{
-    DefaultPreemptionArgs, DynamicResourcesArgs, InterPodAffinityArgs, NodeAffinityArgs,
-    NodeResourcesBalancedAllocationArgs, NodeResourcesFitArgs, PluginArgs, PodTopologySpreadArgs,
-    RequestedToCapacityRatioParam, ResourceSpec, ScoringStrategy, UtilizationShapePoint,
-    VolumeBindingArgs,
-};
+pub use args::{default_args, to_arg};
 pub use duration::Duration;
 pub use extender::{Extender, ExtenderManagedResource, ExtenderTlsConfig};
-pub use packing::{BinPackingArgs, LargestFirstArgs};
+pub use stowplan_engine::framework::args::{
+    FieldError as ConfigError, FieldErrors as ConfigErrors, FieldPath as Path,
+};
 pub use types::{
     ClientConnection, KubeSchedulerConfiguration, LeaderElection, Plugin, PluginConfig, PluginSet,
     Plugins, Profile,
 };
+
+use stowplan_engine::framework::Registry;
+use stowplan_engine::plugins::registry::in_tree;
 
 /// The `apiVersion` of the files that are understood.
 pub const API_VERSION: &str = "kubescheduler.config.k8s.io/v1";
@@ -38,12 +38,23 @@ pub const KIND: &str = "KubeSchedulerConfiguration";
 impl KubeSchedulerConfiguration {
     /// Reads a configuration file (YAML or JSON), sets defaults and validates it.
     pub fn from_text(text: &str) -> Result<Self, ConfigErrors> {
-        decode::configuration(decode::value(text)?)?.completed()
+        Self::from_value(decode::value(text)?)
     }
 
     /// Takes a configuration as a JSON value, sets defaults and validates it.
     pub fn from_value(value: serde_json::Value) -> Result<Self, ConfigErrors> {
-        decode::configuration(value)?.completed()
+        Self::from_value_with(value, &in_tree())
+    }
+
+    /// The same with plugins of one's own, which read their arguments.
+    pub fn from_value_with(
+        value: serde_json::Value,
+        registry: &Registry,
+    ) -> Result<Self, ConfigErrors> {
+        let mut config = decode::configuration(value, registry)?;
+        config.set_defaults();
+        config.check_with(registry)?;
+        Ok(config)
     }
 
     /// Takes the entries of `profiles` alone, the rest of the configuration being absent.
@@ -54,15 +65,13 @@ impl KubeSchedulerConfiguration {
         Self::from_value(config)
     }
 
-    fn completed(mut self) -> Result<Self, ConfigErrors> {
-        self.set_defaults();
-        self.check()?;
-        Ok(self)
-    }
-
     /// Validates it again, after something was changed.
     pub fn check(&self) -> Result<(), ConfigErrors> {
-        let errors = validation::validate(self);
+        self.check_with(&in_tree())
+    }
+
+    fn check_with(&self, registry: &Registry) -> Result<(), ConfigErrors> {
+        let errors = validation::validate(self, registry);
         match errors.is_empty() {
             true => Ok(()),
             false => Err(ConfigErrors(errors)),

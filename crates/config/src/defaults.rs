@@ -1,9 +1,6 @@
 //! Defaulting beyond what an absent field stands for. Upstream's `apis/config/v1/defaults.go`.
 
-use super::{
-    ClientConnection, Duration, KubeSchedulerConfiguration, LeaderElection, PluginArgs,
-    PodTopologySpreadArgs, Profile, ResourceSpec,
-};
+use super::{ClientConnection, Duration, KubeSchedulerConfiguration, LeaderElection, Profile};
 
 impl KubeSchedulerConfiguration {
     /// Fills in what is empty or zero but must not be.
@@ -18,9 +15,6 @@ impl KubeSchedulerConfiguration {
                 .get_or_insert_with(|| "default-scheduler".to_owned());
         }
         for profile in &mut self.profiles {
-            for config in &mut profile.plugin_config {
-                config.args.set_defaults();
-            }
             profile.set_queue_sort();
         }
         self.leader_election.set_defaults();
@@ -60,36 +54,8 @@ impl ClientConnection {
     }
 }
 
-impl PluginArgs {
-    pub(super) fn set_defaults(&mut self) {
-        match self {
-            Self::NodeResourcesFit(args) => fill_resources(&mut args.scoring_strategy.resources),
-            Self::NodeResourcesBalancedAllocation(args) => fill_resources(&mut args.resources),
-            Self::PodTopologySpread(args) => fill(
-                &mut args.defaulting_type,
-                PodTopologySpreadArgs::SYSTEM_DEFAULTING.to_owned(),
-            ),
-            _ => {}
-        }
-    }
-}
-
 fn fill(value: &mut String, default: String) {
     if value.is_empty() {
         *value = default;
-    }
-}
-
-fn fill_resources(resources: &mut Vec<ResourceSpec>) {
-    if resources.is_empty() {
-        resources.extend(["cpu", "memory"].map(|name| ResourceSpec {
-            name: name.to_owned(),
-            weight: 1,
-        }));
-    }
-    for resource in resources {
-        if resource.weight == 0 {
-            resource.weight = 1;
-        }
     }
 }

@@ -5,14 +5,14 @@ use stowplan_base::{Lookup, Sym};
 
 /// The labels of all nodes, counted.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Bearers {
+pub(super) struct LabelCounts {
     /// How many nodes bear this value of this key; 0 is left out.
     nodes: Lookup<(Sym, Sym), u32>,
     /// How many different values of this key there are; 0 is left out.
     values: Lookup<Sym, u32>,
 }
 
-impl Bearers {
+impl LabelCounts {
     /// How many nodes bear the label.
     pub(super) fn nodes(&self, key: Sym, value: Sym) -> usize {
         self.nodes.get(&(key, value)).map_or(0, |n| *n as usize)
@@ -87,7 +87,7 @@ mod tests {
                 }
             }
             for ((key, value), nodes) in &counted {
-                assert_eq!(world.snapshot.bearers(*key, *value), *nodes);
+                assert_eq!(world.snapshot.label_counts(*key, *value), *nodes);
             }
             for key in ["zone", "host"].map(|key| world.sym(key)) {
                 let values = counted.keys().filter(|(k, _)| *k == key).count();
