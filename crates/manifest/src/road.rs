@@ -40,7 +40,7 @@ pub fn accept(
     let mut object = decode::finished(resource, object);
     complete(&mut object);
     let given = || decode::given(json, Encoding::Json);
-    let mut warnings = Vec::new();
+    let mut warnings = Vec::from_iter(resource.deprecation().map(str::to_owned));
     let object = match is_stored(resource, &object) {
         true => {
             let cx = Context {
@@ -98,6 +98,8 @@ impl Stated {
                 metadata.set(field, value);
             }
         }
+        // Who owns which field, a server says itself.
+        from.unset("managedFields");
         let is_pod = object.text("kind") == "Pod";
         let status = object.unset("status").filter(|status| !is_empty(status));
         // A pod that names no class may say itself how important it is.

@@ -68,7 +68,7 @@ items:
 - metadata: {name: q, namespace: shop}
 ",
         expect![[r#"
-            a.yaml: document 1: Node n1
+            a.yaml: document 1: Node /n1
             a.yaml: document 2: items[0]: Pod shop/p
             a.yaml: document 3: items[0]: Pod shop/q
             passed over: ConfigMap 1
@@ -85,9 +85,9 @@ fn json_documents() {
           {"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","namespace":"shop"}},
           {"apiVersion":"v1","kind":"NodeList","items":[{"metadata":{"name":"n2"}}]}]}"#,
         expect![[r#"
-            a.json: document 1: Node n1
+            a.json: document 1: Node /n1
             a.json: document 2: items[0]: Pod shop/p
-            a.json: document 2: items[0]: Node n2
+            a.json: document 2: items[0]: Node /n2
         "#]],
     );
 }
@@ -98,8 +98,8 @@ fn flow_mappings_are_yaml() {
         "stdin",
         "{apiVersion: v1, kind: Node, metadata: {name: n1}}\n---\n{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n2\"}}\n",
         expect![[r#"
-            stdin: document 1: Node n1
-            stdin: document 2: Node n2
+            stdin: document 1: Node /n1
+            stdin: document 2: Node /n2
         "#]],
     );
 }
@@ -147,15 +147,16 @@ fn broken_text_is_located() {
         "a.yaml",
         "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n---\nkind: Pod\n  metadata: x\n",
         expect![[r#"
-            a.yaml: document 1: Node n1
-            error: a.yaml: document 2: mapping values are not allowed in this context at line 6 column 11
+            a.yaml: document 1: Node /n1
+            error: a.yaml: document 2: yaml: line 6: mapping values are not allowed in this context
         "#]],
     );
     check(
         "a.yaml",
         "kind: Pod\nkind: Node\n",
         expect![[r#"
-            error: a.yaml: document 1: duplicate entry with key "kind"
+            error: a.yaml: document 1: yaml: unmarshal errors:
+              line 2: key "kind" already set in map
         "#]],
     );
     check(
@@ -196,11 +197,8 @@ metadata: {name: r}
 spec: {nodeSelektor: {a: b}, containers: [{name: a, image: i, resource: {}}]}
 ",
         expect![[r#"
-            a.yaml: document 3: Pod r
-            unknown: Pod spec.containers[].resource 1 a.yaml: document 3
-            unknown: Pod spec.nodeSelektor 1 a.yaml: document 3
-            error: a.yaml: document 1: Pod shop/p: spec.containers[0].ports[1].containerPort: invalid type: string "http", expected i32
-            error: a.yaml: document 2: Pod q: metadata.labels.version: invalid type: integer `1`, expected a string
+            error: a.yaml: document 1: Pod in version "v1" cannot be handled as a Pod: json: cannot unmarshal string into Go struct field ContainerPort.spec.containers.ports.containerPort of type int32
+            error: a.yaml: document 2: Pod in version "v1" cannot be handled as a Pod: json: cannot unmarshal number into Go struct field ObjectMeta.metadata.labels of type string
         "#]],
     );
     check_prepared(
@@ -208,7 +206,7 @@ spec: {nodeSelektor: {a: b}, containers: [{name: a, image: i, resource: {}}]}
         r#"{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"Pod",
            "metadata":{"name":"p"},"spec":{"priority":"high"}}]}"#,
         expect![[r#"
-            error: a.json: document 1: items[0]: Pod p: spec.priority: invalid type: string "high", expected i32
+            error: a.json: document 1: items[0]: Pod in version "v1" cannot be handled as a Pod: json: cannot unmarshal string into Go struct field PodSpec.spec.priority of type int32
         "#]],
     );
 }

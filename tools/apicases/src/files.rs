@@ -288,8 +288,17 @@ impl Asked {
         ] {
             metadata.unset(field);
         }
-        if self.given.has("status") {
-            object.unset("status");
+        match self.given.has("status") {
+            true => drop(object.unset("status")),
+            // The time of the write.
+            false if object.has("status") => {
+                let status = object.at_mut("status");
+                status.unset("lastPhaseTransitionTime");
+                for condition in status.each_mut("conditions") {
+                    condition.unset("lastTransitionTime");
+                }
+            }
+            false => {}
         }
         if self.resource.is("", "services") {
             let spec = object.at_mut("spec");

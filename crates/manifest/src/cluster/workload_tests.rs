@@ -56,9 +56,9 @@ fn a_deployment_becomes_a_replica_set_and_pods() {
             "{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: web, namespace: shop}}, spec: {{replicas: 2, {SELECTOR}, {TEMPLATE}}}}}"
         ),
         expect![[r#"
-            Pod shop/web-0 of ReplicaSet web-6bbff5b94d (9d51408c-37b7-834e-8542-034c401eee7a) app=web pod-template-hash=6bbff5b94d
-            Pod shop/web-1 of ReplicaSet web-6bbff5b94d (9d51408c-37b7-834e-8542-034c401eee7a) app=web pod-template-hash=6bbff5b94d
-            ReplicaSet shop/web-6bbff5b94d of Deployment web (9b07c1f8-1033-8409-8e03-1398bf0f48e6) app=web pod-template-hash=6bbff5b94d
+            Pod shop/web-0 of ReplicaSet web-56dcb6b6c4 (284068a7-2ad1-8fae-8961-cc07a9262aff) app=web pod-template-hash=56dcb6b6c4
+            Pod shop/web-1 of ReplicaSet web-56dcb6b6c4 (284068a7-2ad1-8fae-8961-cc07a9262aff) app=web pod-template-hash=56dcb6b6c4
+            ReplicaSet shop/web-56dcb6b6c4 of Deployment web (9b07c1f8-1033-8409-8e03-1398bf0f48e6) app=web pod-template-hash=56dcb6b6c4
         "#]],
     );
 }
