@@ -3,15 +3,18 @@
 use kube::Client;
 use kube::core::{ApiResource, GroupVersionKind};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Knows the resources of a server: client-go's `RESTMapper` with deferred discovery. A kind that is not
 /// known yet is asked for: it may be that of a CustomResourceDefinition made a moment ago.
 #[derive(Clone)]
 pub struct Discovery {
     client: Client,
-    known: Arc<Mutex<BTreeMap<(String, String, String), ApiResource>>>,
+    known: Arc<Mutex<Known>>,
 }
+
+/// Resources by group, version and kind.
+type Known = BTreeMap<(String, String, String), ApiResource>;
 
 /// Why it is not known which resource a kind is.
 #[derive(Debug, thiserror::Error)]
@@ -38,14 +41,16 @@ impl Discovery {
         }
     }
 
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The resource of a kind.
     pub async fn resource(&self, gvk: &GroupVersionKind) -> Result<ApiResource, DiscoveryError> {
         let key = (gvk.group.clone(), gvk.version.clone(), gvk.kind.clone());
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(resource) = known.get(&key) {
+        if let Some(resource) = self.known().get(&key) {
             return Ok(resource.clone());
         }
-        drop(known);
         let version = gvk.api_version();
         let list = match gvk.group.is_empty() {
             true => self.client.list_core_api_resources(&gvk.version).await,
@@ -56,7 +61,7 @@ impl Discovery {
             Err(error) => return Err(DiscoveryError::Api(error)),
             Ok(list) => list.resources,
         };
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known();
         // Subresources are named after the resource that they belong to.
         for found in list.into_iter().filter(|found| !found.name.contains('/')) {
             let resource = ApiResource {
@@ -65,7 +70,6 @@ impl Discovery {
                 api_version: version.clone(),
                 kind: found.kind.clone(),
                 plural: found.name,
-                ..ApiResource::from_gvk(gvk)
             };
             let key = (gvk.group.clone(), gvk.version.clone(), found.kind);
             known.insert(key, resource);

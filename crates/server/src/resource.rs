@@ -63,7 +63,7 @@ impl Resources {
 
     /// Serves these custom resources, made of these definitions, and no others.
     pub(crate) fn serve(&self, custom: Vec<Custom>, of: &[Arc<Entry>]) {
-        let custom = custom.into_iter().map(|c| Resource::of_custom(c));
+        let custom = custom.into_iter().map(Resource::of_custom);
         let custom = Arc::new(custom.collect());
         let mut served = self.custom.write().unwrap_or_else(PoisonError::into_inner);
         let set = served.0 + 1;

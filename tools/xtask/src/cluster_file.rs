@@ -44,7 +44,7 @@ fn node(i: usize) -> Value {
         "metadata": {"name": name, "labels": {
             "kubernetes.io/hostname": name,
             "kubernetes.io/os": "linux",
-            "kubernetes.io/arch": if i % 5 == 0 { "arm64" } else { "amd64" },
+            "kubernetes.io/arch": if i.is_multiple_of(5) { "arm64" } else { "amd64" },
             "node.kubernetes.io/instance-type": format!("m{cores}"),
             "topology.kubernetes.io/region": "r1",
             "topology.kubernetes.io/zone": format!("r1-{zone}"),
@@ -85,7 +85,7 @@ fn pod(i: usize) -> Value {
         "metadata": {
             "name": format!("{app}-{}", i / TEMPLATES),
             "namespace": format!("team-{}", template % 40),
-            "labels": {"app": app, "tier": if template % 3 == 0 { "web" } else { "batch" }},
+            "labels": {"app": app, "tier": if template.is_multiple_of(3) { "web" } else { "batch" }},
         },
         "spec": spec,
     })
