@@ -180,6 +180,9 @@ impl Asked {
         ) {
             return Err("a question, which is answered and not kept");
         }
+        if resource.is("", "bindings") {
+            return Err("a binding, which is not kept");
+        }
         if resource.group() == "rbac.authorization.k8s.io" && code == 403 {
             return Err("about who asks");
         }
@@ -224,7 +227,8 @@ impl Asked {
         }
         let warnings = headers.get_all("warning").iter();
         let warnings = warnings.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-        let warnings: Vec<String> = warnings.collect();
+        let mut warnings: Vec<String> = warnings.collect();
+        warnings.sort_unstable();
         json!({"code": code, "body": self.lasting(value), "warnings": warnings})
     }
 
@@ -254,6 +258,7 @@ impl Asked {
                         warnings.push(warning);
                     }
                 }
+                warnings.sort_unstable();
                 json!({"code": 201, "body": self.lasting(&accepted.object), "warnings": warnings})
             }
         }
@@ -356,4 +361,23 @@ async fn read_all(cases: Vec<Case>) -> Files {
         run::case_with(&server, case, &mut Some(&mut files)).await;
     }
     files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_file_gets_the_verdict_of_the_server() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/server/cases");
+        let mut cases = Vec::new();
+        for family in ["defaults", "validation", "admission"] {
+            let file = folder.join(format!("{family}.jsonl.zst"));
+            cases.extend(crate::case::read(&file).expect("recorded cases"));
+        }
+        let files = read_all(cases).await;
+        assert!(files.differs.is_empty(), "{:#?}", files.differs);
+        assert!(files.same > 1_900, "only {} were read", files.same);
+    }
 }

@@ -15,8 +15,8 @@ fn broken_yaml() {
     check(
         "apiVersion: v1\nkind: Node\n---\nkind: [Pod\nmetadata: {}\n",
         expect![[r#"
-            error: stdin: document 1: Node (without a name): metadata.name: Required value: name or generateName is required
-            error: stdin: document 2: did not find expected ',' or ']' at line 5 column 9, while parsing a flow sequence at line 4 column 7
+            error: stdin: document 1: Node "" is invalid: metadata.name: Required value: name or generateName is required
+            error: stdin: document 2: yaml: line 4: did not find expected ',' or ']'
         "#]],
     );
 }
@@ -26,8 +26,7 @@ fn broken_json() {
     check(
         "{\"apiVersion\": \"v1\", \"kind\": \"Pod\", }",
         expect![[r#"
-            error: stdin: document 1: Pod default/(without a name): metadata.name: Required value: name or generateName is required
-            error: stdin: document 1: Pod default/(without a name): spec.containers: Required value
+            error: stdin: document 1: Pod "" is invalid: [metadata.name: Required value: name or generateName is required, spec.containers: Required value]
         "#]],
     );
     check(
@@ -56,12 +55,11 @@ fn malformed_quantities() {
         "
 {apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a, image: i, resources: {requests: {cpu: -1, memory: 1GB}}}]}}
 ---
-{apiVersion: v1, kind: Node, metadata: {name: n}, status: {allocatable: {cpu: many}}}
+{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: many}}}
 ",
         expect![[r#"
-            error: stdin: document 1: Pod default/p: spec.containers[0].resources.requests[cpu]: Invalid value: "-1": must be greater than or equal to 0
-            error: stdin: document 1: Pod default/p: spec.containers[0].resources.requests[memory]: Invalid value: "1GB": unable to parse quantity's suffix
-            error: stdin: document 2: Node n: status.allocatable[cpu]: Invalid value: "many": quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'
+            error: stdin: document 1: Pod in version "v1" cannot be handled as a Pod: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'
+            error: stdin: document 2: Node in version "v1" cannot be handled as a Node: quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'
         "#]],
     );
 }
@@ -181,7 +179,10 @@ fn control_characters_do_not_reach_the_terminal() {
         .collect();
     assert_eq!(
         starts,
-        [r"Node a\u{1b}[31mb\u{a}c\u{9b}", r"Node \u{202e}gnp"]
+        [
+            r#"Node "a\x1b[31mb\nc\u009b" is invalid"#,
+            r#"Node "\u202egnp" is invalid"#
+        ]
     );
 }
 
@@ -191,15 +192,16 @@ fn many_unknown_fields_are_cut_short() {
         let fields: Vec<String> = (0..count).map(|i| format!("f{i:02}: 1")).collect();
         let spec = fields.join(", ");
         format!(
-            "{{apiVersion: v1, kind: Node, metadata: {{name: n}}, spec: {{{spec}}}, status: {{allocatable: {{pods: 1}}}}}}"
+            "{{apiVersion: v1, kind: Node, metadata: {{name: n1}}, spec: {{{spec}}}, status: {{allocatable: {{pods: 1}}}}}}"
         )
     };
     let warnings = |count: usize| stowplan_on("simulate -f -", fields(count)).stderr;
     assert_eq!(warnings(10).lines().count(), 10);
+    // Decoding tells a hundred of one object.
     let many = warnings(500);
     assert_eq!(many.lines().count(), 11);
     assert!(
-        many.ends_with("warning: and 490 more fields that do not exist\n"),
+        many.ends_with("warning: and 90 more fields that do not exist\n"),
         "{many}"
     );
 }

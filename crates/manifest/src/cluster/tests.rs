@@ -197,11 +197,11 @@ fn budgets_without_a_status_get_one() {
         )
     };
     let pods = [
-        pod("a", ", nodeName: n"),
-        pod("b", ", nodeName: n"),
+        pod("a", ", nodeName: n1"),
+        pod("b", ", nodeName: n1"),
         pod(
             "c",
-            ", nodeName: n}, status: {conditions: [{type: Ready, status: 'False'}]",
+            ", nodeName: n1}, status: {conditions: [{type: Ready, status: 'False'}]",
         ),
         pod("d", ""),
     ]
@@ -276,7 +276,7 @@ fn new_pods_are_admitted_by_the_objects_of_the_input() {
 fn what_a_server_has_stored_stays_as_it_is() {
     let pod = pod_of(
         "
-{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop, uid: u, resourceVersion: '7', creationTimestamp: '2026-01-02T03:04:05Z', deletionTimestamp: '2026-01-02T03:05:05Z', deletionGracePeriodSeconds: 30}, spec: {priority: 7, priorityClassName: gone, nodeName: n, containers: [{name: a, image: i}], ephemeralContainers: [{name: d, image: i}]}, status: {phase: Running, podIP: 10.0.0.1}}
+{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: shop, uid: u, resourceVersion: '7', creationTimestamp: '2026-01-02T03:04:05Z', deletionTimestamp: '2026-01-02T03:05:05Z', deletionGracePeriodSeconds: 30}, spec: {priority: 7, priorityClassName: gone, nodeName: n1, containers: [{name: a, image: i}], ephemeralContainers: [{name: d, image: i}]}, status: {phase: Running, podIP: 10.0.0.1}}
 ---
 {apiVersion: v1, kind: LimitRange, metadata: {name: l, namespace: shop}, spec: {limits: [{type: Container, defaultRequest: {cpu: 250m}}]}}
 ",

@@ -11,6 +11,7 @@ use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor,
 };
 use serde_json::{Map, Number, Value};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// How far before a scalar its tag is looked for.
@@ -33,6 +34,7 @@ pub(super) fn read(text: &[u8], trust: Trust) -> Result<(Value, Vec<String>), St
     }
     let mut reader = Reader {
         text,
+        trust,
         lines: Lines::default(),
         room: match trust {
             Trust::Request => Room::of_text(text.len()),
@@ -74,6 +76,7 @@ fn too_much(text: &[u8]) -> String {
 
 struct Reader<'a> {
     text: &'a [u8],
+    trust: Trust,
     lines: Lines,
     /// Aliases repeat what they stand for, so this bounds what they can become.
     room: Room,
@@ -324,6 +327,8 @@ impl<'de> Visitor<'de> for Node<'_, '_> {
         let reader = self.reader;
         reader.count(None)?;
         let mut map = Map::new();
+        // Keys that `<<` brought and that the map may give again, where nobody is strict.
+        let mut merged = BTreeSet::new();
         let mut start = None;
         loop {
             reader.last = None;
@@ -338,10 +343,18 @@ impl<'de> Visitor<'de> for Node<'_, '_> {
                 if !reader.merge(&mut map, value, at)? {
                     reader.refuse("yaml: map merge requires map or sequence of maps as the value");
                 }
+                if reader.trust == Trust::File {
+                    merged.extend(map.keys().cloned());
+                }
                 continue;
             }
             match Key::of(key.value) {
-                Ok(key) => reader.insert(&mut map, key, value, at)?,
+                Ok(key) => {
+                    if merged.remove(&key.text) {
+                        map.remove(&key.text);
+                    }
+                    reader.insert(&mut map, key, value, at)?;
+                }
                 Err(key) if reader.refused.is_none() => {
                     reader.refuse(&format!("yaml: invalid map key: {key}"));
                 }
