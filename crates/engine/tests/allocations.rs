@@ -180,6 +180,10 @@ impl World {
         let done = Outcome::Done(None);
         self.scheduler.answer(&pod.uid, ticket, done, NOW);
         let all = allocations() - echoed + assumed - before;
+        // What is told of the binding is for others.
+        self.effects.clear();
+        self.scheduler.swap_effects(&mut self.effects);
+        self.effects.clear();
         [assumed - popped, all]
     }
 

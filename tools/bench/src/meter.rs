@@ -214,6 +214,11 @@ mod tests {
         assert_eq!(p99, Some(Duration::from_millis(100)));
     }
 
+    /// The binary that measures counts in the same way.
+    #[global_allocator]
+    static COUNTED: alloc_tracker::Allocator<std::alloc::System> =
+        alloc_tracker::Allocator::system();
+
     #[test]
     fn what_the_engine_allocates_is_counted() {
         let mut names = Names::new();

@@ -217,7 +217,9 @@ async fn every_extension_point_is_told_with_its_time() {
         let sum = series("sum", point);
         let value = text.lines().find_map(|line| line.strip_prefix(&sum));
         let value: f64 = value.unwrap().parse().unwrap();
-        assert!(value > 0.0 && value < 60.0, "{sum}{value}");
+        // Pods without work at PreBind are bound in the moment in which they are decided.
+        let at_once = point.0 == "PreBind";
+        assert!((at_once || value > 0.0) && value < 60.0, "{sum}{value}");
     }
     for line in [
         "scheduler_event_handling_duration_seconds_count{event=\"NodeAdd\"} 2\n",
