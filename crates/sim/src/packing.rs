@@ -79,7 +79,11 @@ fn config(source: &Source, policy: Option<Policy>) -> Cow<'_, KubeSchedulerConfi
         }
         Some(policy) => {
             config.to_mut().pack_by(policy.name());
-            config.to_mut().measure_by(&largest_node(source));
+            // Where no node has anything, pods are measured as the plugin does by default.
+            let reference = largest_node(source);
+            if !reference.is_empty() {
+                config.to_mut().measure_by(&reference);
+            }
         }
     }
     config
