@@ -10,7 +10,7 @@ use stowplan_engine::framework::{Command, Nomination, Outcome};
 use stowplan_engine::meter::Lap;
 use stowplan_engine::model::{Kind, Object, Pod};
 use stowplan_engine::queue::{Profiles, QueueConfig};
-use stowplan_engine::scheduler::{Change, Effect, Request, Scheduler};
+use stowplan_engine::scheduler::{Change, Effect, Request, Scheduler, Ticket};
 use stowplan_sim::{door, volumes};
 
 /// How long an attempt takes, by the virtual clock.
@@ -168,6 +168,9 @@ impl Drive {
     /// Plays the API server: what was asked for is so, and its watch says so.
     fn carry_out(&mut self, owner: Owner, request: Request) {
         let echo = self.echo(&request.command);
+        if echo.is_empty() && request.ticket == Ticket::Nobody {
+            return;
+        }
         let mut effects = self.spare.pop().unwrap_or_default();
         let ((), time) = self.meter.time(|| {
             for change in echo {

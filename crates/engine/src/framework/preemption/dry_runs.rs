@@ -9,7 +9,7 @@ use crate::model::Pod;
 
 /// Dry runs that are kept for pods that are alike.
 pub trait KeptDryRuns {
-    /// As [`evaluate`], from what is kept.
+    /// As `evaluate`, from what is kept.
     fn report(&mut self, preemptor: Preemptor<'_>) -> PreemptionReport;
 }
 
