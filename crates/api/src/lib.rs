@@ -1,6 +1,5 @@
 //! The typed views of Kubernetes objects that scheduling reads.
 
-pub mod field;
 pub mod load;
 pub mod resource_names;
 
