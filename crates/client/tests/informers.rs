@@ -103,10 +103,10 @@ fn all_who_ask_for_a_kind_share_one_watch() {
         };
         assert_eq!(ours(&first), ["+a 1", "+b 1", "a 1 2", "-b 1"]);
         assert_eq!(ours(&second), ["+a 2", "+b 1", "-b 1"]);
-        let lister = informer.lister();
-        assert_eq!(value(&lister.get(NAMESPACE, "a").unwrap()), "2");
-        assert!(lister.get(NAMESPACE, "b").is_none());
-        assert!(lister.namespace("elsewhere").is_empty());
+        let store = informer.store();
+        assert_eq!(value(&store.get(NAMESPACE, "a").unwrap()), "2");
+        assert!(store.get(NAMESPACE, "b").is_none());
+        assert!(store.namespace("elsewhere").is_empty());
     });
 }
 

@@ -1,23 +1,31 @@
-//! Controllers: what a workload wants beyond what is there, one pure `reconcile` per kind.
+//! Controllers as pure functions: what is known of the cluster in, the writes that are wanted out.
 //!
-//! A function takes an object and a [`View`] of the cluster and returns the objects that it wants to
-//! exist, as JSON: a Deployment wants a ReplicaSet, a ReplicaSet wants pods, a StatefulSet wants pods and
-//! their claims. Nothing is written here, and what comes back is neither defaulted nor admitted: it takes
-//! the road of every object that is created.
+//! A [`Controller`] says which changes matter to it ([`Controller::watch`]) and what is to be done about
+//! one object ([`Controller::sync`]). It reads a [`Cluster`], is given the time, and answers with a
+//! [`Plan`]. Nothing is written here: `controller-manager` carries plans out, live or on a virtual clock.
 //!
-//! Names are made to be read and to be the same every time: `web-0`, `web-1` for a Deployment,
-//! ReplicaSet, StatefulSet or Job `web`, and `agent-NODE` for a DaemonSet `agent`. (A real ReplicaSet
-//! would say `web-6d4b75cb6d-x7k2p`.)
+//! | upstream | here |
+//! |---|---|
+//! | informers, listers, indexers | [`Cluster`] and its [`Store`](stowplan_cache::Store)s |
+//! | event handlers | [`Watches::on`] |
+//! | the work queue's keys | [`Keys`] |
+//! | `syncHandler(key) error` | [`Controller::sync`] |
+//! | expectations | not needed: answers to writes are in the cluster at once |
+//! | `slowStartBatch` | [`Plan::slow_start`] |
 
-pub mod daemon_set;
-pub mod deployment;
-pub mod ephemeral;
-pub mod job;
-pub mod replica_set;
-pub mod stateful_set;
-mod template;
-#[cfg(test)]
-mod tests;
-mod view;
+pub mod common;
+mod controller;
+mod event;
+pub mod expand;
+mod plan;
+mod registry;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+mod write;
 
-pub use view::{Node, Owner, Pod, View};
+pub use controller::{Controller, Cx, Enqueue, Keys, Watches};
+pub use event::{Event, EventType, ObjectRef};
+pub use plan::{Order, Plan, Then};
+pub use registry::{Descriptor, all, choose};
+pub use stowplan_cache::{Cluster, Delta, Key, Kind, Object};
+pub use write::{Failure, Method, Outcome, Write};

@@ -1,16 +1,15 @@
 //! Where objects of a kind come from: lists and watches, as requests.
 
 use super::page::{self, Key, Page, ReadOne, key_of};
-use super::read_lean;
 use futures::{Stream, StreamExt};
 use kube::api::{ListParams, WatchEvent, WatchParams};
 use kube::core::{ObjectMeta, Request, Status};
 use kube::{Client, Error, Resource};
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::time::Duration;
 use stowplan_base::Env;
+use stowplan_cache::{Erased, Kind};
 use stowplan_env::{timeout, timeout_at};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
@@ -90,10 +89,18 @@ pub(super) enum Change<T> {
     Nothing,
 }
 
-impl<K: Resource<DynamicType = ()> + for<'de> Deserialize<'de>> ListWatch<K> {
+impl ListWatch<Box<dyn Erased>> {
     /// All objects of a kind, in all namespaces, without their managed fields.
-    pub fn of(client: Client, env: Arc<dyn Env>) -> Self {
-        Self::read_as::<K>(client, env, read_lean, K::meta)
+    pub fn of(kind: Kind, client: Client, env: Arc<dyn Env>) -> Self {
+        Self {
+            client,
+            env,
+            kind: kind.name.to_owned(),
+            request: Request::new(kind.path("")),
+            fields: None,
+            read_one: kind.read,
+            meta: |object| object.metadata(),
+        }
     }
 }
 
@@ -270,6 +277,7 @@ mod tests {
     use k8s_openapi::api::core::v1::Pod;
     use kube::client::Body;
     use std::sync::Mutex;
+    use stowplan_cache::read_lean;
     use stowplan_env::System;
     use tower::{BoxError, service_fn};
 
@@ -291,7 +299,7 @@ mod tests {
     }
 
     fn pods(client: Client) -> ListWatch<Pod> {
-        ListWatch::of(client, Arc::new(System::new()))
+        ListWatch::read_as::<Pod>(client, Arc::new(System::new()), read_lean, Pod::meta)
     }
 
     #[tokio::test]

@@ -5,11 +5,9 @@
 //! the next one is fetched, and nothing reads managed fields.
 
 mod known;
-mod lean;
 mod list_watch;
 mod page;
 
-pub use lean::read_lean;
 pub use list_watch::ListWatch;
 
 use crate::Backoff;

@@ -102,8 +102,8 @@ impl<'de, T> Visitor<'de> for Reader<'_, T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reflector::read_lean;
     use k8s_openapi::api::core::v1::Namespace;
+    use stowplan_cache::read_lean;
 
     /// The version, the names, and which page was said to come next.
     fn check(text: &str, version: &str, names: &[&str], next: &[Option<&str>]) {

@@ -24,7 +24,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use stowplan_api::load::Object;
 use stowplan_apimachinery::{View as _, meta};
-use stowplan_controllers::{View, ephemeral};
+use stowplan_controllers::expand::{View, ephemeral};
 use stowplan_registry::Resource;
 use stowplan_registry::decode::FieldValidation;
 use warnings::Unknown;

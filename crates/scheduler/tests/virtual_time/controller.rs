@@ -7,7 +7,7 @@ use serde_json::json;
 use std::sync::Arc;
 use stowplan_base::Env;
 use stowplan_client::{
-    Delta, Failed, Informers, Lister, Preconditions, Requests, WorkQueue, run_workers,
+    Delta, Failed, Informers, Preconditions, Store, Requests, WorkQueue, run_workers,
 };
 
 const WORKERS: usize = 4;
@@ -33,16 +33,16 @@ pub(crate) async fn run(informers: &Informers, requests: Requests, env: Arc<dyn 
     maps.synced().await;
     pods.synced().await;
     let controller = Controller {
-        maps: maps.lister(),
-        pods: pods.lister(),
+        maps: maps.store(),
+        pods: pods.store(),
         requests,
     };
     run_workers(&queue, WORKERS, |set| controller.reconcile(set)).await;
 }
 
 struct Controller {
-    maps: Lister<ConfigMap>,
-    pods: Lister<Pod>,
+    maps: Arc<Store<ConfigMap>>,
+    pods: Arc<Store<Pod>>,
     requests: Requests,
 }
 

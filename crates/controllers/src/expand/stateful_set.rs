@@ -3,9 +3,9 @@
 //! Upstream: `pkg/controller/statefulset/stateful_set_utils.go`. All pods are made at once, whatever
 //! `podManagementPolicy` says.
 
-use crate::View;
-use crate::deployment::replicas;
-use crate::template::{controlled_by, label, pod};
+use super::View;
+use super::deployment::replicas;
+use super::template::{controlled_by, label, pod};
 use serde_json::{Value, json};
 use stowplan_apimachinery::{Edit, View as _, meta};
 

@@ -2,8 +2,8 @@
 //!
 //! Upstream: `pkg/controller/deployment`.
 
-use crate::template::{controlled_by, hash, label};
-use crate::{Owner, Pod, View};
+use super::template::{controlled_by, hash, label};
+use super::{Owner, Pod, View};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use stowplan_apimachinery::labels::Selector;

@@ -1,4 +1,4 @@
-use crate::{View, daemon_set, deployment, ephemeral, job, replica_set, stateful_set};
+use super::{View, daemon_set, deployment, ephemeral, job, replica_set, stateful_set};
 use serde_json::{Value, json};
 use stowplan_apimachinery::{View as _, meta};
 

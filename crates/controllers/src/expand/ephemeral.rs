@@ -2,8 +2,8 @@
 //!
 //! Upstream: `pkg/controller/volume/ephemeral`.
 
-use crate::View;
-use crate::template::controlled_by;
+use super::View;
+use super::template::controlled_by;
 use serde_json::{Map, Value, json};
 use stowplan_apimachinery::{Edit, View as _, meta};
 

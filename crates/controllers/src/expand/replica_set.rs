@@ -2,9 +2,9 @@
 //!
 //! Upstream: `pkg/controller/replicaset`.
 
-use crate::deployment::replicas;
-use crate::template::{controlled_by, pod};
-use crate::{Owner, View};
+use super::deployment::replicas;
+use super::template::{controlled_by, pod};
+use super::{Owner, View};
 use serde_json::Value;
 use stowplan_apimachinery::{View as _, meta};
 

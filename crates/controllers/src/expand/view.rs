@@ -97,11 +97,11 @@ impl View {
                 {
                     let key = (namespace, owner.kind.clone(), owner.name.clone());
                     let index = object.at("metadata").at("annotations");
-                    let index = index.text(crate::job::INDEX).parse().ok();
+                    let index = index.text(super::job::INDEX).parse().ok();
                     self.pods.entry(key).or_default().push(Pod {
                         owner,
                         labels: labels(object),
-                        node: crate::daemon_set::target(object).to_owned(),
+                        node: super::daemon_set::target(object).to_owned(),
                         index,
                     });
                 }

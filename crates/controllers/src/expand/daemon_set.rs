@@ -2,8 +2,8 @@
 //!
 //! Upstream: `pkg/controller/daemon`.
 
-use crate::template::{controlled_by, pod};
-use crate::{Node, View};
+use super::template::{controlled_by, pod};
+use super::{Node, View};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use stowplan_apimachinery::labels::{Operator, Requirement};

@@ -2,8 +2,8 @@
 //!
 //! Upstream: `manageJob` in `pkg/controller/job/job_controller.go`.
 
-use crate::View;
-use crate::template::{controlled_by, label, pod};
+use super::View;
+use super::template::{controlled_by, label, pod};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use stowplan_apimachinery::{Edit, View as _, meta};

@@ -1,0 +1,25 @@
+//! What several controllers need: owners, selectors, the state of pods, pods from templates.
+
+mod claim;
+mod hash;
+mod meta;
+mod pods;
+mod quantity;
+mod scaled;
+mod selector;
+mod template;
+
+pub use claim::{Claimed, claim};
+pub use hash::template_hash;
+pub use meta::{
+    annotation, annotations, controller_of, controller_ref, created_at, finalizers,
+    is_controlled_by, is_deleting, label, labels, name, namespace, uid,
+};
+pub use pods::{
+    is_pod_active, is_pod_available, is_pod_finished, is_pod_ready, is_pod_terminating,
+    pod_condition, pod_phase, pod_ready_since,
+};
+pub use quantity::{Amount, amount};
+pub use scaled::scaled_value;
+pub use selector::Selector;
+pub use template::{pod_from_template, pod_prefix};
