@@ -52,9 +52,13 @@ impl Keys {
         let at = self.0.entry(key).or_insert(span);
         *at = span.min(*at);
     }
+}
 
-    /// All of them.
-    pub fn into_iter(self) -> impl Iterator<Item = (Key, Duration)> {
+impl IntoIterator for Keys {
+    type Item = (Key, Duration);
+    type IntoIter = std::collections::btree_map::IntoIter<Key, Duration>;
+
+    fn into_iter(self) -> Self::IntoIter {
         self.0.into_iter()
     }
 }

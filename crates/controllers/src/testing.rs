@@ -327,7 +327,7 @@ impl World {
         let queue = self.queue.clone();
         let enqueue = move |keys: Keys| {
             let mut queue = queue.lock().expect("no panic");
-            for (key, after) in keys.into_iter() {
+            for (key, after) in keys {
                 match after.is_zero() {
                     true if queue.ready.contains(&(number, key.clone())) => {}
                     true => queue.ready.push_back((number, key)),
