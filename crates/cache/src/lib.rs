@@ -8,11 +8,13 @@
 mod cluster;
 mod kind;
 mod lean;
+mod reference;
 mod store;
 
 pub use cluster::Cluster;
 pub use kind::{Erased, Kind};
 pub use lean::read_lean;
+pub use reference::{EventType, ObjectRef};
 pub use store::{Delta, Key, Store};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;

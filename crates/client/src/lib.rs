@@ -6,6 +6,7 @@
 //! | [`Reflector`], [`Informers`] | `tools/cache`: one watch per kind, a store, many handlers |
 //! | [`WorkQueue`] | `util/workqueue`: each key once, with a backoff of its own |
 //! | [`EventRecorder`] | `tools/events` |
+//! | [`Recorder`] | `tools/record` |
 //! | [`election`] | `tools/leaderelection` |
 //! | [`Discovery`] | `restmapper`: which resource a kind is |
 //! | [`in_process`] | – |
@@ -21,6 +22,7 @@ mod guard;
 mod in_process;
 mod informer;
 mod rate_limiter;
+mod record;
 mod recorder;
 mod reflector;
 mod requests;
@@ -33,9 +35,12 @@ pub use guard::{Guard, Unguarded};
 pub use in_process::in_process;
 pub use informer::{Informer, Informers, Synced};
 pub use rate_limiter::RateLimiter;
-pub use recorder::{Event, EventRecorder, EventType, EventWrites, ObjectRef};
+pub use record::{Recorder, RecorderWrites, V1Event};
+pub use recorder::{Event, EventRecorder, EventWrites};
 pub use reflector::{Closed, ListWatch, Reflector, Sink};
 pub use requests::{Failed, PAUSES, Requests, pod_path};
-pub use stowplan_cache::{Cluster, Delta, Key, Kind, Object, Store, read_lean};
+pub use stowplan_cache::{
+    Cluster, Delta, EventType, Key, Kind, Object, ObjectRef, Store, read_lean,
+};
 pub use work_queue::{WorkQueue, run_workers};
 pub use writes::{Preconditions, Writable};

@@ -7,11 +7,11 @@ use crate::{Failed, Requests};
 use jiff::{SignedDuration, Timestamp};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use stowplan_base::Env;
+use stowplan_cache::{EventType, ObjectRef};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -33,41 +33,6 @@ const REFRESH: SignedDuration = SignedDuration::from_mins(30);
 const NAME_MAX: usize = 253;
 /// How long a note may be.
 const NOTE_MAX: usize = 1024;
-
-/// How an event is meant.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum EventType {
-    /// All is well.
-    Normal,
-    /// Somebody should look at this.
-    Warning,
-}
-
-impl EventType {
-    fn text(self) -> &'static str {
-        match self {
-            Self::Normal => "Normal",
-            Self::Warning => "Warning",
-        }
-    }
-}
-
-/// An object that an event is about, in one version.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct ObjectRef {
-    /// Group and version of its kind.
-    pub api_version: Cow<'static, str>,
-    /// Its kind.
-    pub kind: Cow<'static, str>,
-    /// Its namespace; empty if it has none.
-    pub namespace: Arc<str>,
-    /// Its name.
-    pub name: Arc<str>,
-    /// Its uid.
-    pub uid: Arc<str>,
-    /// Its version.
-    pub resource_version: Arc<str>,
-}
 
 /// What an event tells.
 #[derive(Clone, Debug)]
@@ -384,7 +349,7 @@ fn micro_time(time: Timestamp) -> String {
 }
 
 /// As long as the API allows, at most.
-fn truncated(note: &str) -> String {
+pub(crate) fn truncated(note: &str) -> String {
     if note.len() <= NOTE_MAX {
         return note.to_owned();
     }

@@ -34,6 +34,7 @@ pub struct Requests {
     room: Semaphore,
     limiter: RateLimiter,
     patience: Duration,
+    user_agent: Option<String>,
 }
 
 /// Why a request came to nothing.
@@ -55,13 +56,18 @@ pub enum Failed {
 }
 
 impl Failed {
-    /// The code of the server's answer; `None` if there was none.
-    pub fn code(&self) -> Option<u16> {
+    /// The server's answer, if there was one.
+    pub fn status(&self) -> Option<&Status> {
         match self {
-            Self::Api(Error::Api(status)) => Some(status.code),
-            Self::Unsure(last) => last.code(),
+            Self::Api(Error::Api(status)) => Some(status),
+            Self::Unsure(last) => last.status(),
             _ => None,
         }
+    }
+
+    /// The code of the server's answer; `None` if there was none.
+    pub fn code(&self) -> Option<u16> {
+        self.status().map(|status| status.code)
     }
 
     /// Whether the request may have had its effect all the same.
@@ -93,7 +99,21 @@ impl Requests {
             guard,
             room: Semaphore::new(REQUESTS_MAX),
             patience: PATIENCE,
+            user_agent: None,
         }
+    }
+
+    /// Tells the server by whom it is asked: what is written belongs to a field manager of that name.
+    pub fn named(mut self, component: &str) -> Self {
+        let version = env!("CARGO_PKG_VERSION");
+        self.user_agent = Some(format!("{component}/{version}"));
+        self
+    }
+
+    /// Lets so many requests be under way at a time.
+    pub fn at_a_time(mut self, requests: usize) -> Self {
+        self.room = Semaphore::new(requests);
+        self
     }
 
     /// Sends so many requests per second at most, and so many at once; no limit if `qps` is not above 0.
@@ -114,7 +134,8 @@ impl Requests {
 
     /// Reads something.
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failed> {
-        self.send("GET", path, "application/json", None).await
+        let answer = self.send("GET", path, "application/json", None).await?;
+        Ok(serde_json::from_slice(&answer).map_err(Error::SerdeError)?)
     }
 
     /// Changes something, if this process may.
@@ -126,18 +147,31 @@ impl Requests {
         body: &Value,
     ) -> Result<T, Failed> {
         let body = serde_json::to_vec(body).map_err(Error::SerdeError)?;
+        let answer = self.change_by(method, path, content_type, body).await?;
+        Ok(serde_json::from_slice(&answer).map_err(Error::SerdeError)?)
+    }
+
+    /// Changes something, if this process may, by a body that is ready to be sent. Returns the answer as it
+    /// came.
+    pub async fn change_by(
+        &self,
+        method: &str,
+        path: &str,
+        content_type: &str,
+        body: Vec<u8>,
+    ) -> Result<Bytes, Failed> {
         self.send(method, path, content_type, Some(body)).await
     }
 
     /// Sends a request; again if the server has no time and says when it will, as client-go does
     /// (`rest/with_retry.go`).
-    async fn send<T: DeserializeOwned>(
+    async fn send(
         &self,
         method: &str,
         path: &str,
         content_type: &str,
         body: Option<Vec<u8>>,
-    ) -> Result<T, Failed> {
+    ) -> Result<Bytes, Failed> {
         let mut is_unsure = false;
         let sent = self.try_to_send(method, path, content_type, body, &mut is_unsure);
         let answer = sent.await;
@@ -147,22 +181,25 @@ impl Requests {
         })
     }
 
-    async fn try_to_send<T: DeserializeOwned>(
+    async fn try_to_send(
         &self,
         method: &str,
         path: &str,
         content_type: &str,
         body: Option<Vec<u8>>,
         is_unsure: &mut bool,
-    ) -> Result<T, Failed> {
+    ) -> Result<Bytes, Failed> {
         let mut retries = 0;
         loop {
-            let request = Request::builder()
+            let mut request = Request::builder()
                 .method(method)
                 .uri(path)
-                .header("Content-Type", content_type)
-                .body(body.clone().unwrap_or_default())
-                .map_err(Error::HttpError)?;
+                .header("Content-Type", content_type);
+            if let Some(agent) = &self.user_agent {
+                request = request.header("User-Agent", agent);
+            }
+            let request = request.body(body.clone().unwrap_or_default());
+            let request = request.map_err(Error::HttpError)?;
             let answer = {
                 let _room = self.room.acquire().await;
                 self.limiter.wait().await;
@@ -178,7 +215,7 @@ impl Requests {
                     *is_unsure |= body.is_some() && answer.head.status.is_server_error();
                     self.env.sleep(wait).await;
                 }
-                _ => return Ok(answer.read()?),
+                _ => return Ok(answer.body()?),
             }
         }
     }
@@ -208,10 +245,11 @@ impl Answer {
         Some(Duration::from_secs(seconds.parse().ok()?))
     }
 
-    fn read<T: DeserializeOwned>(self) -> Result<T, Error> {
+    /// What the server answered if it did as it was told.
+    fn body(self) -> Result<Bytes, Error> {
         let code = self.head.status;
         if !code.is_client_error() && !code.is_server_error() {
-            return serde_json::from_slice(&self.body).map_err(Error::SerdeError);
+            return Ok(self.body);
         }
         let status = serde_json::from_slice::<Status>(&self.body);
         let status = status.unwrap_or_else(|_| {

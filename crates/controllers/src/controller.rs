@@ -26,6 +26,11 @@ pub trait Controller: Send + Sync {
     /// older than what the server has.
     fn sync(&self, cx: &Cx<'_>, key: &Key) -> Plan;
 
+    /// Who tells events, if that is not the controller by its name.
+    fn component(&self) -> Option<&'static str> {
+        None
+    }
+
     /// How many objects are looked at side by side.
     fn workers(&self) -> usize {
         5

@@ -1,47 +1,6 @@
 //! What a controller tells users about an object.
 
-use stowplan_cache::Object;
-
-/// How serious an event is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum EventType {
-    /// As it should be.
-    Normal,
-    /// Something to look into.
-    Warning,
-}
-
-/// What an event is about.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct ObjectRef {
-    /// The kind.
-    pub kind: String,
-    /// Group and version.
-    pub api_version: String,
-    /// The namespace; empty for objects that have none.
-    pub namespace: String,
-    /// The name.
-    pub name: String,
-    /// The uid.
-    pub uid: String,
-    /// The version that was looked at.
-    pub resource_version: String,
-}
-
-impl ObjectRef {
-    /// A reference to an object.
-    pub fn of<K: Object>(object: &K) -> Self {
-        let meta = object.metadata();
-        Self {
-            kind: K::KIND.to_owned(),
-            api_version: K::API_VERSION.to_owned(),
-            namespace: meta.namespace.clone().unwrap_or_default(),
-            name: meta.name.clone().unwrap_or_default(),
-            uid: meta.uid.clone().unwrap_or_default(),
-            resource_version: meta.resource_version.clone().unwrap_or_default(),
-        }
-    }
-}
+use stowplan_cache::{EventType, Object, ObjectRef};
 
 /// What a controller tells users about an object, as a `v1` Event.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -24,8 +24,8 @@ pub mod testing;
 mod write;
 
 pub use controller::{Controller, Cx, Enqueue, Keys, Watches};
-pub use event::{Event, EventType, ObjectRef};
+pub use event::Event;
 pub use plan::{Order, Plan, Then};
 pub use registry::{Descriptor, all, choose};
-pub use stowplan_cache::{Cluster, Delta, Key, Kind, Object};
+pub use stowplan_cache::{Cluster, Delta, EventType, Key, Kind, Object, ObjectRef};
 pub use write::{Failure, Method, Outcome, Write};
