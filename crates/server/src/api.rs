@@ -6,6 +6,7 @@ use crate::audit::{self, Arrival, Outcome};
 use crate::converted::Converted;
 use crate::decisions::Decisions;
 use crate::flowcontrol::{Flow, FlowControl};
+use crate::metrics::Usage;
 use crate::provider::Provider;
 use crate::rbac::Rbac;
 use crate::request::{Info, Query, Request, options, unescape};
@@ -46,6 +47,7 @@ pub struct Api {
     resources: Resources,
     provider: OnceLock<Box<dyn Provider>>,
     decisions: OnceLock<Box<dyn Decisions>>,
+    usage: OnceLock<Box<dyn Usage>>,
     /// Held while a service is given addresses and stored.
     addresses: tokio::sync::Mutex<Addresses>,
     address: OnceLock<SocketAddr>,
@@ -69,6 +71,7 @@ impl Api {
             resources: Resources::default(),
             provider: OnceLock::new(),
             decisions: OnceLock::new(),
+            usage: OnceLock::new(),
             addresses: tokio::sync::Mutex::default(),
             address: OnceLock::new(),
             flow_control,
@@ -104,6 +107,15 @@ impl Api {
     /// Says who knows what was decided about pods. The first one stays.
     pub fn decide_by(&self, decisions: Box<dyn Decisions>) {
         let _ = self.decisions.set(decisions);
+    }
+
+    /// Says who knows what pods and nodes use. The first one stays.
+    pub fn use_by(&self, usage: Box<dyn Usage>) {
+        let _ = self.usage.set(usage);
+    }
+
+    pub(crate) fn usage(&self) -> Option<&dyn Usage> {
+        self.usage.get().map(|usage| &**usage)
     }
 
     pub(crate) fn decisions(&self) -> Option<&dyn Decisions> {

@@ -82,7 +82,7 @@ impl Reader {
 }
 
 /// Whether a request is about decisions, and somebody knows of any.
-pub(crate) fn concerns(api: &Api, group: &str, version: &str) -> bool {
+fn concerns(api: &Api, group: &str, version: &str) -> bool {
     group == GROUP && version == VERSION && api.decisions().is_some()
 }
 

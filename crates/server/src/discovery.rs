@@ -5,7 +5,7 @@
 
 use crate::answer::{self, Answer};
 use crate::api::Api;
-use crate::decisions;
+use crate::computed;
 use crate::dispatch::no_such_page;
 use crate::negotiate::{self, Clause, Format, Output};
 use crate::request::Request;
@@ -79,7 +79,7 @@ pub(crate) fn answer(api: &Api, request: &Request, parts: &[&str]) -> Result<Ans
         }),
         ["apis", name]
             if api.resources().serves(name, None)
-                || decisions::concerns(api, name, decisions::VERSION) =>
+                || computed::Group::named(api, name).is_some() =>
         {
             let mut body = group(api, name);
             body.set("kind", "APIGroup");
@@ -89,13 +89,14 @@ pub(crate) fn answer(api: &Api, request: &Request, parts: &[&str]) -> Result<Ans
         ["apis", name, version] if api.resources().serves(name, Some(version)) => {
             resource_list(api, name, version)
         }
-        ["apis", name, version] if decisions::concerns(api, name, version) => {
-            decisions::resource_list()
-        }
         ["api", ..] => return Err(route::no_such_path()),
         ["apis", name, ..] if api.resources().is_built_in(name) => {
             return Err(route::no_such_path());
         }
+        ["apis", name, version] => match computed::Group::of(api, name, version) {
+            Some(group) => group.resource_list(),
+            None => return Ok(no_such_page()),
+        },
         _ => return Ok(no_such_page()),
     };
     if request.method != http::Method::GET {
@@ -147,9 +148,7 @@ fn groups(api: &Api) -> Vec<String> {
             groups.push(group.to_owned());
         }
     }
-    if api.decisions().is_some() {
-        groups.push(decisions::GROUP.to_owned());
-    }
+    groups.extend(computed::Group::told(api).map(|group| group.name().to_owned()));
     let place = |group: &String| ORDER.iter().position(|g| g == group).unwrap_or(ORDER.len());
     groups.sort_by(|a, b| place(a).cmp(&place(b)).then_with(|| a.cmp(b)));
     groups
@@ -164,9 +163,8 @@ fn versions(api: &Api, group: &str) -> Vec<String> {
             versions.push(version.to_owned());
         }
     }
-    if decisions::concerns(api, group, decisions::VERSION) {
-        versions.push(decisions::VERSION.to_owned());
-    }
+    let told = computed::Group::named(api, group);
+    versions.extend(told.map(|group| group.version().to_owned()));
     versions.sort_by(|a, b| stowplan_apimachinery::versions::compare(b, a));
     versions
 }
@@ -285,9 +283,9 @@ fn group_discovery(api: &Api, group: &str) -> Value {
     let versions: Vec<Value> = versions(api, group)
         .iter()
         .map(|version| {
-            let resources = match decisions::concerns(api, group, version) {
-                true => decisions::resource_discovery(),
-                false => {
+            let resources = match computed::Group::of(api, group, version) {
+                Some(group) => group.resource_discovery(),
+                None => {
                     let served = served(api, group, version);
                     served.iter().map(resource_discovery).collect()
                 }

@@ -6,7 +6,7 @@ use crate::flowcontrol::{Beside, Flow, Weight};
 use crate::request::options::ListOptions;
 use crate::request::{Request, Target};
 use crate::{
-    crd, decisions, discovery, health, issuer, negotiate, openapi, route, subresources, verbs,
+    computed, crd, discovery, health, issuer, negotiate, openapi, route, subresources, verbs,
 };
 use std::sync::Arc;
 use stowplan_apimachinery::Status;
@@ -24,8 +24,8 @@ pub(crate) async fn answer(
     if !info.is_resource {
         return other(api, request);
     }
-    if decisions::concerns(api, &info.group, &info.version) {
-        return decisions::answer(api, request).await;
+    if let Some(group) = computed::Group::of(api, &info.group, &info.version) {
+        return group.answer(api, request).await;
     }
     let resource = api
         .resources()

@@ -6,7 +6,7 @@
 //! through which definitions can be written that nobody validates.
 
 use crate::resource::{Resource, Resources};
-use crate::{decisions, storage};
+use crate::{computed, storage};
 use std::sync::LazyLock;
 
 /// What is built in, and where its objects are.
@@ -24,7 +24,7 @@ static BUILT_IN: LazyLock<Vec<(Resource, String)>> = LazyLock::new(|| {
 pub(super) fn with_built_in(group: &str, plural: &str) -> bool {
     let own = storage::custom_prefix(group, plural);
     let within = |prefix: &str| prefix.starts_with(&own) || own.starts_with(prefix);
-    (group, plural) == (decisions::GROUP, decisions::PLURAL)
+    computed::Group::has(group, plural)
         || (BUILT_IN.iter()).any(|(r, prefix)| r.is(group, plural) || within(prefix))
 }
 
