@@ -15,10 +15,13 @@
 
 pub mod common;
 mod controller;
+pub mod disruption;
 mod event;
 pub mod expand;
+pub mod node_lifecycle;
 mod plan;
 mod registry;
+pub mod taint_eviction;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod write;

@@ -14,8 +14,6 @@ pub struct Descriptor {
 
 /// All controllers, in the order of their names.
 pub fn all() -> Vec<Descriptor> {
-    // A line for each controller:
-    // controller("deployment-controller", || Box::new(crate::deployment::Deployments)),
     vec![]
 }
 

@@ -434,6 +434,12 @@ fn merged(mut old: Value, patch: &Value) -> Value {
             old[key] = merged_owners(old[key].take(), entries);
             continue;
         }
+        if key == "conditions"
+            && let Some(entries) = value.as_array()
+        {
+            old[key] = merged_conditions(old[key].take(), entries);
+            continue;
+        }
         match value {
             Value::Null => drop(old.as_object_mut().expect("an object").remove(key)),
             value => old[key] = merged(old[key].take(), value),
@@ -452,4 +458,19 @@ fn merged_owners(old: Value, entries: &[Value]) -> Value {
         }
     }
     Value::Array(owners)
+}
+
+/// Conditions are merged by type, as a strategic merge patch does.
+fn merged_conditions(old: Value, entries: &[Value]) -> Value {
+    let mut conditions = old.as_array().cloned().unwrap_or_default();
+    for entry in entries {
+        match conditions
+            .iter_mut()
+            .find(|known| known["type"] == entry["type"])
+        {
+            Some(known) => *known = merged(known.take(), entry),
+            None => conditions.push(entry.clone()),
+        }
+    }
+    Value::Array(conditions)
 }

@@ -16,8 +16,8 @@ pub use meta::{
     is_controlled_by, is_deleting, label, labels, name, namespace, uid,
 };
 pub use pods::{
-    is_pod_active, is_pod_available, is_pod_finished, is_pod_ready, is_pod_terminating,
-    pod_condition, pod_phase, pod_ready_since,
+    disruption_target, is_pod_active, is_pod_available, is_pod_finished, is_pod_ready,
+    is_pod_terminating, pod_condition, pod_phase, pod_ready_since, time,
 };
 pub use quantity::{Amount, amount};
 pub use scaled::scaled_value;

@@ -3,6 +3,8 @@
 use super::is_deleting;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Pod, PodCondition};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use serde_json::{Value, json};
 
 /// The phase; `Pending` as long as nobody has said.
 pub fn pod_phase(pod: &Pod) -> &str {
@@ -52,4 +54,23 @@ pub fn is_pod_available(pod: &Pod, min_ready_s: i32, now: Timestamp) -> bool {
     let span = SignedDuration::from_secs(i64::from(min_ready_s));
     let since = pod_ready_since(pod);
     min_ready_s == 0 || since.is_some_and(|since| since.checked_add(span).is_ok_and(|at| at <= now))
+}
+
+/// A time as objects have it: without fractions of seconds.
+pub fn time(at: Timestamp) -> Time {
+    Time(Timestamp::from_second(at.as_second()).unwrap_or(at))
+}
+
+/// The condition by which a pod says that it is about to be disrupted, and why.
+pub fn disruption_target(pod: &Pod, reason: &str, message: &str, now: Timestamp) -> Value {
+    let before = pod_condition(pod, "DisruptionTarget").filter(|before| before.status == "True");
+    let since = before.and_then(|before| before.last_transition_time.clone());
+    json!({
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": reason,
+        "message": message,
+        "lastTransitionTime": since.unwrap_or_else(|| time(now)),
+        "observedGeneration": pod.metadata.generation,
+    })
 }
