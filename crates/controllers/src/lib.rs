@@ -24,6 +24,7 @@ mod registry;
 pub mod taint_eviction;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+pub mod volume;
 mod write;
 
 pub use controller::{Controller, Cx, Enqueue, Keys, Watches};

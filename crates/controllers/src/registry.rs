@@ -14,7 +14,29 @@ pub struct Descriptor {
 
 /// All controllers, in the order of their names.
 pub fn all() -> Vec<Descriptor> {
-    vec![]
+    vec![
+        controller("disruption-controller", || {
+            Box::new(crate::disruption::Disruption)
+        }),
+        controller("node-lifecycle-controller", || {
+            Box::<crate::node_lifecycle::NodeLifecycle>::default()
+        }),
+        controller("persistentvolume-binder-controller", || {
+            Box::new(crate::volume::Binder)
+        }),
+        controller("persistentvolume-protection-controller", || {
+            Box::new(crate::volume::VolumeProtection)
+        }),
+        controller("persistentvolumeclaim-protection-controller", || {
+            Box::new(crate::volume::ClaimProtection)
+        }),
+        controller("stowplan-provisioner-controller", || {
+            Box::new(crate::volume::Provisioner)
+        }),
+        controller("taint-eviction-controller", || {
+            Box::<crate::taint_eviction::TaintEviction>::default()
+        }),
+    ]
 }
 
 fn controller(name: &'static str, make: fn() -> Box<dyn Controller>) -> Descriptor {

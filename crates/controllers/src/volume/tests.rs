@@ -1,0 +1,218 @@
+use super::*;
+use crate::Controller;
+use crate::common::{annotation, finalizers, is_deleting};
+use crate::testing::World;
+use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::storage::v1::StorageClass;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+fn claim(world: &mut World, name: &str, spec: Value) {
+    let mut whole =
+        json!({"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "5Gi"}}});
+    for (key, value) in spec.as_object().expect("a spec") {
+        whole[key] = value.clone();
+    }
+    world.add_json::<PersistentVolumeClaim>(json!({
+        "metadata": {"namespace": "shop", "name": name}, "spec": whole,
+    }));
+}
+
+fn volume(world: &mut World, name: &str, size: &str, spec: Value) {
+    let mut whole = json!({
+        "accessModes": ["ReadWriteOnce"], "capacity": {"storage": size},
+        "persistentVolumeReclaimPolicy": "Retain",
+    });
+    for (key, value) in spec.as_object().expect("a spec") {
+        whole[key] = value.clone();
+    }
+    world.add_json::<PersistentVolume>(json!({"metadata": {"name": name}, "spec": whole}));
+}
+
+fn class(world: &mut World, name: &str, mode: &str, provisioner: &str) {
+    world.add_json::<StorageClass>(json!({
+        "metadata": {"name": name}, "provisioner": provisioner, "volumeBindingMode": mode,
+        "reclaimPolicy": "Delete",
+    }));
+}
+
+fn settle(world: &mut World) {
+    let controllers: [&dyn Controller; 4] =
+        [&Binder, &Provisioner, &ClaimProtection, &VolumeProtection];
+    for (number, controller) in controllers.iter().enumerate() {
+        world.join(number, *controller);
+    }
+    world.settle(&controllers, Duration::from_secs(5));
+}
+
+fn bound(world: &World, name: &str) -> (String, String) {
+    let claim = world.get::<PersistentVolumeClaim>("shop", name);
+    (
+        claim_phase(&claim).to_owned(),
+        volume_name(&claim).to_owned(),
+    )
+}
+
+#[test]
+fn the_smallest_volume_that_suits_is_bound() {
+    let mut world = World::default();
+    volume(&mut world, "small", "1Gi", json!({}));
+    volume(&mut world, "large", "50Gi", json!({}));
+    volume(&mut world, "right", "10Gi", json!({}));
+    volume(&mut world, "block", "6Gi", json!({"volumeMode": "Block"}));
+    volume(&mut world, "other", "6Gi", json!({"storageClassName": "x"}));
+    claim(&mut world, "c", json!({"storageClassName": ""}));
+    settle(&mut world);
+    assert_eq!(bound(&world, "c"), ("Bound".into(), "right".into()));
+    let right = world.get::<PersistentVolume>("", "right");
+    assert_eq!(volume_phase(&right), "Bound");
+    assert_eq!(annotation(&*right, BOUND_BY_CONTROLLER), Some("yes"));
+    let made = world.get::<PersistentVolumeClaim>("shop", "c");
+    let capacity = made
+        .status
+        .as_ref()
+        .and_then(|status| status.capacity.as_ref());
+    assert_eq!(capacity.expect("a capacity")["storage"].0, "10Gi");
+    assert_eq!(
+        volume_phase(&world.get::<PersistentVolume>("", "small")),
+        "Available"
+    );
+}
+
+#[test]
+fn a_binding_that_breaks_at_any_write_is_gone_on_with() {
+    for broken in 0..10 {
+        let mut world = World::default();
+        volume(&mut world, "v", "10Gi", json!({}));
+        claim(&mut world, "c", json!({"storageClassName": ""}));
+        let mut at = 0;
+        world.refuse(move |_| {
+            at += 1;
+            (at == broken + 1).then(crate::Failure::default)
+        });
+        settle(&mut world);
+        assert_eq!(
+            bound(&world, "c"),
+            ("Bound".into(), "v".into()),
+            "write {broken}"
+        );
+    }
+}
+
+#[test]
+fn a_claim_waits_for_its_consumer_and_gets_a_volume_in_its_zone() {
+    let mut world = World::default();
+    class(&mut world, "lazy", "WaitForFirstConsumer", PROVISIONER);
+    claim(&mut world, "c", json!({"storageClassName": "lazy"}));
+    let zone = json!({"topology.kubernetes.io/zone": "b"});
+    world.add_json::<Node>(json!({"metadata": {"name": "n", "labels": zone}}));
+    settle(&mut world);
+    assert_eq!(bound(&world, "c"), ("Pending".into(), String::new()));
+    assert!(world.take_reasons().contains(&"WaitForFirstConsumer"));
+    world.change::<PersistentVolumeClaim>("shop", "c", |claim| {
+        let annotations = claim.metadata.annotations.get_or_insert_default();
+        annotations.insert(SELECTED_NODE.to_owned(), "n".to_owned());
+    });
+    let controllers: [&dyn Controller; 4] =
+        [&Binder, &Provisioner, &ClaimProtection, &VolumeProtection];
+    world.settle(&controllers, Duration::from_secs(5));
+    let (phase, name) = bound(&world, "c");
+    assert_eq!(phase, "Bound");
+    let volume = world.get::<PersistentVolume>("", &name);
+    let text = serde_json::to_string(&volume.spec.as_ref().unwrap().node_affinity).unwrap();
+    assert!(text.contains("\"values\":[\"b\"]"), "{text}");
+    // The claim goes, and the volume with it.
+    world.change::<PersistentVolumeClaim>("shop", "c", |claim| {
+        claim.metadata.deletion_timestamp = claim.metadata.creation_timestamp.clone();
+    });
+    world.settle(&controllers, Duration::from_secs(30));
+    assert!(
+        world
+            .cluster
+            .get::<PersistentVolumeClaim>("shop", "c")
+            .is_none()
+    );
+    assert!(world.cluster.get::<PersistentVolume>("", &name).is_none());
+}
+
+#[test]
+fn claims_without_a_class_get_the_default_one_and_those_of_outsiders_wait() {
+    let mut world = World::default();
+    claim(&mut world, "c", json!({}));
+    settle(&mut world);
+    assert!(world.take_reasons().contains(&"FailedBinding"));
+    world.add_json::<StorageClass>(json!({
+        "metadata": {"name": "d", "annotations": {"storageclass.kubernetes.io/is-default-class": "true"}},
+        "provisioner": "example.com/disk", "volumeBindingMode": "Immediate",
+    }));
+    let controllers: [&dyn Controller; 4] =
+        [&Binder, &Provisioner, &ClaimProtection, &VolumeProtection];
+    world.settle(&controllers, Duration::from_secs(5));
+    let made = world.get::<PersistentVolumeClaim>("shop", "c");
+    assert_eq!(classes::of_claim(&made), "d");
+    assert_eq!(
+        annotation(&*made, STORAGE_PROVISIONER),
+        Some("example.com/disk")
+    );
+    assert!(world.take_reasons().contains(&"ExternalProvisioning"));
+}
+
+#[test]
+fn a_volume_whose_claim_is_gone_is_released_and_a_claim_without_its_volume_is_lost() {
+    let mut world = World::default();
+    volume(&mut world, "v", "10Gi", json!({}));
+    volume(&mut world, "w", "20Gi", json!({}));
+    claim(
+        &mut world,
+        "a",
+        json!({"storageClassName": "", "volumeName": "v"}),
+    );
+    claim(
+        &mut world,
+        "b",
+        json!({"storageClassName": "", "volumeName": "w"}),
+    );
+    settle(&mut world);
+    assert_eq!(bound(&world, "a"), ("Bound".into(), "v".into()));
+    world.remove::<PersistentVolumeClaim>("shop", "a");
+    world.remove::<PersistentVolume>("", "w");
+    let controllers: [&dyn Controller; 4] =
+        [&Binder, &Provisioner, &ClaimProtection, &VolumeProtection];
+    world.settle(&controllers, Duration::from_secs(5));
+    assert_eq!(
+        volume_phase(&world.get::<PersistentVolume>("", "v")),
+        "Released"
+    );
+    assert_eq!(bound(&world, "b").0, "Lost");
+}
+
+#[test]
+fn what_is_in_use_is_not_deleted() {
+    let mut world = World::default();
+    claim(&mut world, "c", json!({"storageClassName": ""}));
+    world.add_json::<Pod>(json!({
+        "metadata": {"namespace": "shop", "name": "p"},
+        "spec": {"nodeName": "n", "containers": [],
+                 "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]},
+    }));
+    settle(&mut world);
+    let made = world.get::<PersistentVolumeClaim>("shop", "c");
+    assert_eq!(finalizers(&*made), ["kubernetes.io/pvc-protection"]);
+    world.change::<PersistentVolumeClaim>("shop", "c", |claim| {
+        claim.metadata.deletion_timestamp = claim.metadata.creation_timestamp.clone();
+    });
+    let controllers: [&dyn Controller; 4] =
+        [&Binder, &Provisioner, &ClaimProtection, &VolumeProtection];
+    world.settle(&controllers, Duration::from_secs(5));
+    assert!(is_deleting(
+        &*world.get::<PersistentVolumeClaim>("shop", "c")
+    ));
+    world.remove::<Pod>("shop", "p");
+    world.settle(&controllers, Duration::from_secs(5));
+    assert!(
+        world
+            .cluster
+            .get::<PersistentVolumeClaim>("shop", "c")
+            .is_none()
+    );
+}
