@@ -1,7 +1,7 @@
 //! The objects of one kind.
 
 use crate::Object;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
@@ -73,8 +73,8 @@ type Handler<K> = Box<dyn FnMut(Delta<'_, K>) + Send>;
 /// What an object is filed under in an index.
 type Values<K> = fn(&K) -> Vec<String>;
 
-/// How many deletions of our own are remembered until the watch has told of them.
-const GONE_MAX: usize = 100_000;
+/// How many deletions are remembered: an answer that was on its way may still speak of the object.
+const GONE_MAX: usize = 20_000;
 
 /// The objects of one kind, indexed, and those who are told of changes. client-go's `SharedInformer`
 /// without the watch.
@@ -88,8 +88,28 @@ struct Objects<K> {
     by_key: BTreeMap<Key, Arc<K>>,
     by_owner: Index,
     others: BTreeMap<&'static str, (Values<K>, Index)>,
-    /// Uids of objects that we know to be gone, though an older event may still speak of them.
-    gone: BTreeSet<Box<str>>,
+    gone: Gone,
+}
+
+/// Uids of objects that are gone, though an older event or answer may still speak of them.
+#[derive(Default)]
+struct Gone {
+    uids: BTreeSet<Box<str>>,
+    order: VecDeque<Box<str>>,
+}
+
+impl Gone {
+    fn insert(&mut self, uid: &str) {
+        if uid.is_empty() || !self.uids.insert(uid.into()) {
+            return;
+        }
+        self.order.push_back(uid.into());
+        if self.order.len() > GONE_MAX
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.uids.remove(&oldest);
+        }
+    }
 }
 
 type Index = BTreeMap<Box<str>, BTreeSet<Key>>;
@@ -100,7 +120,7 @@ impl<K> Default for Store<K> {
             by_key: BTreeMap::new(),
             by_owner: Index::new(),
             others: BTreeMap::new(),
-            gone: BTreeSet::new(),
+            gone: Gone::default(),
         };
         Self {
             objects: RwLock::new(objects),
@@ -178,7 +198,7 @@ impl<K: Object> Store<K> {
         let Some(before) = self.write(|objects| objects.remove(key)) else {
             return;
         };
-        self.write(|objects| objects.gone.remove(uid(&*before)));
+        self.write(|objects| objects.gone.insert(uid(&*before)));
         for handler in handlers.iter_mut() {
             handler(Delta::Deleted(&before));
         }
@@ -191,10 +211,7 @@ impl<K: Object> Store<K> {
         let before = self.write(|objects| {
             let is_it = |object: &Arc<K>| uid(&**object) == uid_gone;
             objects.by_key.get(key).filter(|object| is_it(object))?;
-            if objects.gone.len() >= GONE_MAX {
-                objects.gone.pop_first();
-            }
-            objects.gone.insert(uid_gone.into());
+            objects.gone.insert(uid_gone);
             objects.remove(key)
         });
         let Some(before) = before else { return };
@@ -260,7 +277,7 @@ enum Put<K> {
 
 impl<K: Object> Objects<K> {
     fn upsert(&mut self, key: Key, now: &Arc<K>) -> Put<K> {
-        if self.gone.contains(uid(&**now)) {
+        if self.gone.uids.contains(uid(&**now)) {
             return Put::Stale;
         }
         if let Some(before) = self.by_key.get(&key)
@@ -395,6 +412,17 @@ mod tests {
         store.forget(&key, "1");
         assert_eq!(store.len(), 1);
         assert_eq!(*told.lock().unwrap(), ["added 5", "deleted 5", "added 9"]);
+    }
+
+    #[test]
+    fn an_answer_that_comes_after_the_deletion_does_not_bring_the_object_back() {
+        let store = Store::default();
+        let told = told(&store);
+        store.upsert(map("a", "1", 5));
+        store.delete(&Key::new("shop", "a"));
+        store.upsert(map("a", "1", 6));
+        assert!(store.is_empty());
+        assert_eq!(*told.lock().unwrap(), ["added 5", "deleted 5"]);
     }
 
     #[test]

@@ -180,10 +180,27 @@ fn bytes<T: serde::Serialize>(value: &T) -> Vec<u8> {
     serde_json::to_vec(value).unwrap_or_default()
 }
 
-fn absorb<K: Object>(cluster: &Cluster, _: &Key, text: &str) -> Option<AnyObject> {
+fn absorb<K: Object>(cluster: &Cluster, key: &Key, text: &str) -> Option<AnyObject> {
     let object: K = read_lean(text).ok()?;
-    cluster.add(object.clone());
+    match is_gone(&object) {
+        // The last finalizer was taken away: the server deleted it in the same breath.
+        true => cluster
+            .of::<K>()
+            .forget(key, object.metadata().uid.as_deref().unwrap_or_default()),
+        false => cluster.add(object.clone()),
+    }
     Some(Arc::new(object))
+}
+
+/// Whether nothing holds an object any more that somebody has deleted.
+fn is_gone<K: Object>(object: &K) -> bool {
+    let meta = object.metadata();
+    let is_held = meta
+        .finalizers
+        .as_ref()
+        .is_some_and(|held| !held.is_empty());
+    let has_grace = meta.deletion_grace_period_seconds.is_some_and(|s| s > 0);
+    meta.deletion_timestamp.is_some() && !is_held && !has_grace
 }
 
 /// A deleted object may still be there, on its way out. It is gone if the server answers with a Status, or
@@ -206,20 +223,7 @@ fn absorb_deleted<K: Object>(cluster: &Cluster, key: &Key, text: &str) -> Option
             .forget(key, uid.as_deref().unwrap_or_default());
         return None;
     }
-    let object: K = read_lean(text).ok()?;
-    let meta = object.metadata();
-    let is_held = meta
-        .finalizers
-        .as_ref()
-        .is_some_and(|held| !held.is_empty());
-    let has_grace = meta.deletion_grace_period_seconds.is_some_and(|s| s > 0);
-    if is_held || has_grace {
-        cluster.add(object.clone());
-    } else if meta.deletion_timestamp.is_some() {
-        let uid = meta.uid.as_deref().unwrap_or_default();
-        cluster.of::<K>().forget(key, uid);
-    }
-    Some(Arc::new(object))
+    absorb::<K>(cluster, key, text)
 }
 
 /// What came of a write.
