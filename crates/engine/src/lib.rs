@@ -18,7 +18,19 @@
 //! - [`scheduler`]: cluster, queue and profiles as one state machine.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
+// Numbers change their type by `From` or by a function of `cast`, which says what happens at the edges.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::cast_lossless,
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss
+    )
+)]
 
+mod cast;
 pub mod explain;
 pub mod extended;
 pub mod fast;

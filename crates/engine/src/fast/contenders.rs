@@ -2,6 +2,7 @@
 
 use super::class::{Class, unpack_raw};
 use super::groups::{FITS, Groups};
+use crate::cast;
 use crate::framework::{Cx, Framework, Plan, Reason};
 use stowplan_base::Sym;
 
@@ -93,7 +94,7 @@ impl Contenders {
             let key = &groups.list[rows[at as usize].group as usize].key;
             let own = absolute().map(|plugin| framework.score(plugin, cx, cycle, pod, node));
             self.scores
-                .extend(own.map(|score| score.unwrap_or(0) as i16));
+                .extend(own.map(|score| cast::score(score.unwrap_or(0))));
             let raws = layout.raws.iter();
             let raws = raws.map(|(plugin, at)| (*plugin, unpack_raw(key[*at])));
             let scores = layout.scores.iter().map(|(plugin, words)| {
@@ -103,7 +104,7 @@ impl Contenders {
             let common = raws.chain(scores).zip(ranges);
             self.scores.extend(common.map(|((plugin, raw), over)| {
                 let score = raw.map(|raw| framework.normalize(plugin, cycle, raw, *over));
-                score.unwrap_or(0) as i16
+                cast::score(score.unwrap_or(0))
             }));
         }
     }
