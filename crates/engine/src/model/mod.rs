@@ -31,7 +31,6 @@ pub use pod::{
     SpreadConstraint, UnsatisfiableAction, WeightedAffinityTerm,
 };
 pub use ports::{HostPort, Protocol, UsedPorts};
-pub use resources::is_extended_name;
 pub(crate) use resources::is_scalar_name;
 pub use resources::{PodRequests, ResourceId, ResourceList, ResourceNames, Resources};
 pub use selector::{NodeSelector, NodeSelectorTerm, Op, Requirement, Selector};
