@@ -3,7 +3,7 @@
 //! The engine decides exactly as kube-scheduler v1.36.4 does, over plain data. It has no clock, no
 //! randomness of its own, no I/O: time and seeds come in as arguments, effects go out as values.
 //!
-//! - [`model`]: the objects, as the door (`stowplan-bridge`) hands them in.
+//! - [`model`]: the objects, as `stowplan-bridge` hands them in.
 //! - [`Snapshot`]: the cluster's present state.
 //! - [`framework`]: the extension points, and how a profile of plugins is run.
 //! - [`packing`]: bin packing in the place of scores, and how well it does.

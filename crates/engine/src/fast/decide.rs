@@ -2,7 +2,7 @@
 
 use super::Classes;
 use super::class::{Class, Profile, Scope, Scratch};
-use super::contenders::Contenders;
+use super::top_nodes::TopNodes;
 use crate::cast::narrow;
 use crate::framework::{Code, Cx, CycleState, DryRun, Framework, InPlay, Plan};
 use crate::model::Pod;
@@ -70,7 +70,7 @@ impl Ties<'_> {
     }
 
     /// Notes the best nodes and their scores.
-    pub(crate) fn contenders(&self, framework: &Framework, cx: Cx<'_>, into: &mut Contenders) {
+    pub(crate) fn top_nodes(&self, framework: &Framework, cx: Cx<'_>, into: &mut TopNodes) {
         match self.found {
             Found::Best(_, tied) => into.take_class(self.class, self.plan, framework, cx, tied),
             Found::These(positions) => {

@@ -17,7 +17,6 @@ mod catch_up;
 mod claims;
 mod class;
 mod columns;
-mod contenders;
 mod decide;
 mod evaluate;
 mod explain;
@@ -29,10 +28,11 @@ mod layout;
 mod marks;
 mod nowhere;
 mod signature;
+mod top_nodes;
 
-pub use contenders::{CONTENDERS_MAX, Contenders};
 pub use decide::{Decision, Ties};
 pub(crate) use nowhere::Refusal;
+pub use top_nodes::{TOP_NODES_MAX, TopNodes};
 
 use crate::cast::narrow;
 use crate::framework::{Cx, CycleState, Framework, Plan};

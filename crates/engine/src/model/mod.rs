@@ -1,7 +1,7 @@
 //! The cluster as the engine sees it: API objects cut down to what scheduling reads, with every
 //! string interned.
 //!
-//! **Invariant:** these types are plain data. They are built at the door (`stowplan-bridge`), are
+//! **Invariant:** these types are plain data. They are built by `stowplan-bridge`, are
 //! already defaulted and valid, and know nothing of JSON or the API.
 
 mod budget;
