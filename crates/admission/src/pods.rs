@@ -5,9 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use stowplan_apimachinery::View;
 use stowplan_apimachinery::resources::ResourceList;
 use stowplan_base::amounts;
-pub use stowplan_kinds::pod::resources::{
-    Half, has_pod_level, is_pod_level, is_sidecar, sum_containers,
-};
+pub use stowplan_kinds::pod::resources::{Half, has_pod_level, is_sidecar, sum_containers};
 
 /// All containers of a pod's spec: init, ordinary, ephemeral.
 pub fn containers(spec: &Value) -> impl Iterator<Item = &Value> {
@@ -26,27 +24,16 @@ pub fn pod_resources(pod: &Value, side: Half, from_status: bool) -> ResourceList
         true => Statuses::of(pod),
         false => Statuses::default(),
     };
-    let mut sum = sum_containers(spec, |container| match statuses.of_container(container) {
+    let sum = sum_containers(spec, |container| match statuses.of_container(container) {
         Some(status) => effective(pod, container, status, side),
         None => ResourceList::of(container.at("resources").at(side.field())),
     });
-    for (name, quantity) in ResourceList::of(spec.at("resources").at(side.field())).iter() {
-        if is_pod_level(name) {
-            sum.put(name.clone(), quantity.clone());
-        }
-    }
+    let pod_level = ResourceList::of(spec.at("resources").at(side.field()));
     let overhead = ResourceList::of(spec.at("overhead"));
     match side {
-        Half::Requests => sum.add(&overhead),
-        Half::Limits => {
-            for (name, quantity) in overhead.iter() {
-                if let Some(limit) = sum.get_mut(name).filter(|limit| !limit.is_zero()) {
-                    limit.add(quantity);
-                }
-            }
-        }
+        Half::Requests => amounts::requests_of_pod(sum, &pod_level, &overhead),
+        Half::Limits => amounts::limits_of_pod(sum, &pod_level, &overhead),
     }
-    sum
 }
 
 /// What a pod's status says of its containers.

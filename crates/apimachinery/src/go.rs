@@ -1,13 +1,19 @@
 //! Texts as Go prints them.
 
 pub mod base64;
-mod duration;
 mod print;
 
-pub use duration::duration;
 pub use print::{float, plain, string_verb, syntax, type_name};
 
 use std::fmt::Write;
+use stowplan_base::{Duration, DurationError};
+
+/// The nanoseconds of a text like `1h30m`; the error is Go's. Go's `time.ParseDuration`.
+pub fn duration(text: &str) -> Result<i64, String> {
+    let read = text.parse::<Duration>();
+    read.map(Duration::as_nanos)
+        .map_err(|wrong: DurationError| wrong.as_go())
+}
 
 /// `%q`: the text in double quotes, with Go's escapes.
 pub fn quote(text: &str) -> String {

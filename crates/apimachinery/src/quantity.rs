@@ -8,6 +8,9 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
+use std::ops::AddAssign;
+pub use stowplan_base::ParseQuantityError as QuantityError;
+use stowplan_base::{QuantityParts, QuantityUnit};
 
 /// An amount and the form in which it is printed.
 #[derive(Clone, Debug, Default)]
@@ -32,107 +35,21 @@ enum Form {
     Binary,
 }
 
-/// Why a text is no quantity.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum QuantityError {
-    /// It does not look like one.
-    Format,
-    /// The digits cannot be read.
-    Numeric,
-    /// The unit behind the digits is unknown.
-    Suffix,
-}
-
-impl fmt::Display for QuantityError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Format => {
-                "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-            }
-            Self::Numeric => "unable to parse numeric part of quantity",
-            Self::Suffix => "unable to parse quantity's suffix",
-        })
+impl Form {
+    /// The form of a text with this unit.
+    fn of(unit: QuantityUnit) -> Self {
+        match unit {
+            QuantityUnit::Ten(_) => Self::Decimal,
+            QuantityUnit::Two(_) => Self::Binary,
+            QuantityUnit::Exponent(_) => Self::Exponent,
+        }
     }
 }
-
-impl std::error::Error for QuantityError {}
 
 /// The finest grain: everything below is rounded away from zero.
 const NANO: i32 = -9;
 /// As many digits fit into an `i64` for sure.
 const FAST_DIGITS: usize = 18;
-
-/// A text taken apart.
-struct Parts<'a> {
-    negative: bool,
-    /// Sign and digits as written.
-    number: &'a str,
-    whole: &'a str,
-    fraction: &'a str,
-    suffix: &'a str,
-}
-
-fn digits(text: &str) -> usize {
-    text.bytes().take_while(u8::is_ascii_digit).count()
-}
-
-fn take_apart(text: &str) -> Result<Parts<'_>, QuantityError> {
-    let signed = text.strip_prefix(['-', '+']).unwrap_or(text);
-    let mut parts = Parts {
-        negative: text.starts_with('-'),
-        number: "0",
-        whole: "0",
-        fraction: "",
-        suffix: "",
-    };
-    let significant = signed.trim_start_matches('0');
-    if significant.is_empty() {
-        return Ok(parts);
-    }
-    let (whole, mut rest) = significant.split_at(digits(significant));
-    if !whole.is_empty() {
-        parts.whole = whole;
-    }
-    if let Some(behind) = rest.strip_prefix('.') {
-        (parts.fraction, rest) = behind.split_at(digits(behind));
-    }
-    let (number, suffix) = text.split_at(text.len() - rest.len());
-    (parts.number, parts.suffix) = (number, suffix);
-    let letters = rest.trim_start_matches(|c| "eEinumkKMGTP".contains(c));
-    let exponent = letters.strip_prefix(['-', '+']).unwrap_or(letters);
-    match exponent.bytes().all(|b| b.is_ascii_digit()) {
-        true => Ok(parts),
-        false => Err(QuantityError::Format),
-    }
-}
-
-/// The unit behind the digits: base, exponent and form.
-fn interpret(suffix: &str) -> Option<(u32, i32, Form)> {
-    let ten = |exponent| Some((10, exponent, Form::Decimal));
-    let two = |exponent| Some((2, exponent, Form::Binary));
-    match suffix {
-        "n" => ten(-9),
-        "u" => ten(-6),
-        "m" => ten(-3),
-        "" => ten(0),
-        "k" => ten(3),
-        "M" => ten(6),
-        "G" => ten(9),
-        "T" => ten(12),
-        "P" => ten(15),
-        "E" => ten(18),
-        "Ki" => two(10),
-        "Mi" => two(20),
-        "Gi" => two(30),
-        "Ti" => two(40),
-        "Pi" => two(50),
-        "Ei" => two(60),
-        _ => {
-            let exponent = suffix.strip_prefix(['e', 'E'])?.parse::<i64>().ok()?;
-            Some((10, exponent as i32, Form::Exponent))
-        }
-    }
-}
 
 impl Quantity {
     /// So many, printed with decimal suffixes.
@@ -147,72 +64,63 @@ impl Quantity {
 
     /// Reads a text as upstream's `ParseQuantity` does.
     pub fn parse(text: &str) -> Result<Self, QuantityError> {
-        if text.is_empty() {
-            return Err(QuantityError::Format);
-        }
-        let parts = take_apart(text)?;
-        let (base, exponent, form) = interpret(parts.suffix).ok_or(QuantityError::Suffix)?;
-        match Self::parse_small(text, &parts, base, exponent, form) {
+        let parts = QuantityParts::of(text)?;
+        match Self::parse_small(text, &parts) {
             Some(quantity) => Ok(quantity),
-            None => Self::parse_large(&parts, base, exponent, form),
+            None => Self::parse_large(&parts),
         }
     }
 
     /// Upstream's fast path: what fits into an `i64`. It keeps the text where that looks canonical.
-    fn parse_small(
-        text: &str,
-        parts: &Parts<'_>,
-        base: u32,
-        exponent: i32,
-        form: Form,
-    ) -> Option<Self> {
+    fn parse_small(text: &str, parts: &QuantityParts<'_>) -> Option<Self> {
         let all = match parts.fraction {
             "" => Cow::Borrowed(parts.whole),
             fraction => Cow::Owned([parts.whole, fraction].concat()),
         };
         let places = i32::try_from(parts.fraction.len()).ok()?;
-        let (factor, scale) = match base {
-            2 => {
-                let room = 14 - exponent * 3 / 10 - i32::try_from(parts.whole.len()).ok()?;
-                if !parts.fraction.is_empty() || room < 0 {
+        let is_binary = matches!(parts.unit, QuantityUnit::Two(_));
+        let (factor, scale) = match parts.unit {
+            QuantityUnit::Two(exponent) => {
+                let taken = exponent as usize * 3 / 10 + parts.whole.len();
+                if !parts.fraction.is_empty() || taken > 14 {
                     return None;
                 }
                 (1_i64 << exponent, 0)
             }
-            _ => (1, exponent.checked_sub(places)?),
+            QuantityUnit::Ten(exponent) | QuantityUnit::Exponent(exponent) => {
+                (1, exponent.checked_sub(places)?)
+            }
         };
-        if (base == 10 && all.len() > FAST_DIGITS) || scale < NANO {
+        if (!is_binary && all.len() > FAST_DIGITS) || scale < NANO {
             return None;
         }
         let value = all.parse::<i64>().ok()?;
         let amount = i128::from(value.checked_mul(factor)?);
-        let canonical = match base {
-            2 => value & 7 != 0,
-            _ => scale % 3 == 0 && !all.ends_with("000") && !all.starts_with('0'),
+        let canonical = match is_binary {
+            true => value & 7 != 0,
+            false => scale % 3 == 0 && !all.ends_with("000") && !all.starts_with('0'),
         };
         Some(Self {
             mantissa: if parts.negative { -amount } else { amount },
             scale,
-            form,
+            form: Form::of(parts.unit),
             text: (canonical || text == "0").then(|| text.into()),
         })
     }
 
     /// Upstream's slow path: anything, rounded up to billionths.
-    fn parse_large(
-        parts: &Parts<'_>,
-        base: u32,
-        exponent: i32,
-        form: Form,
-    ) -> Result<Self, QuantityError> {
+    fn parse_large(parts: &QuantityParts<'_>) -> Result<Self, QuantityError> {
         if !parts.number.bytes().any(|b| b.is_ascii_digit()) {
             return Err(QuantityError::Numeric);
         }
         let (mut mantissa, mut scale) = read_digits(parts.whole, parts.fraction);
-        match base {
-            2 => mantissa = mantissa.saturating_mul(1 << exponent),
-            _ => scale = scale.saturating_add(exponent),
+        match parts.unit {
+            QuantityUnit::Two(exponent) => mantissa = mantissa.saturating_mul(1 << exponent),
+            QuantityUnit::Ten(exponent) | QuantityUnit::Exponent(exponent) => {
+                scale = scale.saturating_add(exponent);
+            }
         }
+        let form = Form::of(parts.unit);
         let mut quantity = Self {
             mantissa,
             scale,
@@ -414,6 +322,12 @@ impl fmt::Display for Quantity {
             Some(text) => f.write_str(text),
             None => f.write_str(&self.canonical()),
         }
+    }
+}
+
+impl AddAssign<&Quantity> for Quantity {
+    fn add_assign(&mut self, more: &Self) {
+        self.add(more);
     }
 }
 

@@ -3,7 +3,6 @@
 use crate::quantity::Quantity;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::ops::{Deref, DerefMut};
 use stowplan_base::amounts::Amounts;
 
@@ -34,24 +33,12 @@ impl ResourceList {
 
     /// Adds every quantity of another list.
     pub fn add(&mut self, other: &Self) {
-        for (name, quantity) in &other.0 {
-            match self.0.entry(name.clone()) {
-                Entry::Vacant(free) => {
-                    free.insert(quantity.clone());
-                }
-                Entry::Occupied(mut here) => here.get_mut().add(quantity),
-            }
-        }
+        Amounts::add(&mut self.0, &other.0);
     }
 
     /// Raises every quantity to that of another list.
     pub fn raise_to(&mut self, other: &Self) {
-        for (name, quantity) in &other.0 {
-            match self.0.get(name) {
-                Some(here) if here >= quantity => {}
-                _ => self.put(name.clone(), quantity.clone()),
-            }
-        }
+        self.0.raise_to(&other.0);
     }
 }
 
@@ -62,6 +49,14 @@ impl Amounts for ResourceList {
 
     fn raise_to(&mut self, floor: &Self) {
         Self::raise_to(self, floor);
+    }
+
+    fn set_pod_level(&mut self, amounts: &Self) {
+        self.0.set_pod_level(&amounts.0);
+    }
+
+    fn add_to_present(&mut self, more: &Self) {
+        self.0.add_to_present(&more.0);
     }
 }
 

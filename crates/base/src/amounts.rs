@@ -1,9 +1,10 @@
-//! Amounts of resources, and what the containers of a pod come to together.
+//! Amounts of resources, and what a pod and its containers come to.
 //!
-//! Upstream: `AggregateContainerRequests` in `k8s.io/component-helpers/resource/helpers.go`.
+//! Upstream: `k8s.io/component-helpers/resource/helpers.go`.
 
+use crate::resource_names::is_pod_level;
 use std::collections::BTreeMap;
-use std::ops::Add;
+use std::ops::AddAssign;
 
 /// Amounts by resource. A resource that is mentioned as 0 is not the same as an absent one.
 pub trait Amounts: Clone + Default {
@@ -12,31 +13,73 @@ pub trait Amounts: Clone + Default {
 
     /// Raises every amount to that of another list.
     fn raise_to(&mut self, floor: &Self);
+
+    /// Takes over every amount of another list that a pod as a whole can ask for.
+    fn set_pod_level(&mut self, amounts: &Self);
+
+    /// Adds to what is here and is not 0.
+    fn add_to_present(&mut self, more: &Self);
 }
 
 impl<K, V> Amounts for BTreeMap<K, V>
 where
-    K: Clone + Ord,
-    V: Copy + PartialOrd + Add<Output = V>,
+    K: Clone + Ord + AsRef<str>,
+    V: Clone + Default + PartialOrd + for<'a> AddAssign<&'a V>,
 {
     fn add(&mut self, more: &Self) {
         for (name, amount) in more {
-            let sum = self.get(name).map_or(*amount, |here| *here + *amount);
-            self.insert(name.clone(), sum);
+            match self.get_mut(name) {
+                Some(here) => *here += amount,
+                None => drop(self.insert(name.clone(), amount.clone())),
+            }
         }
     }
 
     fn raise_to(&mut self, floor: &Self) {
         for (name, amount) in floor {
             if self.get(name).is_none_or(|here| here < amount) {
-                self.insert(name.clone(), *amount);
+                self.insert(name.clone(), amount.clone());
+            }
+        }
+    }
+
+    fn set_pod_level(&mut self, amounts: &Self) {
+        for (name, amount) in amounts {
+            if is_pod_level(name.as_ref()) {
+                self.insert(name.clone(), amount.clone());
+            }
+        }
+    }
+
+    fn add_to_present(&mut self, more: &Self) {
+        for (name, amount) in more {
+            if let Some(here) = self.get_mut(name).filter(|here| **here != V::default()) {
+                *here += amount;
             }
         }
     }
 }
 
-/// The greater of what runs at the end and what any init container needs while it runs, which includes
-/// the sidecars started before it. `init` says of each init container whether it is a sidecar, which
+/// What a pod asks for: what its containers come to together, what it asks for as a whole in the place
+/// of that, and what running it takes besides. Upstream: `PodRequests`.
+pub fn requests_of_pod<A: Amounts>(containers: A, pod_level: &A, overhead: &A) -> A {
+    let mut requests = containers;
+    requests.set_pod_level(pod_level);
+    requests.add(overhead);
+    requests
+}
+
+/// What a pod may use at the most: likewise, but overhead sets no limit where there is none. Upstream:
+/// `PodLimits`.
+pub fn limits_of_pod<A: Amounts>(containers: A, pod_level: &A, overhead: &A) -> A {
+    let mut limits = containers;
+    limits.set_pod_level(pod_level);
+    limits.add_to_present(overhead);
+    limits
+}
+
+/// What the containers of a pod come to together: the greater of what runs at the end and what any init container needs while it runs, which includes
+/// the sidecars started before it. Upstream: `AggregateContainerRequests`. `init` says of each init container whether it is a sidecar, which
 /// keeps running beside the containers (`restartPolicy: Always`).
 pub fn of_containers<A: Amounts>(
     containers: impl IntoIterator<Item = A>,
@@ -96,6 +139,27 @@ mod tests {
         assert_eq!(sum(&[(1, true)]), cpu(4));
         assert_eq!(sum(&[(4, false), (1, true), (3, false)]), cpu(4));
         assert_eq!(sum(&[(1, true), (4, false)]), cpu(5));
+    }
+
+    #[test]
+    fn a_pod_as_a_whole_replaces_the_sum_and_overhead_comes_on_top() {
+        let containers = BTreeMap::from([("cpu", 1), ("example.com/gpu", 1)]);
+        let pod_level = BTreeMap::from([("cpu", 3), ("example.com/gpu", 9)]);
+        let overhead = BTreeMap::from([("cpu", 10), ("memory", 10)]);
+        assert_eq!(
+            requests_of_pod(containers, &pod_level, &overhead),
+            BTreeMap::from([("cpu", 13), ("example.com/gpu", 1), ("memory", 10)])
+        );
+    }
+
+    #[test]
+    fn overhead_limits_nothing_that_has_no_limit() {
+        let containers = BTreeMap::from([("cpu", 1), ("memory", 0)]);
+        let overhead = BTreeMap::from([("cpu", 10), ("memory", 10), ("pods", 10)]);
+        assert_eq!(
+            limits_of_pod(containers, &BTreeMap::new(), &overhead),
+            BTreeMap::from([("cpu", 11), ("memory", 0)])
+        );
     }
 
     #[test]

@@ -1,21 +1,46 @@
-//! Spans of time as Go writes them: `15s`, `1m30s`, `1.5h`.
+//! Spans of time as Go writes them: `15s`, `1m30s`, `1.5h`. Go's `time.ParseDuration`.
 
 use crate::Duration;
-use std::fmt;
+use std::fmt::{self, Write};
 use std::str::FromStr;
 
-const SECOND: i64 = 1_000_000_000;
+/// 2^63: what a number may come to before its sign is known.
+const MAX: u64 = 1 << 63;
 
 /// The text is not a duration.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct DurationError(String);
+pub struct DurationError {
+    text: String,
+    fault: Fault,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Fault {
+    Invalid,
+    MissingUnit,
+    UnknownUnit(String),
+}
+
+impl DurationError {
+    /// What Go says.
+    pub fn as_go(&self) -> String {
+        let text = quote(&self.text);
+        match &self.fault {
+            Fault::Invalid => format!("time: invalid duration {text}"),
+            Fault::MissingUnit => format!("time: missing unit in duration {text}"),
+            Fault::UnknownUnit(unit) => {
+                format!("time: unknown unit {} in duration {text}", quote(unit))
+            }
+        }
+    }
+}
 
 impl fmt::Display for DurationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
             "invalid duration {:?}: expected a number with a unit (ns, us, ms, s, m, h), as in \"1m30s\"",
-            self.0
+            self.text
         )
     }
 }
@@ -26,82 +51,111 @@ impl FromStr for Duration {
     type Err = DurationError;
 
     fn from_str(text: &str) -> Result<Self, DurationError> {
-        let error = || DurationError(text.to_owned());
-        let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
-        let negative = text.starts_with('-');
-        if unsigned == "0" {
-            return Ok(Self::ZERO);
-        }
-        let mut rest = unsigned;
-        let mut nanos: i128 = 0;
-        while !rest.is_empty() {
-            let (whole, after) = digits(rest);
-            let (fraction, after) = match after.strip_prefix('.') {
-                Some(after) => digits(after),
-                None => ("", after),
-            };
-            let end = after
-                .find(|c: char| c == '.' || c.is_ascii_digit())
-                .unwrap_or(after.len());
-            let (name, after) = after.split_at(end);
-            if whole.is_empty() && fraction.is_empty() {
-                return Err(error());
-            }
-            let unit = unit(name).ok_or_else(error)?;
-            nanos = add(nanos, whole, fraction, unit).ok_or_else(error)?;
-            rest = after;
-        }
-        if unsigned.is_empty() {
-            return Err(error());
-        }
-        let signed = if negative { -nanos } else { nanos };
-        let nanos = i64::try_from(signed).map_err(|_| error())?;
-        Ok(Self::from_nanos(nanos))
+        let fault = |fault| DurationError {
+            text: text.to_owned(),
+            fault,
+        };
+        nanoseconds(text).map(Self::from_nanos).map_err(fault)
     }
 }
 
-fn digits(text: &str) -> (&str, &str) {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
+fn nanoseconds(text: &str) -> Result<i64, Fault> {
+    let is_negative = text.starts_with('-');
+    let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if rest == "0" {
+        return Ok(0);
+    }
+    if rest.is_empty() {
+        return Err(Fault::Invalid);
+    }
+    let mut sum = 0_u64;
+    while !rest.is_empty() {
+        let (number, after) = split(rest, |c| c.is_ascii_digit());
+        let (fraction, after) = match after.strip_prefix('.') {
+            Some(after) => split(after, |c| c.is_ascii_digit()),
+            None => ("", after),
+        };
+        if number.is_empty() && fraction.is_empty() {
+            return Err(Fault::Invalid);
+        }
+        let whole = integer(number).ok_or(Fault::Invalid)?;
+        let (name, after) = split(after, |c| c != '.' && !c.is_ascii_digit());
+        if name.is_empty() {
+            return Err(Fault::MissingUnit);
+        }
+        let unit = unit(name).ok_or_else(|| Fault::UnknownUnit(name.to_owned()))?;
+        let value = whole.checked_mul(unit).filter(|value| *value <= MAX);
+        let value = value.and_then(|value| value.checked_add(part(fraction, unit)));
+        let total = value.and_then(|value| sum.checked_add(value));
+        sum = total.filter(|total| *total <= MAX).ok_or(Fault::Invalid)?;
+        rest = after;
+    }
+    match is_negative {
+        true => Ok(sum.wrapping_neg().cast_signed()),
+        false => i64::try_from(sum).map_err(|_| Fault::Invalid),
+    }
+}
+
+fn split(text: &str, belongs: impl Fn(char) -> bool) -> (&str, &str) {
+    let end = text.find(|c| !belongs(c)).unwrap_or(text.len());
     text.split_at(end)
 }
 
-fn unit(name: &str) -> Option<i64> {
+fn integer(digits: &str) -> Option<u64> {
+    let value = match digits {
+        "" => 0,
+        digits => digits.parse().ok()?,
+    };
+    (value <= MAX).then_some(value)
+}
+
+/// What comes after the point, as far as it fits. Go's `leadingFraction`.
+fn part(digits: &str, unit: u64) -> u64 {
+    let (mut value, mut scale) = (0_u64, 1_f64);
+    for digit in digits.bytes() {
+        let next = value.checked_mul(10);
+        let next = next.and_then(|next| next.checked_add(u64::from(digit - b'0')));
+        match next.filter(|next| *next <= MAX) {
+            Some(next) => value = next,
+            None => break,
+        }
+        scale *= 10.0;
+    }
+    (value as f64 * (unit as f64 / scale)) as u64
+}
+
+fn unit(name: &str) -> Option<u64> {
     Some(match name {
         "ns" => 1,
         "us" | "µs" | "μs" => 1_000,
         "ms" => 1_000_000,
-        "s" => SECOND,
-        "m" => 60 * SECOND,
-        "h" => 3600 * SECOND,
+        "s" => 1_000_000_000,
+        "m" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
         _ => return None,
     })
 }
 
-/// Adds `whole.fraction` units; `None` if that is too much.
-fn add(nanos: i128, whole: &str, fraction: &str, unit: i64) -> Option<i128> {
-    let unit = i128::from(unit);
-    let whole: i128 = if whole.is_empty() {
-        0
-    } else {
-        whole.parse().ok()?
-    };
-    // No unit has more than 13 decimals of nanoseconds.
-    let fraction = &fraction[..fraction.len().min(18)];
-    let part = match fraction.len() {
-        0 => 0,
-        places => fraction.parse::<i128>().ok()? * unit / 10_i128.pow(u32::try_from(places).ok()?),
-    };
-    let nanos = nanos
-        .checked_add(whole.checked_mul(unit)?)?
-        .checked_add(part)?;
-    (nanos <= i128::from(i64::MAX) + 1).then_some(nanos)
+/// How this package of Go's quotes.
+fn quote(text: &str) -> String {
+    let mut out = String::from('"');
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' => out.extend(['\\', char::from(byte)]),
+            b' '..=0x7f => out.push(char::from(byte)),
+            // Writing to a string does not fail.
+            _ => drop(write!(out, "\\x{byte:02x}")),
+        }
+    }
+    out.push('"');
+    out
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const SECOND: i64 = 1_000_000_000;
 
     #[test]
     fn reads_and_writes_as_go_does() {
@@ -117,6 +171,19 @@ mod tests {
             ("1h0.25s", 3600 * SECOND + SECOND / 4, "1h0m0.25s"),
             ("1500us", 1_500_000, "1.5ms"),
             ("3ns", 3, "3ns"),
+            ("2µs3ns", 2_003, "2.003µs"),
+            ("-.5us", -500, "-500ns"),
+            (
+                "9223372036854775807ns",
+                i64::MAX,
+                "2562047h47m16.854775807s",
+            ),
+            (
+                "0.9223372036854775808h",
+                3_320_413_933_267,
+                "55m20.413933267s",
+            ),
+            ("0.18446744073709551619s", 184_467_440, "184.46744ms"),
             (
                 "-9223372036854775808ns",
                 i64::MIN,
@@ -127,19 +194,28 @@ mod tests {
             assert_eq!(parsed.as_nanos(), nanos, "{text}");
             assert_eq!(parsed.to_string(), canonical, "{text}");
         }
-        for text in [
-            "",
-            "-",
-            "5",
-            "s",
-            ".s",
-            "5 s",
-            "5d",
-            "1m-5s",
-            "9223372036854775808ns",
-            "3000000h",
+    }
+
+    #[test]
+    fn errors_can_be_said_as_go_says_them() {
+        for (text, error) in [
+            ("", r#"time: invalid duration """#),
+            ("-", r#"time: invalid duration "-""#),
+            ("abc", r#"time: invalid duration "abc""#),
+            ("5", r#"time: missing unit in duration "5""#),
+            ("5 s", r#"time: unknown unit " s" in duration "5 s""#),
+            ("1d2h", r#"time: unknown unit "d" in duration "1d2h""#),
+            (".s", r#"time: invalid duration ".s""#),
+            ("1h-2m", r#"time: unknown unit "h-" in duration "1h-2m""#),
+            (
+                "9223372036854775808ns",
+                r#"time: invalid duration "9223372036854775808ns""#,
+            ),
+            ("3000000h", r#"time: invalid duration "3000000h""#),
+            ("é\n\"", r#"time: invalid duration "\xc3\xa9\x0a\"""#),
         ] {
-            assert!(text.parse::<Duration>().is_err(), "{text}");
+            let wrong = text.parse::<Duration>().unwrap_err();
+            assert_eq!(wrong.as_go(), error);
         }
     }
 }

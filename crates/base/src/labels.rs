@@ -65,15 +65,21 @@ fn subdomain(name: &str) -> Vec<String> {
     if name.len() > 253 {
         errors.push("must be no more than 253 bytes".to_owned());
     }
-    let edge = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit();
-    let is_label = |label: &str| is_framed(label, edge, |b| *b == b'-');
-    if !name.split('.').all(is_label) {
+    if !is_subdomain(name) {
         errors.push(SUBDOMAIN.to_owned());
     }
     errors
 }
 
-fn is_name(name: &str) -> bool {
+/// Whether this is a domain, but for its length.
+pub(crate) fn is_subdomain(name: &str) -> bool {
+    let edge = |b: &u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    let is_label = |label: &str| is_framed(label, edge, |b| *b == b'-');
+    name.split('.').all(is_label)
+}
+
+/// Whether this may stand behind the domain of a key, but for its length.
+pub(crate) fn is_name(name: &str) -> bool {
     is_framed(name, u8::is_ascii_alphanumeric, |b| {
         matches!(b, b'-' | b'_' | b'.')
     })

@@ -1,7 +1,11 @@
 //! Kubernetes quantities: `1500m`, `2Gi`, `1e3`.
 
+mod parts;
+
+pub use parts::{QuantityParts, QuantityUnit};
+
 use std::fmt;
-use std::ops::{Add, Sub};
+use std::ops::{Add, AddAssign, Sub};
 use std::str::FromStr;
 
 /// An exact amount, kept in billionths: the finest grain that a quantity can have.
@@ -18,8 +22,10 @@ const NANO: i128 = 1_000_000_000;
 /// Why a text is no quantity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ParseQuantityError {
-    /// No digits, or something that is neither a digit nor a suffix.
+    /// It does not look like one.
     Format,
+    /// The digits cannot be read.
+    Numeric,
     /// Digits, but the unit behind them is unknown.
     Suffix,
 }
@@ -30,6 +36,7 @@ impl fmt::Display for ParseQuantityError {
             Self::Format => {
                 "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
             }
+            Self::Numeric => "unable to parse numeric part of quantity",
             Self::Suffix => "unable to parse quantity's suffix",
         })
     }
@@ -92,6 +99,12 @@ impl Add for Quantity {
     }
 }
 
+impl AddAssign<&Quantity> for Quantity {
+    fn add_assign(&mut self, more: &Self) {
+        *self = *self + *more;
+    }
+}
+
 impl Sub for Quantity {
     type Output = Self;
     fn sub(self, other: Self) -> Self {
@@ -101,77 +114,32 @@ impl Sub for Quantity {
     }
 }
 
-/// The unit behind the digits: a power of ten or of two.
-enum Unit {
-    Ten(i32),
-    Two(u32),
-}
-
-fn parse_unit(suffix: &str) -> Option<Unit> {
-    Some(match suffix {
-        "n" => Unit::Ten(-9),
-        "u" => Unit::Ten(-6),
-        "m" => Unit::Ten(-3),
-        "" => Unit::Ten(0),
-        "k" => Unit::Ten(3),
-        "M" => Unit::Ten(6),
-        "G" => Unit::Ten(9),
-        "T" => Unit::Ten(12),
-        "P" => Unit::Ten(15),
-        "E" => Unit::Ten(18),
-        "Ki" => Unit::Two(10),
-        "Mi" => Unit::Two(20),
-        "Gi" => Unit::Two(30),
-        "Ti" => Unit::Two(40),
-        "Pi" => Unit::Two(50),
-        "Ei" => Unit::Two(60),
-        _ => {
-            let exponent = suffix.strip_prefix(['e', 'E'])?;
-            // More than nine digits cannot matter: the amount saturates or vanishes long before.
-            Unit::Ten(exponent.parse::<i64>().ok()?.clamp(-1000, 1000) as i32)
-        }
-    })
-}
-
 impl FromStr for Quantity {
     type Err = ParseQuantityError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (negative, unsigned) = match text.as_bytes().first() {
-            Some(b'-') => (true, &text[1..]),
-            Some(b'+') => (false, &text[1..]),
-            _ => (false, text),
-        };
-        let end = unsigned
-            .find(|c: char| !c.is_ascii_digit() && c != '.')
-            .unwrap_or(unsigned.len());
-        let (number, suffix) = unsigned.split_at(end);
-        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
+        let parts = QuantityParts::of(text)?;
+        // Where upstream finds nothing to read it reads 0.
+        if !parts.number.bytes().any(|b| b.is_ascii_digit()) {
             return Err(ParseQuantityError::Format);
         }
-        if !suffix
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-'))
-        {
-            return Err(ParseQuantityError::Format);
-        }
-        let unit = parse_unit(suffix).ok_or(ParseQuantityError::Suffix)?;
-        let nanos = magnitude(whole, fraction, &unit);
+        let nanos = magnitude(parts.whole, parts.fraction, parts.unit);
         Ok(Self {
-            nanos: if negative { -nanos } else { nanos },
+            nanos: if parts.negative { -nanos } else { nanos },
         })
     }
 }
 
 /// `whole.fraction` units in billionths, saturating above and rounded up below.
-fn magnitude(whole: &str, fraction: &str, unit: &Unit) -> i128 {
+fn magnitude(whole: &str, fraction: &str, unit: QuantityUnit) -> i128 {
     let mut digits: i128 = 0;
     let mut inexact = false;
     // Powers of ten still owed: the unit's, the billionths', less one per fractional digit.
-    let (mut owed, factor) = match *unit {
-        Unit::Ten(exponent) => (exponent + 9, 1),
-        Unit::Two(exponent) => (9, 1_i128 << exponent),
+    let (mut owed, factor) = match unit {
+        QuantityUnit::Ten(exponent) => (exponent + 9, 1),
+        QuantityUnit::Two(exponent) => (9, 1_i128 << exponent),
+        // Beyond a thousand the amount saturates or vanishes.
+        QuantityUnit::Exponent(exponent) => (exponent.clamp(-1000, 1000) + 9, 1),
     };
     for (i, digit) in whole.bytes().chain(fraction.bytes()).enumerate() {
         let after_point = i >= whole.len();
@@ -267,5 +235,8 @@ mod tests {
         ] {
             assert!(text.parse::<Quantity>().is_err(), "{text:?}");
         }
+        let wrong = |text: &str| text.parse::<Quantity>().unwrap_err();
+        assert_eq!(wrong("1x"), ParseQuantityError::Format);
+        assert_eq!(wrong("1kk"), ParseQuantityError::Suffix);
     }
 }

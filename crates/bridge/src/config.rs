@@ -1,6 +1,6 @@
 //! KubeSchedulerConfiguration → the engine's profiles and the queue's settings.
 
-use crate::convert::Door;
+use crate::convert::Interner;
 use serde_json::Value;
 use stowplan_base::Duration;
 use stowplan_config::{self as api, ConfigError, ConfigErrors, KubeSchedulerConfiguration, Path};
@@ -23,23 +23,23 @@ const OFF_BY_DEFAULT: [&str; 3] = [
 /// The profiles of a configuration, in its order, or everything that is wrong with them.
 pub fn profiles(
     config: &KubeSchedulerConfiguration,
-    door: &mut Door<'_>,
+    interner: &mut Interner<'_>,
 ) -> Result<Vec<Framework>, ConfigErrors> {
-    profiles_with(config, &in_tree(), door)
+    profiles_with(config, &in_tree(), interner)
 }
 
 /// The same with plugins of one's own.
 pub fn profiles_with(
     config: &KubeSchedulerConfiguration,
     registry: &Registry,
-    door: &mut Door<'_>,
+    interner: &mut Interner<'_>,
 ) -> Result<Vec<Framework>, ConfigErrors> {
     let mut frameworks: Vec<Framework> = Vec::new();
     let mut errors = Vec::new();
     for (i, profile) in config.profiles.iter().enumerate() {
         let path = Path::new("profiles").index(i);
         check_names(profile, registry, &path, &mut errors);
-        let args = plugin_args(config, profile, registry, door, &path, &mut errors);
+        let args = plugin_args(config, profile, registry, interner, &path, &mut errors);
         let plugins = plugins(&profile.plugins).merged_with_defaults();
         let name = profile.scheduler_name.as_deref().unwrap_or_default();
         match expand(name, &plugins, &args, registry) {
@@ -57,20 +57,20 @@ pub fn profiles_with(
 /// The profile that one entry of `profiles` describes; the default one if there is none.
 pub fn profile_from_json(
     profile: Option<&Value>,
-    door: &mut Door<'_>,
+    interner: &mut Interner<'_>,
 ) -> Result<Framework, ConfigErrors> {
     let entries: Vec<Value> = profile.into_iter().cloned().collect();
-    let mut frameworks = profiles_from_json(&entries, door)?;
+    let mut frameworks = profiles_from_json(&entries, interner)?;
     Ok(frameworks.swap_remove(0))
 }
 
 /// The profiles that the entries of `profiles` describe; the default one if there are none.
 pub fn profiles_from_json(
     entries: &[Value],
-    door: &mut Door<'_>,
+    interner: &mut Interner<'_>,
 ) -> Result<Vec<Framework>, ConfigErrors> {
     let config = KubeSchedulerConfiguration::from_profiles(entries.to_vec())?;
-    profiles(&config, door)
+    profiles(&config, interner)
 }
 
 /// The settings of the scheduling queue.
@@ -189,7 +189,7 @@ fn plugin_args(
     config: &KubeSchedulerConfiguration,
     profile: &api::Profile,
     registry: &Registry,
-    door: &mut Door<'_>,
+    interner: &mut Interner<'_>,
     path: &Path,
     errors: &mut Vec<ConfigError>,
 ) -> PluginArgs {
@@ -198,8 +198,8 @@ fn plugin_args(
         let path = path.child("pluginConfig").index(i).child("args");
         let mut found = ArgErrors::default();
         let names = ArgNames {
-            names: &mut *door.names,
-            resources: &mut *door.resource_names,
+            names: &mut *interner.names,
+            resources: &mut *interner.resource_names,
         };
         let args = api::to_arg(&plugin.args);
         if let Some(args) = registry.decode(&plugin.name, args, &path, &mut found, names) {

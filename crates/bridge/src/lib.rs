@@ -1,4 +1,4 @@
-//! The door between the API and the engine: API objects in, verdicts out.
+//! Between the API and the engine: API objects in, verdicts out.
 
 pub mod config;
 pub mod convert;

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use stowplan_api::k8s::api::core::v1::{Container, ContainerStatus, Pod, ResourceRequirements};
 use stowplan_api::k8s::apimachinery::pkg::api::resource::Quantity as ApiQuantity;
 use stowplan_base::Quantity;
-use stowplan_base::amounts::{self, Amounts as _};
+use stowplan_base::amounts;
+use stowplan_base::resource_names::is_pod_level;
 
 /// Amounts by resource name. A resource that is mentioned as 0 is not the same as an absent one.
 pub type Amounts<'a> = BTreeMap<&'a str, Quantity>;
@@ -110,21 +111,22 @@ impl<'a> PodResources<'a> {
 
     /// What the pod asks for. Upstream's `PodRequests`.
     pub fn requests(&self, options: RequestOptions<'_>) -> Amounts<'a> {
-        let mut total = self.container_requests(options);
-        if let Some(pod_level) = self
-            .pod_level
-            .as_ref()
-            .filter(|_| !options.skip_pod_level_resources)
-        {
-            let effective = self.effective(pod_level, options);
-            for name in pod_level.spec.keys() {
-                // A refused resize may leave a resource that only the spec mentions: 0 then.
-                let amount = effective.get(name).copied().unwrap_or(Quantity::ZERO);
-                total.insert(name, amount);
-            }
-        }
-        total.add(&self.overhead);
-        total
+        let containers = self.container_requests(options);
+        let pod_level = self.pod_level_requests(options);
+        amounts::requests_of_pod(containers, &pod_level, &self.overhead)
+    }
+
+    /// What the pod as a whole asks for.
+    fn pod_level_requests(&self, options: RequestOptions<'_>) -> Amounts<'a> {
+        let pod_level = self.pod_level.as_ref();
+        let Some(pod_level) = pod_level.filter(|_| !options.skip_pod_level_resources) else {
+            return Amounts::new();
+        };
+        let effective = self.effective(pod_level, options);
+        // A refused resize may leave a resource that only the spec mentions: 0 then.
+        let amount = |name| effective.get(name).copied().unwrap_or(Quantity::ZERO);
+        let names = pod_level.spec.keys();
+        names.map(|name| (*name, amount(name))).collect()
     }
 
     /// What the containers ask for together.
@@ -194,15 +196,10 @@ impl<'a> Claimant<'a> {
     }
 }
 
-/// Whether a pod as a whole can ask for the resource. Upstream's `IsSupportedPodLevelResource`.
-pub fn is_supported_pod_level_resource(name: &str) -> bool {
-    name == "cpu" || name == "memory" || name.starts_with("hugepages-")
-}
-
 fn pod_level(pod: &Pod) -> Result<Option<Claimant<'_>>, BadQuantity> {
     let resources = pod.spec.as_ref().and_then(|spec| spec.resources.as_ref());
     let mut spec = requests(resources, || "spec.resources.requests".to_owned())?;
-    spec.retain(|name, _| is_supported_pod_level_resource(name));
+    spec.retain(|name, _| is_pod_level(name));
     if spec.is_empty() {
         return Ok(None);
     }

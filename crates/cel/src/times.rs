@@ -6,6 +6,7 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use std::sync::LazyLock;
+use stowplan_apimachinery::go;
 use stowplan_apimachinery::kept::Kept;
 
 const SECOND: i128 = 1_000_000_000;
@@ -39,71 +40,9 @@ pub(crate) fn seconds(nanos: i128) -> i64 {
     i64::try_from(nanos.div_euclid(SECOND)).unwrap_or(i64::MAX)
 }
 
-/// A duration such as `1h30m`, in nanoseconds. Upstream: Go's `time.ParseDuration`.
+/// A duration such as `1h30m`, in nanoseconds.
 pub(crate) fn parse_duration(text: &str) -> Option<i128> {
-    const MAX: u64 = 1 << 63;
-    let bounded = |n: Option<u64>| n.filter(|n| *n <= MAX);
-    let digits = |text: &str| {
-        text.find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(text.len())
-    };
-    let (negative, mut rest) = match text.strip_prefix(['-', '+']) {
-        Some(rest) => (text.starts_with('-'), rest),
-        None => (false, text),
-    };
-    if rest == "0" {
-        return Some(0);
-    }
-    if rest.is_empty() {
-        return None;
-    }
-    let mut total = 0_u64;
-    while !rest.is_empty() {
-        let (whole, after) = rest.split_at(digits(rest));
-        let (fraction, after) = match after.strip_prefix('.') {
-            Some(after) => after.split_at(digits(after)),
-            None => ("", after),
-        };
-        if whole.is_empty() && fraction.is_empty() {
-            return None;
-        }
-        let end = after.find(|c: char| c == '.' || c.is_ascii_digit());
-        let (name, after) = after.split_at(end.unwrap_or(after.len()));
-        let unit = match name {
-            "ns" => 1,
-            "us" | "µs" | "μs" => 1_000,
-            "ms" => 1_000_000,
-            "s" => 1_000_000_000,
-            "m" => 60_000_000_000,
-            "h" => 3_600_000_000_000,
-            _ => return None,
-        };
-        let count = match whole {
-            "" => 0,
-            whole => bounded(whole.parse().ok())?,
-        };
-        let part = bounded(count.checked_mul(unit))?;
-        let part = part.checked_add(part_of(fraction, unit))?;
-        total = bounded(total.checked_add(part))?;
-        rest = after;
-    }
-    match negative {
-        true => Some(-i128::from(total)),
-        false => (total < MAX).then_some(i128::from(total)),
-    }
-}
-
-/// So many digits behind the point of a unit. Upstream: `leadingFraction`, which stops at what is exact.
-fn part_of(digits: &str, unit: u64) -> u64 {
-    const MAX: u64 = 1 << 63;
-    let (mut value, mut scale) = (0_u64, 1_f64);
-    for digit in digits.bytes().map(|b| u64::from(b - b'0')) {
-        match value.checked_mul(10).and_then(|v| v.checked_add(digit)) {
-            Some(next) if next <= MAX => (value, scale) = (next, scale * 10.0),
-            _ => break,
-        }
-    }
-    (value as f64 * (unit as f64 / scale)) as u64
+    go::duration(text).ok().map(i128::from)
 }
 
 /// A duration in seconds, as `string()` prints it.

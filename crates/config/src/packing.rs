@@ -146,7 +146,7 @@ mod tests {
             .assert_eq(&reference("{}"));
         expect![[r#"
             reference[cpu]: Invalid value: "0": must be greater than zero
-            reference[memory]: Invalid value: "1GB": unable to parse quantity's suffix
+            reference[memory]: Invalid value: "1GB": quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'
             reference[pods]: Invalid value: "pods": pods cannot ask for such a resource"#]]
         .assert_eq(&reference("{cpu: 0, memory: 1GB, pods: 1}"));
     }

@@ -3,7 +3,7 @@
 //! The engine decides exactly as kube-scheduler v1.36.4 does, over plain data. It has no clock, no
 //! randomness of its own, no I/O: time and seeds come in as arguments, effects go out as values.
 //!
-//! - [`model`]: the objects, as the door (`stowplan-bridge`) hands them in.
+//! - [`model`]: the objects, as `stowplan-bridge` hands them in.
 //! - [`Snapshot`]: the cluster's present state.
 //! - [`framework`]: the extension points, and how a profile of plugins is run.
 //! - [`packing`]: bin packing in the place of scores, and how well it does.
@@ -18,7 +18,19 @@
 //! - [`scheduler`]: cluster, queue and profiles as one state machine.
 
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
+// Numbers change their type by `From` or by a function of `cast`, which says what happens at the edges.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::cast_lossless,
+        clippy::cast_possible_truncation,
+        clippy::cast_possible_wrap,
+        clippy::cast_precision_loss,
+        clippy::cast_sign_loss
+    )
+)]
 
+mod cast;
 pub mod explain;
 pub mod extended;
 pub mod fast;

@@ -53,7 +53,7 @@ impl World {
             made: 0,
         };
         // Who wants to know the best nodes gets them for no allocation either.
-        world.scheduler.note_contenders();
+        world.scheduler.note_top_nodes();
         for i in 0..nodes {
             let node = world.node(i);
             world.apply(Object::Node(Arc::new(node)));

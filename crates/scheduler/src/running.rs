@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use stowplan_base::{Duration as Span, Env, Rng};
 use stowplan_bridge::config;
-use stowplan_bridge::convert::Door;
+use stowplan_bridge::convert::Interner;
 use stowplan_client::{EventRecorder, Guard};
 use stowplan_config::{ConfigErrors, KubeSchedulerConfiguration};
 use stowplan_engine::Snapshot;
@@ -215,19 +215,19 @@ fn scheduler(
     clock: &Clock,
 ) -> Result<Scheduler, StartError> {
     let mut cluster = Snapshot::new();
-    let mut door = Door {
+    let mut interner = Interner {
         names: &mut cluster.names,
         resource_names: &mut cluster.resource_names,
     };
     let frameworks =
-        config::profiles_with(config, plugins, &mut door).map_err(StartError::Config)?;
+        config::profiles_with(config, plugins, &mut interner).map_err(StartError::Config)?;
     let mut profiles = Profiles::new(frameworks, &mut cluster.names);
     if !config.extenders.is_empty() {
         profiles.listen_for_extenders();
     }
     let queue = queue_config(config, unschedulable_max);
     let mut scheduler = Scheduler::new(cluster, profiles, queue, clock.now());
-    scheduler.note_contenders();
+    scheduler.note_top_nodes();
     scheduler.lend_clock(stopwatch_ns);
     Ok(scheduler)
 }

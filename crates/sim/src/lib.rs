@@ -19,5 +19,5 @@ pub use document::{Comparison, Document};
 pub use packing::{PackingUse, Policy};
 pub use play::{Playback, play, play_watched};
 pub use report::{NodeUse, PendingPod, PlacedPod, PodName, PreemptedPods, SimulationReport, Use};
-pub use simulation::{Simulation, door};
+pub use simulation::{Simulation, interner};
 pub use source::{InputErrors, Source};

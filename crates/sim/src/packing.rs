@@ -5,8 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use stowplan_api::k8s::apimachinery::pkg::api::resource::Quantity as Text;
 use stowplan_api::load::Object;
-use stowplan_api::resource_names;
-use stowplan_base::Quantity;
+use stowplan_base::{Quantity, resource_names};
 use stowplan_config::KubeSchedulerConfiguration;
 use stowplan_engine::Snapshot;
 use stowplan_engine::model::Pod;
@@ -109,8 +108,17 @@ fn largest_node(source: &Source) -> BTreeMap<String, String> {
         }
     }
     let most = most.into_iter();
-    most.map(|(name, amount)| (name.to_owned(), resource_names::text_of(amount).0))
+    most.map(|(name, amount)| (name.to_owned(), text_of(amount)))
         .collect()
+}
+
+/// An amount as the API writes it, in whole units or in thousandths.
+fn text_of(amount: Quantity) -> String {
+    let units = amount.value();
+    match Quantity::from_units(units) == amount {
+        true => units.to_string(),
+        false => format!("{}m", amount.milli_value()),
+    }
 }
 
 /// What to call the way nodes are chosen: the policy that was asked for, or those of the profiles

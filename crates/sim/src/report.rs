@@ -4,6 +4,7 @@ use crate::{PackingUse, Playback, Simulation, play};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use stowplan_base::Sym;
+use stowplan_base::resource_names::is_native;
 use stowplan_engine::Snapshot;
 use stowplan_engine::framework::Framework;
 use stowplan_engine::model::{Pod, ResourceId};
@@ -210,7 +211,7 @@ fn columns(cluster: &Snapshot) -> Vec<(String, ResourceId)> {
     for node in cluster.nodes() {
         for (id, _) in node.node.allocatable.iter() {
             let name = cluster.names.text(cluster.resource_names.name(id));
-            if name.contains('/') && !name.contains("kubernetes.io/") {
+            if !is_native(name) {
                 extended.insert(name.to_owned(), id);
             }
         }

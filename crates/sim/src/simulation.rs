@@ -7,7 +7,7 @@ use stowplan_api::k8s::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use stowplan_api::load::Object as ApiObject;
 use stowplan_base::{Duration, Time};
 use stowplan_bridge::config;
-use stowplan_bridge::convert::{Door, api_object};
+use stowplan_bridge::convert::{Interner, api_object};
 use stowplan_config::KubeSchedulerConfiguration;
 use stowplan_engine::Snapshot;
 use stowplan_engine::framework::Registry;
@@ -41,7 +41,7 @@ impl Simulation {
         registry: &Registry,
     ) -> Result<Self, InputErrors> {
         let mut cluster = Snapshot::new();
-        let frameworks = config::profiles_with(config, registry, &mut door(&mut cluster))
+        let frameworks = config::profiles_with(config, registry, &mut interner(&mut cluster))
             .map_err(|errors| source.wrong_config(&errors))?;
         let profiles = Profiles::new(frameworks, &mut cluster.names);
         let now = latest_time(source.objects());
@@ -100,7 +100,7 @@ impl Simulation {
         let mut errors = Vec::new();
         let mut pending: Vec<(Option<Time>, Arc<Pod>)> = Vec::new();
         for loaded in order {
-            let converted = api_object(&mut door(self.scheduler.cluster_mut()), &loaded.object);
+            let converted = api_object(&mut interner(self.scheduler.cluster_mut()), &loaded.object);
             match converted {
                 Ok(Some(Object::Pod(pod))) if !pod.is_assigned() => {
                     if !pod.finished {
@@ -134,8 +134,8 @@ impl Simulation {
 }
 
 /// What converts objects into a cluster.
-pub fn door(cluster: &mut Snapshot) -> Door<'_> {
-    Door {
+pub fn interner(cluster: &mut Snapshot) -> Interner<'_> {
+    Interner {
         names: &mut cluster.names,
         resource_names: &mut cluster.resource_names,
     }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use stowplan_base::{Duration, Rng, Sym, Time};
 use stowplan_bridge::config;
 use stowplan_engine::Snapshot;
-use stowplan_engine::fast::Contenders;
+use stowplan_engine::fast::TopNodes;
 use stowplan_engine::framework::{Command, Nomination, Outcome};
 use stowplan_engine::meter::Lap;
 use stowplan_engine::model::{Kind, Object, Pod};
 use stowplan_engine::queue::{Profiles, QueueConfig};
 use stowplan_engine::scheduler::{Change, Effect, Request, Scheduler, Ticket};
-use stowplan_sim::{door, volumes};
+use stowplan_sim::{interner, volumes};
 
 /// How long an attempt takes, by the virtual clock.
 const ATTEMPT: Duration = Duration::from_millis(1);
@@ -42,7 +42,7 @@ pub(crate) struct Drive {
 /// What is recorded of an attempt.
 #[derive(Default)]
 struct Records {
-    contenders: Contenders,
+    top_nodes: TopNodes,
     laps: Vec<Lap>,
 }
 
@@ -50,7 +50,7 @@ impl Drive {
     /// The default profile over an empty cluster.
     pub(crate) fn new(seed: u64) -> anyhow::Result<Self> {
         let mut cluster = Snapshot::new();
-        let framework = config::profile_from_json(None, &mut door(&mut cluster))?;
+        let framework = config::profile_from_json(None, &mut interner(&mut cluster))?;
         let profiles = Profiles::new(vec![framework], &mut cluster.names);
         let now = Time::from_secs(1_000_000);
         Ok(Self {
@@ -70,7 +70,7 @@ impl Drive {
 
     /// From now on attempts are recorded, as the live scheduler does.
     pub(crate) fn keep_records(&mut self) {
-        self.scheduler.note_contenders();
+        self.scheduler.note_top_nodes();
         self.scheduler.lend_clock(stowplan_env::stopwatch_ns);
         self.records = Some(Records::default());
     }
@@ -110,8 +110,8 @@ impl Drive {
         let (tried, time) = self.meter.time(|| {
             let pod = self.scheduler.schedule_one(self.now, &mut self.rng)?;
             self.scheduler.swap_effects(&mut self.effects);
-            if let Some(Records { contenders, laps }) = &mut self.records {
-                self.scheduler.swap_contenders(contenders);
+            if let Some(Records { top_nodes, laps }) = &mut self.records {
+                self.scheduler.swap_top_nodes(top_nodes);
                 self.scheduler.swap_laps(laps);
             }
             Some(pod)

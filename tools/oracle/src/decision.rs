@@ -11,7 +11,7 @@ use recorder::Recorder;
 use serde_json::Value;
 use std::sync::Arc;
 use stowplan_bridge::config::profile_from_json;
-use stowplan_bridge::convert::{Door, object};
+use stowplan_bridge::convert::{Interner, object};
 use stowplan_engine::Snapshot;
 use stowplan_engine::explain::explain;
 use stowplan_engine::fast::Path;
@@ -80,7 +80,7 @@ impl World {
                 .enumerate()
             {
                 let at = || format!("objects.{list}[{i}]");
-                match object(&mut door(&mut cluster), *kind, json).with_context(at)? {
+                match object(&mut interner(&mut cluster), *kind, json).with_context(at)? {
                     Object::Pod(pod) if !pod.is_assigned() => pending.push(pod),
                     object => {
                         cluster.upsert(object);
@@ -89,9 +89,10 @@ impl World {
             }
         }
         let profile = Some(&case["profile"]).filter(|profile| !profile.is_null());
-        let framework = profile_from_json(profile, &mut door(&mut cluster)).context("profile")?;
+        let framework =
+            profile_from_json(profile, &mut interner(&mut cluster)).context("profile")?;
         let Object::Pod(pod) =
-            object(&mut door(&mut cluster), Kind::Pod, &case["pod"]).context("pod")?
+            object(&mut interner(&mut cluster), Kind::Pod, &case["pod"]).context("pod")?
         else {
             unreachable!("the kind is Pod")
         };
@@ -152,8 +153,8 @@ impl World {
     }
 }
 
-fn door(cluster: &mut Snapshot) -> Door<'_> {
-    Door {
+fn interner(cluster: &mut Snapshot) -> Interner<'_> {
+    Interner {
         names: &mut cluster.names,
         resource_names: &mut cluster.resource_names,
     }

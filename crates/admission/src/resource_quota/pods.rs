@@ -4,12 +4,12 @@ use crate::pods::{Half, has_pod_level, pod_resources};
 use crate::{Attributes, Operation};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use stowplan_apimachinery::View;
 use stowplan_apimachinery::quantity::Quantity;
 use stowplan_apimachinery::resources::ResourceList;
-use stowplan_apimachinery::{View, names};
+use stowplan_base::resource_names::{REQUESTS, is_extended, is_huge_page, is_native};
+use stowplan_kinds::common::resource_names::is_standard_of_pods;
 
-/// `requests.`, in front of what is counted by its request.
-const REQUESTS: &str = "requests.";
 const DEVICE_CLASS: &str = "deviceclass.resource.kubernetes.io/";
 
 /// An update matters if the pod ceases or begins to be one that ends by itself.
@@ -26,21 +26,7 @@ pub(super) fn is_terminating(pod: &Value) -> bool {
 
 /// Whether the name is of something that pods use.
 pub(super) fn counts(name: &str) -> bool {
-    matches!(
-        name,
-        "cpu"
-            | "memory"
-            | "ephemeral-storage"
-            | "requests.cpu"
-            | "requests.memory"
-            | "requests.ephemeral-storage"
-            | "limits.cpu"
-            | "limits.memory"
-            | "limits.ephemeral-storage"
-            | "pods"
-    ) || name.starts_with("hugepages-")
-        || name.starts_with("requests.hugepages-")
-        || is_extended_for_quota(name)
+    is_standard_of_pods(name) || is_extended_for_quota(name)
 }
 
 pub(super) fn is_extended_for_quota(name: &str) -> bool {
@@ -48,17 +34,6 @@ pub(super) fn is_extended_for_quota(name: &str) -> bool {
         return false;
     };
     !is_native(name) || behind.starts_with(DEVICE_CLASS)
-}
-
-fn is_native(name: &str) -> bool {
-    !name.contains('/') || name.contains("kubernetes.io/")
-}
-
-/// An extended resource as a container asks for it.
-fn is_extended(name: &str) -> bool {
-    let plain = !is_native(name) && !name.starts_with(REQUESTS);
-    let valid = || names::label_key(&format!("{REQUESTS}{name}")).is_empty();
-    name.starts_with(DEVICE_CLASS) || (plain && valid())
 }
 
 /// Where cpu or memory is counted, every container must ask for it, unless the pod does as a whole.
@@ -117,11 +92,11 @@ fn compute_usage(requests: &ResourceList, limits: &ResourceList) -> ResourceList
         }
     }
     for (name, request) in requests.iter() {
-        let huge = name.starts_with("hugepages-");
+        let huge = is_huge_page(name);
         if huge {
             usage.put(name.as_str(), request.clone());
         }
-        if huge || is_extended(name) {
+        if huge || name.starts_with(DEVICE_CLASS) || is_extended(name) {
             usage.put(format!("{REQUESTS}{name}"), request.clone());
         }
     }

@@ -16,23 +16,25 @@ use stowplan_engine::plugins::node_resources::fit::{
 use stowplan_engine::plugins::pod_topology_spread::{DefaultConstraints, PodTopologySpreadArgs};
 use stowplan_engine::plugins::volume_binding::VolumeBindingArgs;
 
-fn with_door<T>(work: impl FnOnce(&mut Door<'_>) -> T) -> T {
+fn with_interner<T>(work: impl FnOnce(&mut Interner<'_>) -> T) -> T {
     let (mut names, mut resource_names) = (Names::new(), ResourceNames::default());
-    work(&mut Door {
+    work(&mut Interner {
         names: &mut names,
         resource_names: &mut resource_names,
     })
 }
 
 fn framework(profile: Value) -> Framework {
-    with_door(|door| profile_from_json(Some(&profile), door)).unwrap()
+    with_interner(|interner| profile_from_json(Some(&profile), interner)).unwrap()
 }
 
 fn errors(profile: Value) -> String {
-    with_door(|door| match profile_from_json(Some(&profile), door) {
-        Ok(_) => String::new(),
-        Err(errors) => errors.to_string(),
-    })
+    with_interner(
+        |interner| match profile_from_json(Some(&profile), interner) {
+            Ok(_) => String::new(),
+            Err(errors) => errors.to_string(),
+        },
+    )
 }
 
 #[test]
@@ -45,7 +47,7 @@ fn fields_and_points_have_the_same_order() {
 
 #[test]
 fn no_profile_is_the_default_profile() {
-    let framework = with_door(|door| profile_from_json(None, door)).unwrap();
+    let framework = with_interner(|interner| profile_from_json(None, interner)).unwrap();
     assert_eq!(framework.profile_name, "default-scheduler");
     assert_eq!(framework.score_weights().len(), 9);
 }
@@ -138,12 +140,12 @@ fn args(text: &str) -> PluginArgs {
     );
     let config = KubeSchedulerConfiguration::from_text(&text).unwrap();
     let mut errors = Vec::new();
-    let args = with_door(|door| {
+    let args = with_interner(|interner| {
         plugin_args(
             &config,
             &config.profiles[0],
             &in_tree(),
-            door,
+            interner,
             &Path::default(),
             &mut errors,
         )

@@ -3,7 +3,7 @@
 //! Only what scheduling reads is translated: the volume handle and the topology. Handles of Azure
 //! File and vSphere are never read, because no scheduling rule counts these two as migrated.
 
-use super::Door;
+use super::Interner;
 use super::selector::node_selector;
 use std::collections::{BTreeMap, BTreeSet};
 use stowplan_api::k8s::api::core::v1 as core;
@@ -17,7 +17,10 @@ const REGION_BETA: &str = "failure-domain.beta.kubernetes.io/region";
 const UNSPECIFIED: &str = "UNSPECIFIED";
 
 /// What an in-tree volume of a pod becomes; `None` for volumes of any other kind.
-pub(super) fn migration(door: &mut Door<'_>, volume: &core::Volume) -> Option<CsiMigration> {
+pub(super) fn migration(
+    interner: &mut Interner<'_>,
+    volume: &core::Volume,
+) -> Option<CsiMigration> {
     let (plugin, handle) = if let Some(source) = &volume.gce_persistent_disk {
         (sym::GCE_PD_PLUGIN, Ok(gce_handle(None, &source.pd_name)))
     } else if let Some(source) = &volume.aws_elastic_block_store {
@@ -35,12 +38,12 @@ pub(super) fn migration(door: &mut Door<'_>, volume: &core::Volume) -> Option<Cs
     } else {
         return None;
     };
-    Some(csi_migration(door, plugin, handle))
+    Some(csi_migration(interner, plugin, handle))
 }
 
 /// What a persistent volume with an in-tree source becomes; `None` for any other.
 pub(super) fn migrated_volume(
-    door: &mut Door<'_>,
+    interner: &mut Interner<'_>,
     volume: &core::PersistentVolume,
 ) -> Option<MigratedVolume> {
     let spec = volume.spec.as_ref()?;
@@ -75,15 +78,21 @@ pub(super) fn migrated_volume(
         None => affinity,
     };
     Some(MigratedVolume {
-        migration: csi_migration(door, plugin, handle),
-        node_affinity: affinity.map(|affinity| node_selector(door, &affinity)),
+        migration: csi_migration(interner, plugin, handle),
+        node_affinity: affinity.map(|affinity| node_selector(interner, &affinity)),
     })
 }
 
-fn csi_migration(door: &mut Door<'_>, plugin: Sym, handle: Result<String, String>) -> CsiMigration {
+fn csi_migration(
+    interner: &mut Interner<'_>,
+    plugin: Sym,
+    handle: Result<String, String>,
+) -> CsiMigration {
     CsiMigration {
         plugin,
-        handle: handle.map(|handle| door.sym(&handle)).map_err(Into::into),
+        handle: handle
+            .map(|handle| interner.sym(&handle))
+            .map_err(Into::into),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Dynamic resource allocation: claims, slices and classes.
 
-use super::{ConvertError, Door, quantity};
+use super::{ConvertError, Interner, quantity};
 use std::sync::Arc;
 use stowplan_api::k8s::api::core::v1 as core;
 use stowplan_api::k8s::api::resource::v1 as resource;
@@ -15,24 +15,24 @@ use stowplan_engine::model::{
 const DEVICE_CLASS_PREFIX: &str = "deviceclass.resource.kubernetes.io/";
 
 /// `spec.resourceClaims`, with what `status.resourceClaimStatuses` says of them.
-pub fn pod_claims(door: &mut Door<'_>, pod: &core::Pod) -> Box<[PodClaim]> {
+pub fn pod_claims(interner: &mut Interner<'_>, pod: &core::Pod) -> Box<[PodClaim]> {
     let claims = pod.spec.iter().flat_map(|spec| &spec.resource_claims);
     claims
         .flatten()
         .map(|claim| PodClaim {
-            name: door.sym(&claim.name),
-            source: claim_source(door, pod, claim),
+            name: interner.sym(&claim.name),
+            source: claim_source(interner, pod, claim),
         })
         .collect()
 }
 
 fn claim_source(
-    door: &mut Door<'_>,
+    interner: &mut Interner<'_>,
     pod: &core::Pod,
     claim: &core::PodResourceClaim,
 ) -> PodClaimSource {
     if let Some(name) = &claim.resource_claim_name {
-        return PodClaimSource::Named(door.sym(name));
+        return PodClaimSource::Named(interner.sym(name));
     }
     if claim.resource_claim_template_name.is_none() {
         return PodClaimSource::Unsupported;
@@ -43,7 +43,7 @@ fn claim_source(
         generated: status.is_some(),
         claim: status
             .and_then(|status| status.resource_claim_name.as_deref())
-            .map(|name| door.sym(name)),
+            .map(|name| interner.sym(name)),
     }
 }
 
@@ -64,7 +64,7 @@ pub fn claim_statuses(status: &core::PodStatus) -> Box<str> {
 
 /// A ResourceClaim.
 pub fn resource_claim(
-    door: &mut Door<'_>,
+    interner: &mut Interner<'_>,
     claim: &resource::ResourceClaim,
 ) -> Result<ResourceClaim, ConvertError> {
     let meta = &claim.metadata;
@@ -77,11 +77,11 @@ pub fn resource_claim(
         })
         .collect();
     Ok(ResourceClaim {
-        namespace: door.sym(meta.namespace.as_deref().unwrap_or_default()),
-        name: door.sym(meta.name.as_deref().unwrap_or_default()),
+        namespace: interner.sym(meta.namespace.as_deref().unwrap_or_default()),
+        name: interner.sym(meta.name.as_deref().unwrap_or_default()),
         uid: uid(meta),
         terminating: meta.deletion_timestamp.is_some(),
-        controller: controller(door, meta),
+        controller: controller(interner, meta),
         allocated: status.is_some_and(|status| status.allocation.is_some()),
         reserved_for,
         status: format!("{:?}", comparable(status)?).into(),
@@ -89,18 +89,21 @@ pub fn resource_claim(
 }
 
 /// A ResourceSlice.
-pub fn resource_slice(door: &mut Door<'_>, slice: &resource::ResourceSlice) -> ResourceSlice {
+pub fn resource_slice(
+    interner: &mut Interner<'_>,
+    slice: &resource::ResourceSlice,
+) -> ResourceSlice {
     ResourceSlice {
-        name: door.sym(slice.metadata.name.as_deref().unwrap_or_default()),
+        name: interner.sym(slice.metadata.name.as_deref().unwrap_or_default()),
     }
 }
 
 /// A DeviceClass.
-pub fn device_class(door: &mut Door<'_>, class: &resource::DeviceClass) -> DeviceClass {
+pub fn device_class(interner: &mut Interner<'_>, class: &resource::DeviceClass) -> DeviceClass {
     let meta = &class.metadata;
     let name = meta.name.as_deref().unwrap_or_default();
     DeviceClass {
-        name: door.sym(name),
+        name: interner.sym(name),
         created: meta
             .creation_timestamp
             .as_ref()
@@ -115,8 +118,8 @@ pub fn device_class(door: &mut Door<'_>, class: &resource::DeviceClass) -> Devic
             .spec
             .extended_resource_name
             .as_deref()
-            .map(|resource| door.sym(resource)),
-        implicit_resource_name: door.sym(&format!("{DEVICE_CLASS_PREFIX}{name}")),
+            .map(|resource| interner.sym(resource)),
+        implicit_resource_name: interner.sym(&format!("{DEVICE_CLASS_PREFIX}{name}")),
     }
 }
 
@@ -124,16 +127,16 @@ fn uid(meta: &ObjectMeta) -> Arc<str> {
     meta.uid.as_deref().unwrap_or_default().into()
 }
 
-fn controller(door: &mut Door<'_>, meta: &ObjectMeta) -> Option<OwnerRef> {
+fn controller(interner: &mut Interner<'_>, meta: &ObjectMeta) -> Option<OwnerRef> {
     let owner = meta
         .owner_references
         .iter()
         .flatten()
         .find(|owner| owner.controller == Some(true))?;
     Some(OwnerRef {
-        api_version: door.sym(&owner.api_version),
-        kind: door.sym(&owner.kind),
-        name: door.sym(&owner.name),
+        api_version: interner.sym(&owner.api_version),
+        kind: interner.sym(&owner.kind),
+        name: interner.sym(&owner.name),
         uid: owner.uid.as_str().into(),
     })
 }
@@ -200,10 +203,10 @@ mod tests {
     use stowplan_base::Names;
     use stowplan_engine::model::ResourceNames;
 
-    /// Converts with a door of its own; the names tell what the symbols mean.
-    fn through<T>(convert: impl FnOnce(&mut Door<'_>) -> T) -> (T, Names) {
+    /// Converts with an interner of its own; the names tell what the symbols mean.
+    fn through<T>(convert: impl FnOnce(&mut Interner<'_>) -> T) -> (T, Names) {
         let mut names = Names::new();
-        let converted = convert(&mut Door {
+        let converted = convert(&mut Interner {
             names: &mut names,
             resource_names: &mut ResourceNames::default(),
         });
@@ -220,7 +223,7 @@ mod tests {
             "status": status,
         });
         let object = serde_json::from_value(object).expect("a claim");
-        let (claim, _) = through(|door| resource_claim(door, &object));
+        let (claim, _) = through(|interner| resource_claim(interner, &object));
         claim.expect("convertible")
     }
 
@@ -241,7 +244,7 @@ mod tests {
             ]},
         });
         let pod = serde_json::from_value(pod).expect("a pod");
-        let (claims, names) = through(|door| pod_claims(door, &pod));
+        let (claims, names) = through(|interner| pod_claims(interner, &pod));
         let sources: Vec<_> = claims.iter().map(|claim| claim.source.clone()).collect();
         let sym = |text: &str| names.get(text).expect("interned");
         let template = |generated, claim| PodClaimSource::Template { generated, claim };
@@ -296,7 +299,7 @@ mod tests {
             "spec": {"extendedResourceName": "example.com/gpu"},
         });
         let class = serde_json::from_value(class).expect("a class");
-        let (class, names) = through(|door| device_class(door, &class));
+        let (class, names) = through(|interner| device_class(interner, &class));
         let implicit = names.text(class.implicit_resource_name);
         assert_eq!(implicit, "deviceclass.resource.kubernetes.io/gpus");
         assert_eq!(class.extended_resource_name, names.get("example.com/gpu"));

@@ -1,6 +1,6 @@
 //! Node features that a pod needs. Upstream's `component-helpers/nodedeclaredfeatures`.
 
-use super::Door;
+use super::Interner;
 use stowplan_api::k8s::api::core::v1 as core;
 use stowplan_base::Sym;
 
@@ -18,12 +18,12 @@ const FEATURES: &[Inference] = &[
 ];
 
 /// The features that a node must declare to run the pod, by name.
-pub fn required_features(door: &mut Door<'_>, pod: &core::Pod) -> Box<[Sym]> {
+pub fn required_features(interner: &mut Interner<'_>, pod: &core::Pod) -> Box<[Sym]> {
     let spec = pod.spec.as_ref();
     FEATURES
         .iter()
         .filter(|(_, infer)| spec.is_some_and(infer))
-        .map(|(name, _)| door.sym(name))
+        .map(|(name, _)| interner.sym(name))
         .collect()
 }
 
@@ -49,7 +49,7 @@ mod tests {
     fn check(spec: core::PodSpec, expected: &[&str]) {
         let mut names = Names::new();
         let mut resource_names = ResourceNames::default();
-        let mut door = Door {
+        let mut interner = Interner {
             names: &mut names,
             resource_names: &mut resource_names,
         };
@@ -57,7 +57,7 @@ mod tests {
             spec: Some(spec),
             ..Default::default()
         };
-        let required = required_features(&mut door, &pod);
+        let required = required_features(&mut interner, &pod);
         let texts: Vec<_> = required.iter().map(|name| names.text(*name)).collect();
         assert_eq!(texts, expected);
     }

@@ -1,13 +1,13 @@
 //! A pod's images, as ImageLocality compares them.
 
-use super::Door;
+use super::Interner;
 use stowplan_api::k8s::api::core::v1 as core;
 use stowplan_base::Sym;
 
 /// The images that a pod brings to its node, once per mention, and how many containers there are.
 ///
 /// Image volumes are images but no containers; ephemeral containers are neither.
-pub fn pod_images(door: &mut Door<'_>, pod: &core::Pod) -> (Box<[Sym]>, u32) {
+pub fn pod_images(interner: &mut Interner<'_>, pod: &core::Pod) -> (Box<[Sym]>, u32) {
     let Some(spec) = &pod.spec else {
         return Default::default();
     };
@@ -25,18 +25,18 @@ pub fn pod_images(door: &mut Door<'_>, pod: &core::Pod) -> (Box<[Sym]>, u32) {
         .filter_map(|volume| Some(volume.image.as_ref()?.reference.as_deref()));
     let images = of_containers
         .chain(of_volumes)
-        .map(|name| image(door, name.unwrap_or_default()))
+        .map(|name| image(interner, name.unwrap_or_default()))
         .collect();
     let count = u32::try_from(containers().count()).unwrap_or(u32::MAX);
     (images, count)
 }
 
 /// Upstream's `normalizedImageName`: a name without a tag means `:latest`, and that is all.
-fn image(door: &mut Door<'_>, name: &str) -> Sym {
+fn image(interner: &mut Interner<'_>, name: &str) -> Sym {
     if name.rfind(':') <= name.rfind('/') {
-        door.sym(&format!("{name}:latest"))
+        interner.sym(&format!("{name}:latest"))
     } else {
-        door.sym(name)
+        interner.sym(name)
     }
 }
 
@@ -58,7 +58,7 @@ mod tests {
     fn names_get_a_tag_and_image_volumes_are_not_counted() {
         let mut names = Names::new();
         let mut resource_names = ResourceNames::default();
-        let mut door = Door {
+        let mut interner = Interner {
             names: &mut names,
             resource_names: &mut resource_names,
         };
@@ -81,7 +81,7 @@ mod tests {
             }),
             ..Default::default()
         };
-        let (images, containers) = pod_images(&mut door, &pod);
+        let (images, containers) = pod_images(&mut interner, &pod);
         let texts: Vec<_> = images.iter().map(|image| names.text(*image)).collect();
         assert_eq!(
             texts,

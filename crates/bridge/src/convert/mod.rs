@@ -1,6 +1,6 @@
 //! API objects → engine objects.
 //!
-//! One file per group of kinds; [`Door`] holds what they share.
+//! One file per group of kinds; [`Interner`] holds what they share.
 
 mod csi_translation;
 pub mod devices;
@@ -40,14 +40,14 @@ impl ConvertError {
 }
 
 /// Where strings are interned on their way in.
-pub struct Door<'a> {
+pub struct Interner<'a> {
     /// The cluster's names.
     pub names: &'a mut Names,
     /// The cluster's resources.
     pub resource_names: &'a mut ResourceNames,
 }
 
-impl Door<'_> {
+impl Interner<'_> {
     /// Interns a string.
     pub fn sym(&mut self, text: &str) -> Sym {
         self.names.intern(text)

@@ -2,14 +2,14 @@
 
 use super::pod::{effect, uid};
 use super::selector::labels;
-use super::{ConvertError, Door, quantity};
+use super::{ConvertError, Interner, quantity};
 use std::collections::BTreeMap;
 use stowplan_api::k8s::api::core::v1 as core;
 use stowplan_api::k8s::apimachinery::pkg::api::resource::Quantity as ApiQuantity;
 use stowplan_engine::model::{Node, NodeImage, ResourceList, Taint};
 
 /// A node.
-pub fn node(door: &mut Door<'_>, node: &core::Node) -> Result<Node, ConvertError> {
+pub fn node(interner: &mut Interner<'_>, node: &core::Node) -> Result<Node, ConvertError> {
     let meta = &node.metadata;
     let no_status = core::NodeStatus::default();
     let status = node.status.as_ref().unwrap_or(&no_status);
@@ -17,26 +17,34 @@ pub fn node(door: &mut Door<'_>, node: &core::Node) -> Result<Node, ConvertError
     let taints = spec
         .and_then(|spec| spec.taints.as_deref())
         .unwrap_or_default();
-    let allocatable_list = resource_list(door, status.allocatable.as_ref(), "status.allocatable")?;
+    let allocatable_list =
+        resource_list(interner, status.allocatable.as_ref(), "status.allocatable")?;
     let mut conditions: Vec<_> = status
         .conditions
         .iter()
         .flatten()
-        .map(|condition| (door.sym(&condition.type_), door.sym(&condition.status)))
+        .map(|condition| {
+            (
+                interner.sym(&condition.type_),
+                interner.sym(&condition.status),
+            )
+        })
         .collect();
     conditions.sort();
     Ok(Node {
-        name: door.sym(meta.name.as_deref().unwrap_or_default()),
+        name: interner.sym(meta.name.as_deref().unwrap_or_default()),
         uid: uid(meta),
-        labels: labels(door, meta.labels.as_ref()),
-        annotations: labels(door, meta.annotations.as_ref()),
+        labels: labels(interner, meta.labels.as_ref()),
+        annotations: labels(interner, meta.annotations.as_ref()),
         unschedulable: spec.and_then(|spec| spec.unschedulable).unwrap_or(false),
         taints: taints
             .iter()
             .enumerate()
-            .map(|(i, taint)| self::taint(door, taint, i))
+            .map(|(i, taint)| self::taint(interner, taint, i))
             .collect::<Result<_, _>>()?,
-        allocatable: door.resource_names.resources(&allocatable_list, door.names),
+        allocatable: interner
+            .resource_names
+            .resources(&allocatable_list, interner.names),
         allocatable_list,
         conditions: conditions.into(),
         images: status
@@ -48,7 +56,7 @@ pub fn node(door: &mut Door<'_>, node: &core::Node) -> Result<Node, ConvertError
                     .names
                     .iter()
                     .flatten()
-                    .map(|name| door.sym(name))
+                    .map(|name| interner.sym(name))
                     .collect(),
                 size_bytes: image.size_bytes.unwrap_or(0),
             })
@@ -57,15 +65,19 @@ pub fn node(door: &mut Door<'_>, node: &core::Node) -> Result<Node, ConvertError
             .declared_features
             .iter()
             .flatten()
-            .map(|feature| door.sym(feature))
+            .map(|feature| interner.sym(feature))
             .collect(),
     })
 }
 
-fn taint(door: &mut Door<'_>, taint: &core::Taint, i: usize) -> Result<Taint, ConvertError> {
+fn taint(
+    interner: &mut Interner<'_>,
+    taint: &core::Taint,
+    i: usize,
+) -> Result<Taint, ConvertError> {
     Ok(Taint {
-        key: door.sym(&taint.key),
-        value: door.sym(taint.value.as_deref().unwrap_or_default()),
+        key: interner.sym(&taint.key),
+        value: interner.sym(taint.value.as_deref().unwrap_or_default()),
         effect: effect(Some(&taint.effect)).ok_or_else(|| {
             ConvertError::new(
                 format!("spec.taints[{i}].effect"),
@@ -80,7 +92,7 @@ fn taint(door: &mut Door<'_>, taint: &core::Taint, i: usize) -> Result<Taint, Co
 
 /// A map of resource names to amounts; `path` names the map in errors.
 pub fn resource_list(
-    door: &mut Door<'_>,
+    interner: &mut Interner<'_>,
     list: Option<&BTreeMap<String, ApiQuantity>>,
     path: &str,
 ) -> Result<ResourceList, ConvertError> {
@@ -89,7 +101,7 @@ pub fn resource_list(
         .flatten()
         .map(|(name, amount)| {
             let amount = quantity(&amount.0, || format!("{path}[{name}]"))?;
-            Ok((door.sym(name), amount))
+            Ok((interner.sym(name), amount))
         })
         .collect();
     Ok(ResourceList::new(pairs?))

@@ -1,7 +1,7 @@
 //! Pods.
 
 use super::selector::{labels, node_affinity, selector};
-use super::{ConvertError, Door};
+use super::{ConvertError, Interner};
 use std::sync::Arc;
 use stowplan_api::k8s::api::core::v1 as core;
 use stowplan_api::k8s::apimachinery::pkg::apis::meta::v1 as meta;
@@ -12,32 +12,32 @@ use stowplan_engine::model::{
 };
 
 /// A pod. A missing uid becomes `namespace/name`.
-pub fn pod(door: &mut Door<'_>, pod: &core::Pod) -> Result<Pod, ConvertError> {
+pub fn pod(interner: &mut Interner<'_>, pod: &core::Pod) -> Result<Pod, ConvertError> {
     let meta = &pod.metadata;
     let no_spec = core::PodSpec::default();
     let spec = pod.spec.as_ref().unwrap_or(&no_spec);
     let no_status = core::PodStatus::default();
     let status = pod.status.as_ref().unwrap_or(&no_status);
     let key = pod_key(meta);
-    let namespace = door.sym(&key.namespace);
+    let namespace = interner.sym(&key.namespace);
     let affinity = spec.affinity.as_ref();
     let (pod_affinity, pod_anti_affinity, affinity_error) =
-        pod_affinities(door, namespace, affinity);
-    let (images, container_count) = super::images::pod_images(door, pod);
+        pod_affinities(interner, namespace, affinity);
+    let (images, container_count) = super::images::pod_images(interner, pod);
     Ok(Pod {
         namespace,
-        name: door.sym(&key.name),
+        name: interner.sym(&key.name),
         uid: meta
             .uid
             .clone()
             .map_or_else(|| key.to_string().into(), Into::into),
         resource_version: meta.resource_version.clone().unwrap_or_default().into(),
-        labels: labels(door, meta.labels.as_ref()),
-        controller: controller(door, meta),
+        labels: labels(interner, meta.labels.as_ref()),
+        controller: controller(interner, meta),
         terminating: meta.deletion_timestamp.is_some(),
-        node_name: door.some_sym(spec.node_name.as_deref()),
-        nominated_node_name: door.some_sym(status.nominated_node_name.as_deref()),
-        scheduler_name: door
+        node_name: interner.some_sym(spec.node_name.as_deref()),
+        nominated_node_name: interner.some_sym(status.nominated_node_name.as_deref()),
+        scheduler_name: interner
             .some_sym(spec.scheduler_name.as_deref())
             .unwrap_or(sym::DEFAULT_SCHEDULER),
         priority: spec.priority.unwrap_or(0),
@@ -49,39 +49,39 @@ pub fn pod(door: &mut Door<'_>, pod: &core::Pod) -> Result<Pod, ConvertError> {
             .scheduling_gates
             .iter()
             .flatten()
-            .map(|gate| door.sym(&gate.name))
+            .map(|gate| interner.sym(&gate.name))
             .collect(),
         tolerations: spec
             .tolerations
             .iter()
             .flatten()
-            .map(|t| toleration(door, t))
+            .map(|t| toleration(interner, t))
             .collect(),
-        node_selector: labels(door, spec.node_selector.as_ref()),
-        node_affinity: node_affinity(door, affinity.and_then(|a| a.node_affinity.as_ref())),
+        node_selector: labels(interner, spec.node_selector.as_ref()),
+        node_affinity: node_affinity(interner, affinity.and_then(|a| a.node_affinity.as_ref())),
         pod_affinity,
         pod_anti_affinity,
         spread_constraints: spread_constraints(
-            door,
+            interner,
             spec.topology_spread_constraints
                 .as_deref()
                 .unwrap_or_default(),
             "spec.topologySpreadConstraints",
         )?,
-        host_ports: host_ports(door, spec),
-        requests: super::requests::pod_requests(door, pod)?,
+        host_ports: host_ports(interner, spec),
+        requests: super::requests::pod_requests(interner, pod)?,
         images,
         container_count,
-        volumes: super::storage::pod_volumes(door, pod),
-        resource_claims: super::devices::pod_claims(door, pod),
-        extended_resource_claim: door.some_sym(
+        volumes: super::storage::pod_volumes(interner, pod),
+        resource_claims: super::devices::pod_claims(interner, pod),
+        extended_resource_claim: interner.some_sym(
             status
                 .extended_resource_claim_status
                 .as_ref()
                 .map(|s| s.resource_claim_name.as_str()),
         ),
         claim_statuses: super::devices::claim_statuses(status),
-        required_features: super::features::required_features(door, pod),
+        required_features: super::features::required_features(interner, pod),
         affinity_error,
         key,
     })
@@ -106,16 +106,16 @@ pub fn time(time: &meta::Time) -> Time {
 }
 
 /// The owner with `controller: true`.
-pub fn controller(door: &mut Door<'_>, meta: &meta::ObjectMeta) -> Option<OwnerRef> {
+pub fn controller(interner: &mut Interner<'_>, meta: &meta::ObjectMeta) -> Option<OwnerRef> {
     let owner = meta
         .owner_references
         .iter()
         .flatten()
         .find(|o| o.controller == Some(true))?;
     Some(OwnerRef {
-        api_version: door.sym(&owner.api_version),
-        kind: door.sym(&owner.kind),
-        name: door.sym(&owner.name),
+        api_version: interner.sym(&owner.api_version),
+        kind: interner.sym(&owner.kind),
+        name: interner.sym(&owner.name),
         uid: owner.uid.as_str().into(),
     })
 }
@@ -140,22 +140,22 @@ pub fn effect(text: Option<&str>) -> Option<Effect> {
     }
 }
 
-fn toleration(door: &mut Door<'_>, toleration: &core::Toleration) -> Toleration {
+fn toleration(interner: &mut Interner<'_>, toleration: &core::Toleration) -> Toleration {
     Toleration {
-        key: door.sym(toleration.key.as_deref().unwrap_or_default()),
+        key: interner.sym(toleration.key.as_deref().unwrap_or_default()),
         op: match toleration.operator.as_deref() {
             None | Some("" | "Equal") => TolerationOp::Equal,
             Some("Exists") => TolerationOp::Exists,
             Some(_) => TolerationOp::Unknown,
         },
-        value: door.sym(toleration.value.as_deref().unwrap_or_default()),
+        value: interner.sym(toleration.value.as_deref().unwrap_or_default()),
         effect: effect(toleration.effect.as_deref()),
     }
 }
 
 /// `podAffinity`, `podAntiAffinity`, and the first thing in them that cannot be parsed.
 fn pod_affinities(
-    door: &mut Door<'_>,
+    interner: &mut Interner<'_>,
     namespace: Sym,
     affinity: Option<&core::Affinity>,
 ) -> (Option<PodAffinity>, Option<PodAffinity>, Option<Box<str>>) {
@@ -164,7 +164,7 @@ fn pod_affinities(
         let required = &terms.required_during_scheduling_ignored_during_execution;
         let preferred = &terms.preferred_during_scheduling_ignored_during_execution;
         pod_affinity(
-            door,
+            interner,
             namespace,
             required.as_deref(),
             preferred.as_deref(),
@@ -177,7 +177,7 @@ fn pod_affinities(
             let required = &terms.required_during_scheduling_ignored_during_execution;
             let preferred = &terms.preferred_during_scheduling_ignored_during_execution;
             pod_affinity(
-                door,
+                interner,
                 namespace,
                 required.as_deref(),
                 preferred.as_deref(),
@@ -189,7 +189,7 @@ fn pod_affinities(
 
 /// `podAffinity` or `podAntiAffinity`. As upstream, one broken term empties its whole list.
 fn pod_affinity(
-    door: &mut Door<'_>,
+    interner: &mut Interner<'_>,
     namespace: Sym,
     required: Option<&[core::PodAffinityTerm]>,
     preferred: Option<&[core::WeightedPodAffinityTerm]>,
@@ -201,13 +201,13 @@ fn pod_affinity(
     let required: Result<Box<[_]>, _> = required
         .unwrap_or_default()
         .iter()
-        .map(|term| affinity_term(door, namespace, term))
+        .map(|term| affinity_term(interner, namespace, term))
         .collect();
     let preferred: Result<Box<[_]>, _> = preferred
         .unwrap_or_default()
         .iter()
         .map(|weighted| {
-            let term = affinity_term(door, namespace, &weighted.pod_affinity_term)?;
+            let term = affinity_term(interner, namespace, &weighted.pod_affinity_term)?;
             Ok(WeightedAffinityTerm {
                 weight: weighted.weight,
                 term,
@@ -221,7 +221,7 @@ fn pod_affinity(
 }
 
 fn affinity_term(
-    door: &mut Door<'_>,
+    interner: &mut Interner<'_>,
     namespace: Sym,
     term: &core::PodAffinityTerm,
 ) -> Result<AffinityTerm, String> {
@@ -229,19 +229,19 @@ fn affinity_term(
     let namespaces: Box<[Sym]> = if named.is_empty() && term.namespace_selector.is_none() {
         [namespace].into()
     } else {
-        named.iter().map(|name| door.sym(name)).collect()
+        named.iter().map(|name| interner.sym(name)).collect()
     };
     Ok(AffinityTerm {
         namespaces,
-        namespace_selector: selector(door, term.namespace_selector.as_ref())?,
-        selector: selector(door, term.label_selector.as_ref())?,
-        topology_key: door.sym(&term.topology_key),
+        namespace_selector: selector(interner, term.namespace_selector.as_ref())?,
+        selector: selector(interner, term.label_selector.as_ref())?,
+        topology_key: interner.sym(&term.topology_key),
     })
 }
 
 /// Spread constraints of a pod or of a profile; `path` names the list in errors.
 pub fn spread_constraints(
-    door: &mut Door<'_>,
+    interner: &mut Interner<'_>,
     constraints: &[core::TopologySpreadConstraint],
     path: &str,
 ) -> Result<Box<[SpreadConstraint]>, ConvertError> {
@@ -249,11 +249,11 @@ pub fn spread_constraints(
         .iter()
         .enumerate()
         .map(|(i, constraint)| {
-            let selector: Selector = selector(door, constraint.label_selector.as_ref())
+            let selector: Selector = selector(interner, constraint.label_selector.as_ref())
                 .map_err(|e| ConvertError::new(format!("{path}[{i}].labelSelector"), e))?;
             Ok(SpreadConstraint {
                 max_skew: constraint.max_skew,
-                topology_key: door.sym(&constraint.topology_key),
+                topology_key: interner.sym(&constraint.topology_key),
                 when_unsatisfiable: match constraint.when_unsatisfiable.as_str() {
                     "ScheduleAnyway" => UnsatisfiableAction::ScheduleAnyway,
                     "DoNotSchedule" | "" => UnsatisfiableAction::DoNotSchedule,
@@ -274,7 +274,7 @@ pub fn spread_constraints(
                     .match_label_keys
                     .iter()
                     .flatten()
-                    .map(|key| door.sym(key))
+                    .map(|key| interner.sym(key))
                     .collect(),
             })
         })
@@ -283,7 +283,7 @@ pub fn spread_constraints(
 
 /// The ports that containers and sidecars hold on the node. Ordinary init containers are over
 /// before anything serves.
-fn host_ports(door: &mut Door<'_>, spec: &core::PodSpec) -> Box<[HostPort]> {
+fn host_ports(interner: &mut Interner<'_>, spec: &core::PodSpec) -> Box<[HostPort]> {
     let sidecars = spec
         .init_containers
         .iter()
@@ -302,7 +302,7 @@ fn host_ports(door: &mut Door<'_>, spec: &core::PodSpec) -> Box<[HostPort]> {
                 .as_deref()
                 .filter(|ip| !ip.is_empty() && *ip != "0.0.0.0");
             Some(HostPort {
-                ip: ip.map(|ip| door.sym(ip)),
+                ip: ip.map(|ip| interner.sym(ip)),
                 protocol: match port.protocol.as_deref() {
                     Some("UDP") => Protocol::Udp,
                     Some("SCTP") => Protocol::Sctp,

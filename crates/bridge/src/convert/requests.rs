@@ -1,6 +1,6 @@
 //! What a pod asks for, in the forms that the plugins read.
 
-use super::{ConvertError, Door};
+use super::{ConvertError, Interner};
 use crate::resources::{Amounts, BadQuantity, PodResources, RequestOptions};
 use stowplan_api::k8s::api::core::v1::Pod;
 use stowplan_base::Quantity;
@@ -20,7 +20,7 @@ impl From<BadQuantity> for ConvertError {
 }
 
 /// What `pod` asks for.
-pub fn pod_requests(door: &mut Door<'_>, pod: &Pod) -> Result<PodRequests, ConvertError> {
+pub fn pod_requests(interner: &mut Interner<'_>, pod: &Pod) -> Result<PodRequests, ConvertError> {
     let resources = PodResources::of(pod)?;
     let with_status = RequestOptions {
         use_status_resources: true,
@@ -45,24 +45,24 @@ pub fn pod_requests(door: &mut Door<'_>, pod: &Pod) -> Result<PodRequests, Conve
     });
     let non_zero_of = |name| non_zero.get(name).copied().unwrap_or(Quantity::ZERO);
 
-    let total = resource_list(door, &total);
-    let spec = resource_list(door, &spec);
+    let total = resource_list(interner, &total);
+    let spec = resource_list(interner, &spec);
     Ok(PodRequests {
-        total_columns: door.resource_names.resources(&total, door.names),
+        total_columns: interner.resource_names.resources(&total, interner.names),
         total,
-        spec_columns: door.resource_names.resources(&spec, door.names),
+        spec_columns: interner.resource_names.resources(&spec, interner.names),
         spec,
-        scoring: resource_list(door, &scoring),
+        scoring: resource_list(interner, &scoring),
         non_zero_cpu_milli: non_zero_of("cpu").milli_value(),
         non_zero_memory: non_zero_of("memory").value(),
     })
 }
 
-fn resource_list(door: &mut Door<'_>, amounts: &Amounts<'_>) -> ResourceList {
+fn resource_list(interner: &mut Interner<'_>, amounts: &Amounts<'_>) -> ResourceList {
     ResourceList::new(
         amounts
             .iter()
-            .map(|(name, amount)| (door.sym(name), *amount)),
+            .map(|(name, amount)| (interner.sym(name), *amount)),
     )
 }
 
@@ -75,11 +75,11 @@ mod tests {
 
     fn convert(pod: Value) -> Result<PodRequests, ConvertError> {
         let pod: Pod = serde_json::from_value(pod).expect("a pod");
-        let mut door = Door {
+        let mut interner = Interner {
             names: &mut Names::new(),
             resource_names: &mut ResourceNames::default(),
         };
-        pod_requests(&mut door, &pod)
+        pod_requests(&mut interner, &pod)
     }
 
     fn pod(containers: Value, pod_level: Value) -> Value {

@@ -3,7 +3,7 @@
 //! Parsing follows `labels.NewRequirement` and `component-helpers/scheduling/corev1/nodeaffinity`:
 //! what the API server lets through but the scheduler cannot parse keeps its error.
 
-use super::Door;
+use super::Interner;
 use std::collections::BTreeMap;
 use stowplan_api::k8s::api::core::v1 as core;
 use stowplan_api::k8s::apimachinery::pkg::apis::meta::v1 as meta;
@@ -13,17 +13,17 @@ use stowplan_engine::model::{
 };
 
 /// A map of labels or annotations.
-pub fn labels(door: &mut Door<'_>, map: Option<&BTreeMap<String, String>>) -> Labels {
+pub fn labels(interner: &mut Interner<'_>, map: Option<&BTreeMap<String, String>>) -> Labels {
     Labels::new(
         map.into_iter()
             .flatten()
-            .map(|(key, value)| (door.sym(key), door.sym(value))),
+            .map(|(key, value)| (interner.sym(key), interner.sym(value))),
     )
 }
 
 /// A label selector; an absent one matches nothing.
 pub fn selector(
-    door: &mut Door<'_>,
+    interner: &mut Interner<'_>,
     selector: Option<&meta::LabelSelector>,
 ) -> Result<Selector, String> {
     let Some(selector) = selector else {
@@ -33,7 +33,7 @@ pub fn selector(
     for (key, value) in selector.match_labels.iter().flatten() {
         check_key(key)?;
         check_value(value)?;
-        requirements.push(Requirement::equals(door.sym(key), door.sym(value)));
+        requirements.push(Requirement::equals(interner.sym(key), interner.sym(value)));
     }
     for expression in selector.match_expressions.iter().flatten() {
         let values = expression.values.as_deref().unwrap_or_default();
@@ -44,7 +44,7 @@ pub fn selector(
             ));
         }
         requirements.push(requirement(
-            door,
+            interner,
             &expression.key,
             &expression.operator,
             values,
@@ -55,11 +55,14 @@ pub fn selector(
 
 /// The selector of a Service or ReplicationController: a plain map that, when empty, selects
 /// nothing.
-pub fn map_selector(door: &mut Door<'_>, map: Option<&BTreeMap<String, String>>) -> Selector {
+pub fn map_selector(
+    interner: &mut Interner<'_>,
+    map: Option<&BTreeMap<String, String>>,
+) -> Selector {
     match map {
         Some(map) if !map.is_empty() => Selector::All(
             map.iter()
-                .map(|(key, value)| Requirement::equals(door.sym(key), door.sym(value)))
+                .map(|(key, value)| Requirement::equals(interner.sym(key), interner.sym(value)))
                 .collect(),
         ),
         _ => Selector::Nothing,
@@ -67,7 +70,10 @@ pub fn map_selector(door: &mut Door<'_>, map: Option<&BTreeMap<String, String>>)
 }
 
 /// `nodeAffinity`.
-pub fn node_affinity(door: &mut Door<'_>, affinity: Option<&core::NodeAffinity>) -> NodeAffinity {
+pub fn node_affinity(
+    interner: &mut Interner<'_>,
+    affinity: Option<&core::NodeAffinity>,
+) -> NodeAffinity {
     let Some(affinity) = affinity else {
         return NodeAffinity::default();
     };
@@ -75,32 +81,35 @@ pub fn node_affinity(door: &mut Door<'_>, affinity: Option<&core::NodeAffinity>)
         required: affinity
             .required_during_scheduling_ignored_during_execution
             .as_ref()
-            .map(|required| node_selector(door, required)),
+            .map(|required| node_selector(interner, required)),
         preferred: affinity
             .preferred_during_scheduling_ignored_during_execution
             .iter()
             .flatten()
             .map(|preferred| PreferredNodeTerm {
                 weight: preferred.weight,
-                term: node_selector_term(door, &preferred.preference),
+                term: node_selector_term(interner, &preferred.preference),
             })
             .collect(),
     }
 }
 
 /// A node selector.
-pub fn node_selector(door: &mut Door<'_>, selector: &core::NodeSelector) -> NodeSelector {
+pub fn node_selector(interner: &mut Interner<'_>, selector: &core::NodeSelector) -> NodeSelector {
     NodeSelector {
         terms: selector
             .node_selector_terms
             .iter()
-            .map(|term| node_selector_term(door, term))
+            .map(|term| node_selector_term(interner, term))
             .collect(),
     }
 }
 
 /// One term of a node selector; what cannot be parsed is kept as the term's error.
-pub fn node_selector_term(door: &mut Door<'_>, term: &core::NodeSelectorTerm) -> NodeSelectorTerm {
+pub fn node_selector_term(
+    interner: &mut Interner<'_>,
+    term: &core::NodeSelectorTerm,
+) -> NodeSelectorTerm {
     let mut errors = Vec::new();
     let mut collect = |parsed: Result<Requirement, String>| match parsed {
         Ok(requirement) => Some(requirement),
@@ -115,14 +124,14 @@ pub fn node_selector_term(door: &mut Door<'_>, term: &core::NodeSelectorTerm) ->
         .flatten()
         .filter_map(|r| {
             let values = r.values.as_deref().unwrap_or_default();
-            collect(requirement(door, &r.key, &r.operator, values))
+            collect(requirement(interner, &r.key, &r.operator, values))
         })
         .collect();
     let fields = term
         .match_fields
         .iter()
         .flatten()
-        .filter_map(|r| collect(field(door, r)))
+        .filter_map(|r| collect(field(interner, r)))
         .collect();
     let error = (!errors.is_empty()).then(|| errors.join(", ").into());
     NodeSelectorTerm {
@@ -133,7 +142,7 @@ pub fn node_selector_term(door: &mut Door<'_>, term: &core::NodeSelectorTerm) ->
 }
 
 fn requirement(
-    door: &mut Door<'_>,
+    interner: &mut Interner<'_>,
     key: &str,
     operator: &str,
     values: &[String],
@@ -169,17 +178,20 @@ fn requirement(
         check_value(value)?;
     }
     let values = match op {
-        Op::In | Op::NotIn => values.iter().map(|value| door.sym(value)).collect(),
+        Op::In | Op::NotIn => values.iter().map(|value| interner.sym(value)).collect(),
         _ => [].into(),
     };
     Ok(Requirement {
-        key: door.sym(key),
+        key: interner.sym(key),
         op,
         values,
     })
 }
 
-fn field(door: &mut Door<'_>, r: &core::NodeSelectorRequirement) -> Result<Requirement, String> {
+fn field(
+    interner: &mut Interner<'_>,
+    r: &core::NodeSelectorRequirement,
+) -> Result<Requirement, String> {
     let op = match r.operator.as_str() {
         "In" => Op::In,
         "NotIn" => Op::NotIn,
@@ -189,9 +201,9 @@ fn field(door: &mut Door<'_>, r: &core::NodeSelectorRequirement) -> Result<Requi
         return Err("must have one element".to_owned());
     };
     Ok(Requirement {
-        key: door.sym(&r.key),
+        key: interner.sym(&r.key),
         op,
-        values: [door.sym(value)].into(),
+        values: [interner.sym(value)].into(),
     })
 }
 
@@ -248,11 +260,11 @@ mod tests {
     fn parse(key: &str, operator: &str, values: &[&str]) -> Result<Requirement, String> {
         let values: Vec<String> = values.iter().map(|v| (*v).to_owned()).collect();
         let (mut names, mut resource_names) = (Names::new(), ResourceNames::default());
-        let mut door = Door {
+        let mut interner = Interner {
             names: &mut names,
             resource_names: &mut resource_names,
         };
-        requirement(&mut door, key, operator, &values)
+        requirement(&mut interner, key, operator, &values)
     }
 
     #[test]

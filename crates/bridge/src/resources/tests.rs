@@ -163,8 +163,8 @@ fn pod_level_resize() {
 fn bad_quantities_name_their_field() {
     for (pod, expected) in [
         (
-            json!({"spec": {"containers": [container(json!({"cpu": "1x"}))]}}),
-            "spec.containers[0].resources.requests[cpu]: Invalid value: \"1x\": unable to parse quantity's suffix",
+            json!({"spec": {"containers": [container(json!({"cpu": "1kk"}))]}}),
+            "spec.containers[0].resources.requests[cpu]: Invalid value: \"1kk\": unable to parse quantity's suffix",
         ),
         (
             json!({"spec": {"containers": [], "overhead": {"memory": "-1"}}}),

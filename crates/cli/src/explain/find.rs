@@ -8,7 +8,7 @@ use stowplan_engine::model::{Kind as EngineKind, Object, Pod};
 use stowplan_engine::scheduler::Change;
 use stowplan_manifest::Loaded;
 use stowplan_report::State;
-use stowplan_sim::{Simulation, door};
+use stowplan_sim::{Simulation, interner};
 
 /// A pod as if it were on no node yet.
 pub(super) struct Found {
@@ -119,7 +119,7 @@ fn one_more(simulation: &mut Simulation, kind: Kind, namespace: &str, name: &str
     let mut found = None;
     for loaded in &made {
         match api_object(
-            &mut door(simulation.scheduler.cluster_mut()),
+            &mut interner(simulation.scheduler.cluster_mut()),
             &loaded.object,
         )? {
             Some(Object::Pod(pod)) => found = Some(pod),

@@ -7,9 +7,9 @@ use super::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use stowplan_base::label_key;
+use stowplan_base::resource_names::is_extended;
 use stowplan_engine::framework::Registry;
 use stowplan_engine::framework::args::ArgValue;
-use stowplan_engine::model::is_extended_name;
 
 /// Plugins that this version does not have any more.
 const REMOVED: [&str; 4] = [
@@ -233,7 +233,7 @@ fn extenders(extenders: &[Extender], errors: &mut Vec<ConfigError>) {
 
 fn extended_resource(name: &str, path: &Path, errors: &mut Vec<ConfigError>) {
     let wrong = label_key(name);
-    if wrong.is_empty() && !is_extended_name(name) {
+    if wrong.is_empty() && !is_extended(name) {
         errors.push(path.invalid(name, "is an invalid extended resource name"));
     }
     errors.extend(wrong.iter().map(|detail| path.invalid(name, detail)));

@@ -1,6 +1,7 @@
 //! The best of many nodes, found without looking at all of them.
 
 use super::groups::NEVER;
+use crate::cast::narrow;
 
 /// How many nodes make a part of the lowest level, and how many parts make one of the next.
 const FAN: usize = 32;
@@ -229,7 +230,7 @@ impl Tree {
                 }
                 let place = found.partition_point(|(_, better)| *better >= total);
                 found.truncate(most.saturating_sub(1));
-                found.insert(place.min(found.len()), (at as u32, total));
+                found.insert(place.min(found.len()), (narrow(at), total));
             }
         }
     }

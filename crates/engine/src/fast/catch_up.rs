@@ -3,6 +3,7 @@
 use super::class::{Class, Profile, Scope, Scratch};
 use super::marks::Mark;
 use crate::Delta;
+use crate::cast::{distance, narrow};
 use crate::framework::{Changed, Cx, DomainRules, Invalidation, Noted, Place};
 
 /// Which label group matter, as far as that was asked.
@@ -100,7 +101,7 @@ impl Class {
         }
         for node in nominations {
             if let Some(at) = cx.cluster.node_position(*node) {
-                scratch.marks.set(at as u32, Mark::All);
+                scratch.marks.set(narrow(at), Mark::All);
             }
         }
         let seen = std::mem::replace(&mut self.seen, cx.cluster.log().end());
@@ -167,7 +168,7 @@ impl Class {
         count: usize,
         places: &mut Vec<Place>,
     ) {
-        let label_group = cx.cluster.label_group().len() as u32;
+        let label_group = narrow(cx.cluster.label_group().len());
         for new in std::mem::replace(&mut self.minded.asked, label_group)..label_group {
             self.minds(profile, cx, new);
         }
@@ -175,7 +176,7 @@ impl Class {
         let log = cx.cluster.log();
         let end = from + count as u64;
         let place = |number: u64, rules| Place {
-            at: (number - from) as u32,
+            at: narrow(distance(number - from)),
             rules,
         };
         for (label_group, rules) in &self.minded.list {
@@ -215,7 +216,7 @@ impl Class {
                     self.stale = true;
                 }
                 Delta::NodeAdded { .. } => {
-                    scratch.marks.set(self.rows.len() as u32, Mark::All);
+                    scratch.marks.set(narrow(self.rows.len()), Mark::All);
                     self.push_row();
                     self.stale = true;
                 }

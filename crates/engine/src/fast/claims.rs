@@ -4,6 +4,7 @@ use super::class::{Class, Profile, Scratch};
 use super::columns::Columns;
 use super::decide::Outcome;
 use super::groups::{FITS, NEVER};
+use crate::cast::narrow;
 use crate::framework::{
     Code, Cx, DryRun, DryRunSpace, NodePart, NodesToCheck, PRE_FILTER_ONLY, Rule, has_nominated,
 };
@@ -45,7 +46,7 @@ impl RuledOut {
     fn insert(&mut self, at: usize, is_feasible: bool) {
         self.bits[at / 64] |= 1 << (at % 64);
         if is_feasible {
-            self.feasible.push(at as u32);
+            self.feasible.push(narrow(at));
         }
     }
 }
@@ -293,7 +294,7 @@ impl Class {
                 best = total;
                 feasible.clear();
             }
-            feasible.push(at as u32);
+            feasible.push(narrow(at));
         }
         match feasible[..] {
             [] => Outcome::Plain,

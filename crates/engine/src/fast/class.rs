@@ -10,6 +10,7 @@ use super::kept_dry_runs::ClassDryRuns;
 use super::layout::Layout;
 use super::marks::Marks;
 use crate::NodeInfo;
+use crate::cast::score_sum;
 use crate::framework::{
     Code, Cx, CycleState, DryRun, DryRunSpace, Framework, MAX_NODE_SCORE, Place, Plan,
     PluginStatus, Range, has_nominated,
@@ -304,7 +305,7 @@ impl Class {
     ) -> i32 {
         let (cycle, pod) = (&self.cycle, &*self.example);
         if let Some(packing) = framework.packing() {
-            return packing.key(pod, node) as i32;
+            return score_sum(packing.key(pod, node));
         }
         for &plugin in &plan.relative_scores {
             if framework.scores(plugin, cycle) {
@@ -342,7 +343,7 @@ impl Class {
                 sum += score * framework.weight(plugin);
             }
         }
-        Some(sum as i32)
+        Some(score_sum(sum))
     }
 
     /// Whether some verdict is an error, so that the attempt fails.
@@ -369,13 +370,13 @@ impl Class {
     }
 }
 
-const NO_RAW: u64 = i64::MIN as u64;
+const NO_RAW: u64 = i64::MIN.cast_unsigned();
 
 fn pack_raw(raw: Option<i64>) -> u64 {
-    raw.map_or(NO_RAW, |raw| raw as u64)
+    raw.map_or(NO_RAW, i64::cast_unsigned)
 }
 
 /// The raw score of a word.
 pub(super) fn unpack_raw(word: u64) -> Option<i64> {
-    (word != NO_RAW).then_some(word as i64)
+    (word != NO_RAW).then_some(word.cast_signed())
 }

@@ -1,5 +1,6 @@
 //! What node objects say, node by node.
 
+use crate::cast::{distance, narrow};
 use crate::framework::{Cx, NodePart};
 use crate::model::{Node, Taint};
 use crate::{Delta, NodeInfo};
@@ -77,7 +78,7 @@ impl Column {
     }
 
     fn number(&mut self, node: &Node) -> u32 {
-        let next = self.numbers.len() as u32;
+        let next = narrow(self.numbers.len());
         let value = Value::of(self.part, node);
         *self.numbers.or_insert_with(value, || next)
     }
@@ -106,7 +107,7 @@ impl Columns {
         match log.since(self.seen) {
             Some((a, b)) => {
                 for number in log.others_since(self.seen) {
-                    let at = (number - self.seen) as usize;
+                    let at = distance(number - self.seen);
                     let Some(delta) = a.get(at).or_else(|| b.get(at - a.len())) else {
                         continue;
                     };
@@ -170,7 +171,7 @@ impl Columns {
                 return None;
             }
             for (number, value) in numbers.iter_mut().zip(&column.values) {
-                *number = *number * values as u32 + *value;
+                *number = *number * narrow(values) + *value;
             }
         }
         Some(most)

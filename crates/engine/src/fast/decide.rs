@@ -2,7 +2,8 @@
 
 use super::Classes;
 use super::class::{Class, Profile, Scope, Scratch};
-use super::contenders::Contenders;
+use super::top_nodes::TopNodes;
+use crate::cast::narrow;
 use crate::framework::{Code, Cx, CycleState, DryRun, Framework, InPlay, Plan};
 use crate::model::Pod;
 use crate::schedule::{self, Attempt, Placement};
@@ -69,7 +70,7 @@ impl Ties<'_> {
     }
 
     /// Notes the best nodes and their scores.
-    pub(crate) fn contenders(&self, framework: &Framework, cx: Cx<'_>, into: &mut Contenders) {
+    pub(crate) fn top_nodes(&self, framework: &Framework, cx: Cx<'_>, into: &mut TopNodes) {
         match self.found {
             Found::Best(_, tied) => into.take_class(self.class, self.plan, framework, cx, tied),
             Found::These(positions) => {
@@ -206,7 +207,7 @@ impl Class {
         let own = cx.nominator.node_of(&pod.uid);
         if let Some(at) = own.and_then(|name| cx.cluster.node_position(name)) {
             self.look(profile, cx, at, Some(pod), &mut scratch.sheet);
-            self.overlooked = Some(at as u32);
+            self.overlooked = Some(narrow(at));
         }
     }
 
@@ -256,7 +257,7 @@ impl Class {
             };
             let node = &cx.cluster.nodes()[at];
             match framework.run_filters_with_nominated_pods(cx, &self.cycle, pod, node) {
-                Ok(()) => scratch.feasible.push(at as u32),
+                Ok(()) => scratch.feasible.push(narrow(at)),
                 Err(error) if error.status.code == Code::Error => return Outcome::Plain,
                 Err(_) => {}
             }
@@ -283,7 +284,7 @@ impl Class {
         };
         let best = schedule::best_of(&feasible, &table);
         scratch.feasible.clear();
-        scratch.feasible.extend(best.iter().map(|at| *at as u32));
+        scratch.feasible.extend(best.iter().map(|at| narrow(*at)));
         Outcome::Some
     }
 }

@@ -3,6 +3,7 @@
 use super::class::{Class, Profile, Scratch, unpack_raw};
 use super::groups::{FITS, Groups, NEVER, Tag, VerdictId};
 use super::layout::Layout;
+use crate::cast::score_sum;
 use crate::framework::{Cx, CycleState, DryRun, Framework, MAX_NODE_SCORE, PluginStatus, Range};
 use crate::model::Pod;
 use stowplan_base::Sym;
@@ -184,7 +185,7 @@ fn add(
             if !(0..=MAX_NODE_SCORE).contains(&score) {
                 return Err(OutOfRange);
             }
-            *bonus += (score * weight) as i32;
+            *bonus += score_sum(score * weight);
         }
     }
     Ok(over)

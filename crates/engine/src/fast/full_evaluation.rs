@@ -7,6 +7,7 @@ use super::columns::Columns;
 use super::groups::{FITS, GroupId, Tag, VerdictId};
 use super::incremental::Need;
 use crate::NodeInfo;
+use crate::cast::narrow;
 use crate::framework::{
     Cx, NodePart, OUT_OF_RANGE, PluginStatus, Reads, Rule, UNKNOWN, has_nominated,
 };
@@ -82,7 +83,7 @@ impl Class {
         let Profile { framework, plan } = profile;
         let nodes = cx.cluster.nodes().len();
         evaluation.positions.clear();
-        evaluation.positions.extend(0..nodes as u32);
+        evaluation.positions.extend(0..narrow(nodes));
         evaluation.verdicts.clear();
         evaluation.verdicts.resize(nodes, FITS);
         let mut rules = plan.node_filters.as_slice();
@@ -163,7 +164,7 @@ impl Class {
         let (parts, apart) = (&mut evaluation.parts, &mut evaluation.apart);
         parts.clear();
         apart.clear();
-        let position = |name: Sym| cx.cluster.node_position(name).map(|at| at as u32);
+        let position = |name: Sym| cx.cluster.node_position(name).map(narrow);
         apart.extend(cx.nominator.iter().filter_map(|(name, _)| position(name)));
         for reads in reads {
             let reads = reads?;

@@ -1,5 +1,6 @@
 //! Nodes that look alike to a class of pods.
 
+use crate::cast::{low_half, narrow};
 use crate::framework::PluginStatus;
 use std::hash::{Hash, Hasher};
 use stowplan_base::{Lookup, WordHasher};
@@ -50,8 +51,8 @@ impl Tag {
     fn unpack(word: u64) -> Self {
         match word >> KIND {
             0 => Self::Open,
-            1 => Self::Rejected(word as u32),
-            2 => Self::Alone(word as u32),
+            1 => Self::Rejected(low_half(word)),
+            2 => Self::Alone(low_half(word)),
             _ => Self::Unseen,
         }
     }
@@ -166,7 +167,7 @@ impl Groups {
                     next: None,
                 });
                 self.bonus.push(NEVER);
-                self.list.len() as GroupId - 1
+                narrow(self.list.len()) - 1
             }
         };
         let group = &mut self.list[id as usize];
@@ -186,7 +187,7 @@ impl Groups {
         }
         let is_vacant = |group: &Group| group.members == 0 && group.key.len() == key_len;
         let at = self.list.iter().position(is_vacant)?;
-        Some(at as GroupId)
+        Some(narrow(at))
     }
 
     /// Takes a group out of the chain of its hash.
@@ -220,7 +221,7 @@ impl Groups {
             self.verdicts.push(Verdict { order, rejected });
             self.verdicts.len() - 1
         });
-        at as VerdictId + 1
+        narrow(at) + 1
     }
 
     /// A verdict other than "fits".

@@ -1,5 +1,7 @@
 //! Nodes that a class has to look at again.
 
+use crate::cast::narrow;
+
 /// Which nodes changed, and how.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Marks {
@@ -40,7 +42,7 @@ impl Marks {
             self.dirty.clear();
             let marks = self.marks.iter().enumerate().rev();
             let marked = marks.filter(|(_, mark)| **mark != Mark::Nothing);
-            self.dirty.extend(marked.map(|(at, _)| at as u32));
+            self.dirty.extend(marked.map(|(at, _)| narrow(at)));
         } else if self.dirty.len() > 64 {
             self.dirty.sort_unstable_by(|a, b| b.cmp(a));
         }

@@ -17,7 +17,6 @@ mod catch_up;
 mod claims;
 mod class;
 mod columns;
-mod contenders;
 mod decide;
 mod evaluate;
 mod explain;
@@ -29,11 +28,13 @@ mod layout;
 mod marks;
 mod nowhere;
 mod signature;
+mod top_nodes;
 
-pub use contenders::{CONTENDERS_MAX, Contenders};
 pub use decide::{Decision, Ties};
 pub(crate) use nowhere::Refusal;
+pub use top_nodes::{TOP_NODES_MAX, TopNodes};
 
+use crate::cast::narrow;
 use crate::framework::{Cx, CycleState, Framework, Plan};
 use crate::model::Pod;
 use class::{Class, Profile, Scratch};
@@ -217,7 +218,7 @@ impl Classes {
             uses: 0,
         });
         self.bytes += bytes;
-        self.by_hash.insert(hash, at as u32);
+        self.by_hash.insert(hash, narrow(at));
         at
     }
 
@@ -255,13 +256,13 @@ impl Classes {
         if at != last {
             // The last class took its place: whoever pointed there points here now.
             let hash = self.classes[at].hash;
-            self.repoint(hash, last as u32, Some(at as u32));
+            self.repoint(hash, narrow(last), Some(narrow(at)));
         }
     }
 
     fn unlink(&mut self, at: usize) {
         let Entry { hash, next, .. } = self.classes[at];
-        self.repoint(hash, at as u32, next);
+        self.repoint(hash, narrow(at), next);
     }
 
     /// In the chain of a hash, puts `to` in the place of `from`.

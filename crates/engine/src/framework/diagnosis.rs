@@ -2,6 +2,7 @@
 
 use super::{Code, PluginStatus, Reasons, Status};
 use crate::Snapshot;
+use crate::cast::narrow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Why each node was rejected. Upstream's `NodeToStatus`.
@@ -72,7 +73,7 @@ impl NodeStatuses {
             self.verdicts.push(status);
             self.verdicts.len() - 1
         });
-        self.nodes[node] = at as u32 + 1;
+        self.nodes[node] = narrow(at) + 1;
     }
 
     /// Sets the verdict on all nodes that were not asked.

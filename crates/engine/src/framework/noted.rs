@@ -7,7 +7,7 @@ pub(crate) type DomainRules = u32;
 
 /// The bit of the nth rule. Of very many rules some share one and are told more than they need.
 pub(crate) fn bit_of(n: usize) -> DomainRules {
-    1 << (n as u32 % DomainRules::BITS)
+    1 << (n % DomainRules::BITS as usize)
 }
 
 /// A change that matters beyond the node that it is about.

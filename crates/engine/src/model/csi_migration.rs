@@ -1,5 +1,5 @@
 //! In-tree volume plugins and the CSI drivers that replace them. Upstream's
-//! `k8s.io/csi-translation-lib`; the translation of the volumes themselves is done at the door.
+//! `k8s.io/csi-translation-lib`; the translation of the volumes themselves is done by `stowplan-bridge`.
 
 use stowplan_base::{Sym, sym};
 

@@ -1,7 +1,7 @@
 //! The cluster as the engine sees it: API objects cut down to what scheduling reads, with every
 //! string interned.
 //!
-//! **Invariant:** these types are plain data. They are built at the door (`stowplan-bridge`), are
+//! **Invariant:** these types are plain data. They are built by `stowplan-bridge`, are
 //! already defaulted and valid, and know nothing of JSON or the API.
 
 mod budget;
@@ -31,7 +31,6 @@ pub use pod::{
     SpreadConstraint, UnsatisfiableAction, WeightedAffinityTerm,
 };
 pub use ports::{HostPort, Protocol, UsedPorts};
-pub use resources::is_extended_name;
 pub(crate) use resources::is_scalar_name;
 pub use resources::{PodRequests, ResourceId, ResourceList, ResourceNames, Resources};
 pub use selector::{NodeSelector, NodeSelectorTerm, Op, Requirement, Selector};

@@ -1,5 +1,6 @@
 //! Amounts of resources.
 
+use stowplan_base::resource_names::{is_extended, is_huge_page};
 use stowplan_base::{Lookup, Names, Quantity, Sym, sym};
 
 /// Exact amounts by resource name, sorted by symbol: what the API object says.
@@ -131,38 +132,10 @@ impl ResourceNames {
 
 /// Upstream's `IsScalarResourceName` (`pkg/scheduler/util/pod_resources.go` and the v1 helpers it calls).
 pub(crate) fn is_scalar_name(name: &str) -> bool {
-    name.starts_with("hugepages-")
+    is_huge_page(name)
         || name.starts_with("attachable-volumes-")
         || name.contains("kubernetes.io/")
-        || is_extended_name(name)
-}
-
-/// Upstream's `IsExtendedResourceName`: a qualified name outside kubernetes.io that quota can name too.
-pub fn is_extended_name(name: &str) -> bool {
-    let native = !name.contains('/') || name.contains("kubernetes.io/");
-    if native || name.starts_with("requests.") {
-        return false;
-    }
-    // `requests.NAME` must still be a qualified name: a prefix of at most 253, a name of 1 to 63.
-    let Some((prefix, rest)) = name.split_once('/') else {
-        return false;
-    };
-    let edge = |b: u8| b.is_ascii_alphanumeric();
-    let name_ok = (1..=63).contains(&rest.len())
-        && rest
-            .bytes()
-            .all(|b| edge(b) || matches!(b, b'-' | b'_' | b'.'))
-        && rest.bytes().next().is_some_and(edge)
-        && rest.bytes().last().is_some_and(edge);
-    let prefix_ok = prefix.len() + "requests.".len() <= 253
-        && prefix.split('.').all(|part| {
-            let lower = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
-            !part.is_empty()
-                && part.bytes().all(|b| lower(b) || b == b'-')
-                && part.bytes().next().is_some_and(lower)
-                && part.bytes().last().is_some_and(lower)
-        });
-    name_ok && prefix_ok
+        || is_extended(name)
 }
 
 /// Whole amounts by column; a column beyond the end is 0.

@@ -13,8 +13,9 @@ use crate::framework::{
     PostFilterCx, PostFilterResult, PreBind, PreEnqueue, PreFilter, PreFilterResult, Range, Reads,
     Registration, Reserve, Scope, Score, ScoreState, Slot, Status, Step,
 };
-use crate::model::{Object, Pod, PodClaimSource, ResourceClaim, is_extended_name};
+use crate::model::{Object, Pod, PodClaimSource, ResourceClaim};
 use std::sync::Arc;
+use stowplan_base::resource_names::is_extended;
 use stowplan_base::{Duration, Names, Sym};
 
 #[cfg(test)]
@@ -181,7 +182,7 @@ fn extended_requests(cx: Cx<'_>, pod: &Pod) -> Box<[ExtendedRequest]> {
 
 fn is_dra_extended(resource: Sym, names: &Names) -> bool {
     let name = names.text(resource);
-    is_extended_name(name) || name.starts_with("deviceclass.resource.kubernetes.io/")
+    is_extended(name) || name.starts_with("deviceclass.resource.kubernetes.io/")
 }
 
 fn waits(reason: String) -> Status {

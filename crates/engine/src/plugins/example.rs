@@ -46,7 +46,8 @@ impl Plugin for NamespaceLimit {
 impl Filter for NamespaceLimit {
     fn filter(&self, _cx: Cx<'_>, _state: &(), pod: &Pod, node: &NodeInfo) -> Fit {
         let alike = node.pods.iter().filter(|p| p.namespace == pod.namespace);
-        match alike.count() < self.args.max_pods as usize {
+        let max = usize::try_from(self.args.max_pods).unwrap_or(0);
+        match alike.count() < max {
             true => Ok(()),
             false => Err(Status::unschedulable(
                 "node(s) had too many pods of the namespace",

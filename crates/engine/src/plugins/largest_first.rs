@@ -2,9 +2,10 @@
 
 use crate::framework::args::{ArgNames, ArgValue, Args, FieldError, FieldPath, Fields, FromArg};
 use crate::framework::{AnyPlugin, Cx, PluginBuilder, QueueSort};
-use crate::model::{Pod, ResourceId, ResourceList, is_extended_name};
+use crate::model::{Pod, ResourceId, ResourceList};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
+use stowplan_base::resource_names::can_be_requested;
 use stowplan_base::{Quantity, Time};
 
 /// `LargestFirstArgs`.
@@ -70,13 +71,6 @@ impl FromArg for Amount {
             other => String::from_arg(other, path).map(Self),
         }
     }
-}
-
-/// Whether pods can ask for the resource.
-fn can_be_requested(name: &str) -> bool {
-    matches!(name, "cpu" | "memory" | "ephemeral-storage")
-        || name.starts_with("hugepages-")
-        || is_extended_name(name)
 }
 
 /// The plugin: higher priority first, then the larger pod, then whoever has waited longer.

@@ -2,6 +2,7 @@
 //! Upstream's `plugins/nodevolumelimits/csi.go`.
 
 use super::claims::{claim_not_found, uses_claim};
+use crate::cast::count;
 use crate::framework::{
     Action, AnyPlugin, ClusterEvent, Code, Cx, EnqueueExtensions, EventResource, Filter,
     FilterState, Fit, Hint, NodesToCheck, Plugin, PluginBuilder, PreFilter, PreFilterResult,
@@ -149,7 +150,7 @@ impl FilterState<NodeVolumeLimits> for NewVolumes {
         }
         for AttachedVolume { driver, .. } in new.iter() {
             let wanted = new.iter().filter(|volume| volume.driver == *driver);
-            let wanted = wanted.count() as i64;
+            let wanted = count(wanted.count());
             positions.extend(cx.cluster.nodes_with_less_room(*driver, wanted));
         }
         NodesToCheck::These(positions)
@@ -213,10 +214,10 @@ fn surplus(
     };
     let room = limit - attached;
     let wanted = || new.iter().filter(|volume| volume.driver == driver);
-    if wanted().count() as i64 <= room {
+    if count(wanted().count()) <= room {
         return 0;
     }
-    match wanted().filter(|volume| !in_use(volume)).count() as i64 {
+    match count(wanted().filter(|volume| !in_use(volume)).count()) {
         0 => 0,
         more => (more - room).max(0),
     }

@@ -3,6 +3,7 @@
 
 use super::claims::{claim_not_found, names_claim};
 use crate::NodeInfo;
+use crate::cast::count;
 use crate::framework::{
     Action, AnyPlugin, ClusterEvent, Code, Cx, EnqueueExtensions, EventResource, Filter,
     FilterState, Fit, Hint, NodesToCheck, Plugin, PluginBuilder, PreFilter, PreFilterExtensions,
@@ -36,7 +37,7 @@ impl ReadWriteOncePodState {
             return 0;
         };
         let named = other.volumes.iter().filter_map(PodVolume::named_claim);
-        named.filter(|claim| claims.contains(claim)).count() as i64
+        count(named.filter(|claim| claims.contains(claim)).count())
     }
 }
 
@@ -65,7 +66,7 @@ impl PreFilter for VolumeRestrictions {
             Err(status) => return PreFilterResult::Rejected(status),
         };
         let in_use = |claim: &&Sym| cx.cluster.is_claim_in_use(pod.namespace, **claim);
-        let conflicts = claims.iter().filter(in_use).count() as i64;
+        let conflicts = count(claims.iter().filter(in_use).count());
         let has_disks = pod.has_restricted_disks();
         if !has_disks && conflicts == 0 {
             return PreFilterResult::Skip;

@@ -1,6 +1,7 @@
 //! Changes that may help.
 
 use super::{Case, Place, Remedy, crowds, labels, new_nodes, room, volumes};
+use crate::cast::{count, float};
 use crate::framework::Code;
 use crate::model::{Node, Pod, Taint};
 use crate::plugins::inter_pod_affinity;
@@ -105,7 +106,7 @@ fn taints(case: Case<'_>, nodes: &[Rejected]) -> Vec<Candidate> {
         .map(|(taint, nodes, order)| Candidate {
             remedy: Remedy::Tolerate { taint },
             // The more nodes it opens, the better.
-            change: -(nodes as f64),
+            change: -float(count(nodes)),
             order,
         })
         .collect()
@@ -143,7 +144,7 @@ impl Candidate {
     /// These pods go.
     pub(super) fn evict(from: Place, pods: Vec<Arc<Pod>>, order: usize) -> Self {
         Self {
-            change: pods.len() as f64,
+            change: float(count(pods.len())),
             remedy: Remedy::Evict { from, pods },
             order,
         }

@@ -2,6 +2,7 @@
 
 use super::Remedy;
 use crate::Snapshot;
+use crate::cast::float;
 use crate::model::{Pod, ResourceId};
 use stowplan_base::Sym;
 
@@ -45,5 +46,5 @@ fn largest_part(
 
 /// An amount in parts of what a node has; each unit of what it has none of counts as a whole node.
 pub(super) fn part(amount: i64, allocatable: i64) -> f64 {
-    amount as f64 / allocatable.max(1) as f64
+    float(amount) / float(allocatable.max(1))
 }

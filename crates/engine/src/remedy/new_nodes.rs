@@ -3,6 +3,7 @@
 use super::candidates::Candidate;
 use super::{Case, Remedy};
 use crate::NodeInfo;
+use crate::cast::float;
 use crate::model::{Labels, Node, ResourceId};
 use std::sync::Arc;
 use stowplan_base::{Sym, sym};
@@ -32,7 +33,7 @@ pub(super) fn all(case: Case<'_>) -> Vec<Candidate> {
         remedy: Remedy::AddNode {
             like: case.node(at).node.name,
         },
-        change: model.node.allocatable.get(ResourceId::CPU) as f64,
+        change: float(model.node.allocatable.get(ResourceId::CPU)),
         order: at,
     });
     candidates.collect()

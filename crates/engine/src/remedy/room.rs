@@ -4,6 +4,7 @@ use super::candidates::{Candidate, Rejected};
 use super::measure::part;
 use super::{Case, Place, Remedy};
 use crate::NodeInfo;
+use crate::cast::{count, float};
 use crate::model::{Pod, ResourceId};
 use std::sync::Arc;
 
@@ -52,7 +53,7 @@ fn shortage(pod: &Pod, node: &NodeInfo) -> Vec<(ResourceId, i64)> {
             (missing > 0).then_some((resource, missing))
         })
         .collect();
-    let pods = node.pods.len() as i64 + 1 - allocatable.get(ResourceId::PODS);
+    let pods = count(node.pods.len()) + 1 - allocatable.get(ResourceId::PODS);
     if pods > 0 {
         short.push((ResourceId::PODS, pods));
     }
@@ -71,7 +72,7 @@ fn who_could_go(
         let columns = &other.requests.total_columns;
         let parts = short.iter().map(|(resource, missing)| match *resource {
             ResourceId::PODS => 0.0,
-            resource => (columns.get(resource) as f64 / *missing as f64).min(1.0),
+            resource => (float(columns.get(resource)) / float(*missing)).min(1.0),
         });
         parts.sum()
     };

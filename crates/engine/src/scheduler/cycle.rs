@@ -94,8 +94,8 @@ impl Scheduler {
         rng: &mut Rng,
         extenders: &mut dyn Extenders,
     ) {
-        if let Some(contenders) = &mut self.contenders {
-            contenders.clear(self.cluster.log().end());
+        if let Some(top_nodes) = &mut self.top_nodes {
+            top_nodes.clear(self.cluster.log().end());
         }
         if self.cluster.nodes().is_empty() {
             let clear = Nomination::Set(None);
@@ -138,11 +138,11 @@ impl Scheduler {
                 let at = at.expect("there are as many ties as were counted");
                 let decided = self.meter.start();
                 let mut has_scored = ties.is_scored();
-                if let Some(mut contenders) = self.contenders.take() {
-                    ties.contenders(self.framework_of(pod), self.cx(), &mut contenders);
+                if let Some(mut top_nodes) = self.top_nodes.take() {
+                    ties.top_nodes(self.framework_of(pod), self.cx(), &mut top_nodes);
                     // A single node is not scored.
-                    has_scored &= contenders.nodes.len() > 1;
-                    self.contenders = Some(contenders);
+                    has_scored &= top_nodes.nodes.len() > 1;
+                    self.top_nodes = Some(top_nodes);
                     let framework = self.framework_of(pod);
                     let evaluated = framework.evaluated(ties.cycle(), has_scored);
                     self.note_evaluated(profile, evaluated);
@@ -157,7 +157,7 @@ impl Scheduler {
             }
             Decision::Nowhere => {
                 let start = self.meter.points(start, &KEPT, profile_name);
-                if self.contenders.is_some() {
+                if self.top_nodes.is_some() {
                     let evaluated = self
                         .framework_of(pod)
                         .evaluated(classes.last_cycle(), false);
@@ -202,9 +202,9 @@ impl Scheduler {
         match attempt {
             Attempt::Placed(placement) => {
                 let at = placement.best[rng.below(placement.best.len())];
-                if let Some(mut contenders) = self.contenders.take() {
-                    contenders.take_best(self.cx(), placement.best.iter().copied());
-                    self.contenders = Some(contenders);
+                if let Some(mut top_nodes) = self.top_nodes.take() {
+                    top_nodes.take_best(self.cx(), placement.best.iter().copied());
+                    self.top_nodes = Some(top_nodes);
                     let evaluated = self.framework_of(pod).evaluated(&placement.cycle, true);
                     if let Some(profile) = self.profiles.position(pod) {
                         self.note_evaluated(profile, evaluated);

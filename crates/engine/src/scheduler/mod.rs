@@ -27,7 +27,7 @@ pub use handlers::Change;
 
 use crate::Snapshot;
 use crate::explain::{Explanation, explain};
-use crate::fast::{Classes, Contenders, MOST_BYTES, Path};
+use crate::fast::{Classes, MOST_BYTES, Path, TopNodes};
 use crate::framework::{Cx, Evaluated, Handle, Nomination, Preempting};
 use crate::meter::{Lap, Meter};
 use crate::model::{Object, Pod};
@@ -67,7 +67,7 @@ pub struct Scheduler {
     /// What is kept about pods that are alike, per profile; `None` while it decides.
     classes: Vec<Option<Box<Classes>>>,
     /// The best nodes of the last attempt, if somebody wants to know.
-    contenders: Option<Contenders>,
+    top_nodes: Option<TopNodes>,
     /// How many attempts there were, by profile and by who had a say, if somebody wants to know.
     evaluated: Vec<Vec<(Evaluated, u64)>>,
     meter: Meter,
@@ -96,7 +96,7 @@ impl Scheduler {
             sweeps: Sweeps::new(cluster.names.symbols()),
             path: Path::default(),
             classes: classes.collect(),
-            contenders: None,
+            top_nodes: None,
             evaluated: Vec::new(),
             meter: Meter::default(),
             cluster,
@@ -121,13 +121,13 @@ impl Scheduler {
     }
 
     /// Notes the best nodes of each attempt from now on, and who had a say.
-    pub fn note_contenders(&mut self) {
-        self.contenders = Some(Contenders::default());
+    pub fn note_top_nodes(&mut self) {
+        self.top_nodes = Some(TopNodes::default());
         self.evaluated = self.classes.iter().map(|_| Vec::new()).collect();
     }
 
     /// In how many attempts each plugin had its say since those are
-    /// [noted](Self::note_contenders): the profile, the point, the plugin, the number. Attempts that
+    /// [noted](Self::note_top_nodes): the profile, the point, the plugin, the number. Attempts that
     /// took the plain path and found no node are left out.
     pub fn evaluations(&self) -> Vec<(&str, &'static str, &'static str, u64)> {
         let profiles = self.profiles.frameworks().iter().zip(&self.evaluated);
@@ -166,10 +166,10 @@ impl Scheduler {
     }
 
     /// The best nodes of the last attempt, by exchange for a buffer; nothing if they are not
-    /// [noted](Self::note_contenders).
-    pub fn swap_contenders(&mut self, buffer: &mut Contenders) {
-        if let Some(contenders) = &mut self.contenders {
-            std::mem::swap(contenders, buffer);
+    /// [noted](Self::note_top_nodes).
+    pub fn swap_top_nodes(&mut self, buffer: &mut TopNodes) {
+        if let Some(top_nodes) = &mut self.top_nodes {
+            std::mem::swap(top_nodes, buffer);
         }
     }
 

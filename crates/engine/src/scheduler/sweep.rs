@@ -51,7 +51,7 @@ impl Scheduler {
         for classes in self.classes.iter_mut().flatten() {
             classes.forget_all();
         }
-        self.contenders.iter_mut().for_each(|last| last.clear(0));
+        self.top_nodes.iter_mut().for_each(|last| last.clear(0));
         self.sweeps.most = FEW.max(self.cluster.names.len() * 2);
     }
 

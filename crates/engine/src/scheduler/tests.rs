@@ -5,14 +5,17 @@
 mod binding;
 mod cycle;
 mod events;
+mod evictions;
 mod fair_queue;
 mod gates;
 mod hints;
 mod in_flight;
 mod joined;
 mod nominations;
+mod permit;
 mod sweep;
 mod time;
+mod unsettled;
 
 use super::{Change, Failure, Scheduler};
 use crate::Snapshot;

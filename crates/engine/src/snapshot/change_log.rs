@@ -1,5 +1,6 @@
 //! What changed lately, so that whoever keeps something can catch up.
 
+use crate::cast::distance;
 use crate::model::{Kind, Node, Object, Pod};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -182,7 +183,7 @@ impl ChangeLog {
             .unwrap_or(0);
         while end > from.max(self.first) {
             see(end - 1);
-            end = match self.deltas.get((end - 1 - self.first) as usize) {
+            end = match self.deltas.get(distance(end - 1 - self.first)) {
                 Some(Delta::Pod {
                     label_group_end, ..
                 }) => *label_group_end,

@@ -1,5 +1,6 @@
 //! Placed pods that are the same to every selector, kept together.
 
+use crate::cast::narrow;
 use crate::model::{Labels, Op, Pod, Requirement, Selector};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -83,7 +84,7 @@ impl LabelGroups {
             uid: pod.uid.clone(),
             node,
         });
-        (id, members.len() as u32 - 1)
+        (id, narrow(members.len()) - 1)
     }
 
     /// Takes the pod at this place out; returns the uid of the pod that has its place now, if any.
@@ -154,7 +155,7 @@ impl LabelGroups {
 
     /// Adds label group without members.
     fn found(&mut self, pod: &Arc<Pod>, hash: u64) -> LabelGroupId {
-        let id = self.label_group.len() as LabelGroupId;
+        let id = narrow(self.label_group.len());
         self.label_group.push(LabelGroup {
             example: pod.clone(),
             members: Vec::new(),

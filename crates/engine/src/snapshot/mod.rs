@@ -24,6 +24,7 @@ pub use services::Services;
 pub use storage::{Attached, Capacities, FreeVolumes};
 pub(crate) use storage::{AttachedVolume, Uncounted, attachable_volumes, volume_limit};
 
+use crate::cast::narrow;
 use crate::model::{
     CsiDriver, CsiNode, CsiStorageCapacity, DeviceClass, Kind, Labels, Namespace, Node, Object,
     PersistentVolume, PersistentVolumeClaim, Pod, PodDisruptionBudget, PodSelectorOwner,
@@ -449,7 +450,7 @@ impl Snapshot {
         self.note_gone_node(at, &info);
         let removed = Delta::NodeRemoved {
             arrival: info.arrival,
-            at: at as u32,
+            at: narrow(at),
             node: info.node.clone(),
             pods: info.pods.as_slice().into(),
         };
@@ -462,7 +463,7 @@ impl Snapshot {
 
     fn note_pod(&mut self, at: usize, pod: &Arc<Pod>, label_group: u32, added: bool) {
         let delta = Delta::Pod {
-            at: at as u32,
+            at: narrow(at),
             added,
             node: self.nodes[at].node.clone(),
             pod: pod.clone(),
@@ -484,7 +485,7 @@ impl Snapshot {
                 pods: pods.as_slice().into(),
             })
         });
-        let at = at as u32;
+        let at = narrow(at);
         let node = new.clone();
         let old = old.clone();
         let updated = Delta::NodeUpdated {

@@ -2,6 +2,7 @@
 //! every pod reads these instead of the nodes.
 
 use super::NodeInfo;
+use crate::cast::{float, low_half};
 use crate::model::ResourceId;
 
 /// Cpu and memory.
@@ -12,7 +13,7 @@ const PAIR: [ResourceId; 2] = [ResourceId::CPU, ResourceId::MEMORY];
 const BITS: u32 = 45;
 
 /// A float that is added and taken away again to round to whole numbers.
-const ROUND: f64 = (1_u64 << 52) as f64;
+const ROUND: f64 = float(1 << 52);
 
 /// What a node has and what its pods take up, of (cpu in thousandths, memory in bytes), each a whole
 /// number.
@@ -38,7 +39,7 @@ impl PairRequest {
     /// The request; `None` if amounts are too large or too strange for floats.
     pub(crate) fn new(amounts: [i64; 2]) -> Option<Self> {
         let all = amounts[0] | amounts[1];
-        is_small(all).then(|| Self(amounts.map(|amount| amount as f64)))
+        is_small(all).then(|| Self(amounts.map(float)))
     }
 
     /// The same, for which whatever it asks nothing of need not be there.
@@ -50,7 +51,7 @@ impl PairRequest {
 
 /// Whether of amounts, of which all bits are here, none is negative or too large.
 fn is_small(bits: i64) -> bool {
-    bits as u64 >> BITS == 0
+    bits.cast_unsigned() >> BITS == 0
 }
 
 impl ResourceSummary {
@@ -63,10 +64,10 @@ impl ResourceSummary {
         let pods = i64::try_from(info.pods.len()).unwrap_or(i64::MAX);
         let room = info.allocatable().get(ResourceId::PODS);
         let mut summary = Self {
-            allocatable: allocatable.map(|amount| amount as f64),
-            requested: requested.map(|amount| amount as f64),
-            non_zero: non_zero.map(|amount| amount as f64),
-            room: room.saturating_sub(pods) as f64,
+            allocatable: allocatable.map(float),
+            requested: requested.map(float),
+            non_zero: non_zero.map(float),
+            room: float(room.saturating_sub(pods)),
             evenness: 0.0,
         };
         if !is_small(bits) || allocatable.contains(&0) {
@@ -147,7 +148,7 @@ fn floor(x: f64) -> f64 {
 /// `x`, a whole number from 0 to 2^31, as one.
 #[inline]
 fn whole(x: f64) -> i64 {
-    i64::from((x + ROUND).to_bits() as u32)
+    i64::from(low_half((x + ROUND).to_bits()))
 }
 
 #[cfg(test)]

@@ -2,29 +2,14 @@
 //!
 //! Upstream: `pkg/apis/core/helper/helpers.go`.
 
-use stowplan_apimachinery::names;
 use stowplan_apimachinery::quantity::Quantity;
-
-/// `hugepages-2Mi`
-pub fn is_huge_page(name: &str) -> bool {
-    name.starts_with("hugepages-")
-}
+pub use stowplan_base::resource_names::{
+    REQUESTS, is_extended, is_huge_page, is_native, is_standard_for_containers,
+};
 
 /// `requests.hugepages-2Mi` or `hugepages-2Mi`, in quotas.
 pub fn is_quota_huge_page(name: &str) -> bool {
     is_huge_page(name) || name.starts_with("requests.hugepages-")
-}
-
-/// Without a domain, or in one of `kubernetes.io`.
-pub fn is_native(name: &str) -> bool {
-    !name.contains('/') || name.contains("kubernetes.io/")
-}
-
-/// Somebody else's resource, that a quota can name too.
-pub fn is_extended(name: &str) -> bool {
-    !is_native(name)
-        && !name.starts_with("requests.")
-        && names::label_key(&format!("requests.{name}")).is_empty()
 }
 
 /// Whether limits may exceed requests.
@@ -32,13 +17,8 @@ pub fn may_overcommit(name: &str) -> bool {
     is_native(name) && !is_huge_page(name)
 }
 
-/// What a container may ask for without a domain.
-pub fn is_standard_for_containers(name: &str) -> bool {
-    matches!(name, "cpu" | "memory" | "ephemeral-storage") || is_huge_page(name)
-}
-
-/// What quotas and limits may name without a domain.
-pub fn is_standard(name: &str) -> bool {
+/// What quotas may name without a domain, of what pods use.
+pub fn is_standard_of_pods(name: &str) -> bool {
     matches!(
         name,
         "cpu"
@@ -51,21 +31,22 @@ pub fn is_standard(name: &str) -> bool {
             | "limits.memory"
             | "limits.ephemeral-storage"
             | "pods"
-            | "resourcequotas"
-            | "services"
-            | "replicationcontrollers"
-            | "secrets"
-            | "configmaps"
-            | "persistentvolumeclaims"
-            | "storage"
-            | "requests.storage"
-            | "services.nodeports"
-            | "services.loadbalancers"
     ) || is_quota_huge_page(name)
+}
+
+/// What quotas and limits may name without a domain.
+pub fn is_standard(name: &str) -> bool {
+    is_standard_of_pods(name)
+        || is_number_of_objects(name)
+        || matches!(name, "storage" | "requests.storage")
 }
 
 /// What comes in whole numbers only.
 pub fn is_integer(name: &str) -> bool {
+    is_number_of_objects(name) || is_extended(name)
+}
+
+fn is_number_of_objects(name: &str) -> bool {
     matches!(
         name,
         "pods"
@@ -77,7 +58,7 @@ pub fn is_integer(name: &str) -> bool {
             | "persistentvolumeclaims"
             | "services.nodeports"
             | "services.loadbalancers"
-    ) || is_extended(name)
+    )
 }
 
 /// Whether an amount of huge pages is a multiple of their size.
@@ -98,9 +79,8 @@ mod tests {
 
     #[test]
     fn domains_tell_whose_a_resource_is() {
-        assert!(is_native("cpu") && is_native("x.kubernetes.io/y"));
-        assert!(is_extended("example.com/gpu") && is_integer("example.com/gpu"));
-        assert!(!is_extended("requests.example.com/gpu") && !is_extended("a b/c"));
+        assert!(is_integer("example.com/gpu") && is_integer("pods") && !is_integer("cpu"));
+        assert!(is_standard("requests.storage") && !is_standard_of_pods("requests.storage"));
         assert!(may_overcommit("memory") && !may_overcommit("hugepages-2Mi"));
     }
 

@@ -2,12 +2,12 @@
 //!
 //! Upstream: `k8s.io/component-helpers/resource` and `pkg/apis/core/helper/qos`.
 
-use crate::common::resource_names::is_huge_page;
 use serde_json::Value;
 use stowplan_apimachinery::View;
 use stowplan_apimachinery::quantity::Quantity;
 use stowplan_apimachinery::resources::ResourceList;
 use stowplan_base::amounts;
+pub use stowplan_base::resource_names::is_pod_level;
 
 /// Which half of `resources`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,11 +47,6 @@ pub fn sum_containers(spec: &Value, of: impl Fn(&Value) -> ResourceList) -> Reso
     let init = spec.list("initContainers").iter();
     let init = init.map(|container| (of(container), is_sidecar(container)));
     amounts::of_containers(containers, init)
-}
-
-/// Whether a resource may be given for the pod as a whole.
-pub fn is_pod_level(name: &str) -> bool {
-    matches!(name, "cpu" | "memory") || is_huge_page(name)
 }
 
 /// Whether the pod as a whole asks for something that pods may ask for.

@@ -82,7 +82,7 @@ impl Engine {
         };
         let record = self.state.records.get(key);
         let record = record.filter(|record| record.pod.uid == listed.uid);
-        let then = record.and_then(|record| cluster.rewound(record.contenders.position));
+        let then = record.and_then(|record| cluster.rewound(record.top_nodes.position));
         let note = match (&record, &then) {
             (_, Some(_)) => "",
             (Some(_), None) => {

@@ -6,7 +6,7 @@ use crate::message::Message;
 use std::sync::Arc;
 use stowplan_api::load::Object as ApiObject;
 use stowplan_base::Sym;
-use stowplan_bridge::convert::{Door, api_object};
+use stowplan_bridge::convert::{Interner, api_object};
 use stowplan_engine::framework::{Outcome, Point};
 use stowplan_engine::model::{Kind, Object};
 use stowplan_engine::scheduler::{Change, Failure, Ticket};
@@ -66,11 +66,11 @@ impl Engine {
     /// An object as the engine has it.
     pub(super) fn convert(&mut self, given: &ApiObject) -> Result<Option<Object>, String> {
         let cluster = self.scheduler.cluster_mut();
-        let mut door = Door {
+        let mut interner = Interner {
             names: &mut cluster.names,
             resource_names: &mut cluster.resource_names,
         };
-        api_object(&mut door, given).map_err(|error| error.to_string())
+        api_object(&mut interner, given).map_err(|error| error.to_string())
     }
 
     fn delete(&mut self, kind: Kind, namespace: &str, name: &str) {

@@ -88,7 +88,7 @@ impl Engine {
             (None, None) => return,
         };
         let scheduler = &mut self.scheduler;
-        let fill = |room: &mut _| scheduler.swap_contenders(room);
+        let fill = |room: &mut _| scheduler.swap_top_nodes(room);
         self.state.records.add((pod, start, took), outcome, fill);
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use stowplan_api::k8s::jiff::Timestamp;
 use stowplan_base::{Duration, Marks, Sym, Time};
 use stowplan_engine::Snapshot;
-use stowplan_engine::fast::Contenders;
+use stowplan_engine::fast::TopNodes;
 use stowplan_engine::model::Pod;
 
 /// How many attempts are remembered; the oldest make way.
@@ -50,7 +50,7 @@ pub(super) struct Record {
     pub(super) took: Duration,
     pub(super) outcome: Outcome,
     /// The best nodes, and the position in the log of changes.
-    pub(super) contenders: Contenders,
+    pub(super) top_nodes: TopNodes,
 }
 
 /// The latest attempts, and of each pod the last.
@@ -63,12 +63,12 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// Remembers an attempt. `fill` is given the room for its contenders.
+    /// Remembers an attempt. `fill` is given the room for its top nodes.
     pub(super) fn add(
         &mut self,
         (pod, start, took): (&Arc<Pod>, Time, Duration),
         outcome: Outcome,
-        fill: impl FnOnce(&mut Contenders),
+        fill: impl FnOnce(&mut TopNodes),
     ) {
         let at = self.next;
         self.next = (at + 1) % RECORDS_MAX;
@@ -81,17 +81,17 @@ impl Records {
                 record.pod = pod.clone();
                 (record.start, record.took) = (start, took);
                 record.outcome = outcome;
-                fill(&mut record.contenders);
+                fill(&mut record.top_nodes);
             }
             None => {
-                let mut contenders = Contenders::default();
-                fill(&mut contenders);
+                let mut top_nodes = TopNodes::default();
+                fill(&mut top_nodes);
                 self.all.push(Record {
                     pod: pod.clone(),
                     start,
                     took,
                     outcome,
-                    contenders,
+                    top_nodes,
                 });
             }
         }
@@ -110,7 +110,7 @@ impl Records {
             if let Outcome::Assumed(node) | Outcome::Bound(node) = record.outcome {
                 node.hash(marks);
             }
-            let nodes = record.contenders.nodes.iter();
+            let nodes = record.top_nodes.nodes.iter();
             nodes.for_each(|(node, _)| node.hash(marks));
         }
     }
@@ -152,16 +152,16 @@ impl Record {
             "time": timestamp(self.start),
             "durationSeconds": self.took.as_nanos() as f64 / 1e9,
             "outcome": self.outcome.as_str(),
-            "logPosition": self.contenders.position,
+            "logPosition": self.top_nodes.position,
         });
         if let Outcome::Unschedulable(message) | Outcome::Error(message) = &self.outcome {
             told["message"] = shortened(message).into();
         }
-        if self.contenders.tied > 0 {
-            told["tied"] = self.contenders.tied.into();
+        if self.top_nodes.tied > 0 {
+            told["tied"] = self.top_nodes.tied.into();
         }
-        if !self.contenders.plugins.is_empty() {
-            let plugins = self.contenders.plugins.iter();
+        if !self.top_nodes.plugins.is_empty() {
+            let plugins = self.top_nodes.plugins.iter();
             let plugins = plugins.map(|(name, weight)| json!({"name": name, "weight": weight}));
             told["plugins"] = Value::from_iter(plugins);
         }
@@ -173,7 +173,7 @@ impl Record {
         let found = match &self.outcome {
             Outcome::Unschedulable(message) | Outcome::Error(message) => reasons(message),
             Outcome::Assumed(_) | Outcome::Bound(_) => {
-                let rejected = self.contenders.rejected.iter();
+                let rejected = self.top_nodes.rejected.iter();
                 rejected
                     .map(|(reason, nodes)| (*nodes as u64, reason.render(cluster)))
                     .collect()
@@ -187,12 +187,12 @@ impl Record {
 
     /// The best nodes: what each plugin gave, in the order of `plugins`, and the weighted sum.
     fn best(&self, cluster: &Snapshot) -> Vec<Best> {
-        let Contenders {
+        let TopNodes {
             nodes,
             plugins,
             scores,
             ..
-        } = &self.contenders;
+        } = &self.top_nodes;
         let mut scores = scores.chunks(plugins.len().max(1));
         let nodes = nodes.iter().map(|(node, total)| {
             let mut given = Map::new();
@@ -262,7 +262,7 @@ mod tests {
     use super::*;
     use crate::engine::decision::BYTES_MAX;
     use stowplan_api::k8s;
-    use stowplan_bridge::convert::{Door, api_object};
+    use stowplan_bridge::convert::{Interner, api_object};
     use stowplan_engine::framework::Reason;
     use stowplan_engine::model::Object;
 
@@ -272,11 +272,11 @@ mod tests {
             "spec": {"containers": []},
         });
         let given: k8s::api::core::v1::Pod = serde_json::from_value(given).unwrap();
-        let mut door = Door {
+        let mut interner = Interner {
             names: &mut cluster.names,
             resource_names: &mut cluster.resource_names,
         };
-        let Ok(Some(Object::Pod(pod))) = api_object(&mut door, &given.into()) else {
+        let Ok(Some(Object::Pod(pod))) = api_object(&mut interner, &given.into()) else {
             panic!("a pod")
         };
         pod
@@ -289,12 +289,10 @@ mod tests {
             .map(|i| format!("{i} node(s) didn't have \"free\" ports {i:0200}"))
             .collect();
         let message = format!("0/9 nodes are available: {}.", reasons.join(", "));
-        let mut contenders = Contenders::default();
+        let mut top_nodes = TopNodes::default();
         for i in 0..10 {
             let name = format!("{}-{i}", "x".repeat(63));
-            contenders
-                .nodes
-                .push((cluster.names.intern(&name), Some(1)));
+            top_nodes.nodes.push((cluster.names.intern(&name), Some(1)));
         }
         let pod = pod(&mut cluster);
         let record = Record {
@@ -302,7 +300,7 @@ mod tests {
             start: Time::from_secs(1),
             took: Duration::from_nanos(1),
             outcome: Outcome::Unschedulable(message.as_str().into()),
-            contenders,
+            top_nodes,
         };
         let controls = Record {
             outcome: Outcome::Error("\u{1}".repeat(5_000).into()),
@@ -314,7 +312,7 @@ mod tests {
             ..record.clone()
         };
         let full = Reason::Text("Too many pods");
-        bound.contenders.rejected.push((full, 3));
+        bound.top_nodes.rejected.push((full, 3));
         let told = bound.told(&cluster).to_json();
         assert_eq!(
             told["reasons"],
@@ -339,8 +337,8 @@ mod tests {
         let pod = pod(&mut cluster);
         let mut records = Records::default();
         let attempt = (&pod, Time::from_secs(1), Duration::from_nanos(1));
-        records.add(attempt, Outcome::Bound(bound), |contenders| {
-            contenders.nodes.push((best, None));
+        records.add(attempt, Outcome::Bound(bound), |top_nodes| {
+            top_nodes.nodes.push((best, None));
         });
         let mut marks = cluster.names.marks(permanent);
         records.mark_names(&mut marks);

@@ -5,7 +5,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Text;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stowplan_base::{Quantity, amounts};
-use stowplan_bridge::resources::{PodResources, RequestOptions, is_supported_pod_level_resource};
+use stowplan_bridge::resources::{PodResources, RequestOptions};
 use stowplan_telemetry::{Phase, PodRow, PodTable, Resources};
 
 /// Takes in a pod as it is now.
@@ -52,22 +52,13 @@ fn limits(pod: &Pod) -> Vec<(Box<str>, f64)> {
     };
     let is_sidecar = |container: &Container| container.restart_policy.as_deref() == Some("Always");
     let init = spec.init_containers.iter().flatten();
-    let mut limits = amounts::of_containers(
+    let containers = amounts::of_containers(
         spec.containers.iter().map(of_container),
         init.map(|container| (of_container(container), is_sidecar(container))),
     );
     let pod_level = spec.resources.as_ref().and_then(|r| r.limits.as_ref());
-    for (name, amount) in parse(pod_level) {
-        if is_supported_pod_level_resource(name) {
-            limits.insert(name, amount);
-        }
-    }
-    for (name, amount) in parse(spec.overhead.as_ref()) {
-        if let Some(limit) = limits.get_mut(name) {
-            *limit += amount;
-        }
-    }
-    let limits = limits.into_iter();
+    let overhead = parse(spec.overhead.as_ref());
+    let limits = amounts::limits_of_pod(containers, &parse(pod_level), &overhead).into_iter();
     limits.map(|(name, amount)| (name.into(), amount)).collect()
 }
 
@@ -123,6 +114,13 @@ mod tests {
                    "resources": {"limits": {"cpu": "3"}}}),
             &[],
             &[("cpu", 3.0), ("example.com/gpu", 2.0)],
+        );
+        // No limit is still none with overhead, and neither is one of 0.
+        check(
+            json!({"containers": [container(json!({"cpu": "0"}))],
+                   "overhead": {"cpu": "10m", "memory": "1"}}),
+            &[("cpu", 0.01), ("memory", 1.0)],
+            &[("cpu", 0.0)],
         );
     }
 }

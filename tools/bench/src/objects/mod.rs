@@ -1,6 +1,6 @@
 //! Templates → the engine's objects.
 //!
-//! Objects are made as the door would make them, defaults of the API server included, but without
+//! Objects are made as `stowplan-bridge` would make them, defaults of the API server included, but without
 //! the detour through the API's types: a million of them have to be made.
 
 mod mixed;

@@ -131,7 +131,11 @@ impl World {
             Detour::Service => {
                 let namespace = self.cluster.names.text(self.pod.namespace);
                 let json = json!({"metadata": {"name": "detour", "namespace": namespace}});
-                let service = object(&mut super::door(&mut self.cluster), Kind::Service, &json)?;
+                let service = object(
+                    &mut super::interner(&mut self.cluster),
+                    Kind::Service,
+                    &json,
+                )?;
                 let name = self.cluster.names.intern("detour");
                 self.cluster.upsert(service);
                 self.attempt(classes);

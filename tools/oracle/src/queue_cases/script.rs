@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use stowplan_base::{Duration, Sym, Time};
 use stowplan_bridge::config::profiles_from_json;
-use stowplan_bridge::convert::{Door, object};
+use stowplan_bridge::convert::{Interner, object};
 use stowplan_engine::Snapshot;
 use stowplan_engine::fast::Path;
 use stowplan_engine::framework::{ClusterEvent, Hint, Nomination};
@@ -49,7 +49,7 @@ impl Script {
         let mut cluster = Snapshot::new();
         let entries = case["profiles"].as_array().map_or(&[][..], Vec::as_slice);
         let frameworks =
-            profiles_from_json(entries, &mut door(&mut cluster)).context("profiles")?;
+            profiles_from_json(entries, &mut interner(&mut cluster)).context("profiles")?;
         let mut profiles = Profiles::new(frameworks, &mut cluster.names);
         let answers = Rc::new(RefCell::new(Answers::new()));
         if hints == Hints::Recorded {
@@ -165,8 +165,8 @@ impl Script {
 
     fn upsert(&mut self, entry: &Value, now: Time) -> Result<()> {
         let kind = kind(text(entry, "kind")?)?;
-        let mut door = door(self.scheduler.cluster_mut());
-        let object = object(&mut door, kind, &entry["object"])?;
+        let mut interner = interner(self.scheduler.cluster_mut());
+        let object = object(&mut interner, kind, &entry["object"])?;
         let bound = match &object {
             Object::Pod(pod) if pod.is_assigned() => Some(pod.uid.clone()),
             _ => None,
@@ -234,8 +234,8 @@ impl Script {
     }
 }
 
-fn door(cluster: &mut Snapshot) -> Door<'_> {
-    Door {
+fn interner(cluster: &mut Snapshot) -> Interner<'_> {
+    Interner {
         names: &mut cluster.names,
         resource_names: &mut cluster.resource_names,
     }

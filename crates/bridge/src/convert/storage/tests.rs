@@ -2,10 +2,10 @@ use super::*;
 use stowplan_base::Names;
 use stowplan_engine::model::{CsiMigration, Op, ResourceNames};
 
-/// Runs `check` with a door onto fresh names.
-fn with_door<T>(check: impl FnOnce(&mut Door<'_>) -> T) -> T {
+/// Runs `check` with an interner of its own.
+fn with_interner<T>(check: impl FnOnce(&mut Interner<'_>) -> T) -> T {
     let (mut names, mut resource_names) = (Names::new(), ResourceNames::default());
-    check(&mut Door {
+    check(&mut Interner {
         names: &mut names,
         resource_names: &mut resource_names,
     })
@@ -75,13 +75,13 @@ fn pod_volumes_keep_what_rules_read() {
         }),
         status: None,
     };
-    with_door(|door| {
-        let volumes = pod_volumes(door, &pod);
-        let claim = door.sym("claim");
+    with_interner(|interner| {
+        let volumes = pod_volumes(interner, &pod);
+        let claim = interner.sym("claim");
         assert_eq!(volumes[0].source, VolumeSource::Claim { claim });
-        let claim = door.sym("web-scratch");
+        let claim = interner.sym("web-scratch");
         assert_eq!(volumes[1].source, VolumeSource::Ephemeral { claim });
-        let handle = door.sym("projects/UNSPECIFIED/zones/UNSPECIFIED/disks/d1");
+        let handle = interner.sym("projects/UNSPECIFIED/zones/UNSPECIFIED/disks/d1");
         assert_eq!(
             volumes[2].migration,
             Some(CsiMigration {
@@ -102,9 +102,9 @@ fn zone_labels_are_sets_and_empty_names_spoil_them() {
         ],
         core::PersistentVolumeSpec::default(),
     );
-    with_door(|door| {
-        let volume = persistent_volume(door, &volume).expect("valid");
-        let (a, b) = (door.sym("a"), door.sym("b"));
+    with_interner(|interner| {
+        let volume = persistent_volume(interner, &volume).expect("valid");
+        let (a, b) = (interner.sym("a"), interner.sym("b"));
         let mut both = [a, b];
         both.sort();
         assert_eq!(
@@ -126,11 +126,11 @@ fn the_old_annotation_comes_before_the_storage_class_field() {
         }),
         ..Default::default()
     };
-    with_door(|door| {
-        let converted = persistent_volume_claim(door, &claim).expect("valid");
-        assert_eq!(converted.storage_class, door.sym("field"));
+    with_interner(|interner| {
+        let converted = persistent_volume_claim(interner, &claim).expect("valid");
+        assert_eq!(converted.storage_class, interner.sym("field"));
         claim.metadata.annotations = text_map(&[(STORAGE_CLASS_ANNOTATION, "")]);
-        let converted = persistent_volume_claim(door, &claim).expect("valid");
+        let converted = persistent_volume_claim(interner, &claim).expect("valid");
         assert_eq!(converted.storage_class, Sym::EMPTY);
     });
 }
@@ -148,10 +148,10 @@ fn malformed_amounts_and_unknown_words_name_their_field() {
         volume_binding_mode: Some("Later".to_owned()),
         ..Default::default()
     };
-    with_door(|door| {
-        let error = persistent_volume(door, &volume).expect_err("no quantity");
+    with_interner(|interner| {
+        let error = persistent_volume(interner, &volume).expect_err("no quantity");
         assert_eq!(error.field, "spec.capacity[storage]");
-        let error = storage_class(door, &class).expect_err("no binding mode");
+        let error = storage_class(interner, &class).expect_err("no binding mode");
         assert_eq!(error.field, "volumeBindingMode");
     });
 }
@@ -168,22 +168,22 @@ fn a_migrated_volume_speaks_of_its_drivers_zones() {
             ..Default::default()
         },
     );
-    with_door(|door| {
-        let migrated = persistent_volume(door, &volume)
+    with_interner(|interner| {
+        let migrated = persistent_volume(interner, &volume)
             .expect("valid")
             .migrated
             .expect("an in-tree volume");
-        let handle = door.sym("projects/UNSPECIFIED/regions/us-c1/disks/d1");
+        let handle = interner.sym("projects/UNSPECIFIED/regions/us-c1/disks/d1");
         assert_eq!(migrated.migration.handle, Ok(handle));
         let affinity = migrated.node_affinity.expect("taken from the label");
         let [requirement] = &*affinity.terms[0].expressions else {
             panic!("one requirement expected");
         };
-        assert_eq!(requirement.key, door.sym("topology.gke.io/zone"));
+        assert_eq!(requirement.key, interner.sym("topology.gke.io/zone"));
         assert_eq!(requirement.op, Op::In);
         assert_eq!(
             *requirement.values,
-            [door.sym("us-c1-a"), door.sym("us-c1-b")]
+            [interner.sym("us-c1-a"), interner.sym("us-c1-b")]
         );
     });
 }
@@ -205,9 +205,9 @@ fn ebs_volume_ids_lose_their_url() {
             }),
             ..Default::default()
         };
-        with_door(|door| {
-            let migration = migration(door, &volume).expect("an in-tree volume");
-            let handle = handle.map(|handle| door.sym(handle));
+        with_interner(|interner| {
+            let migration = migration(interner, &volume).expect("an in-tree volume");
+            let handle = handle.map(|handle| interner.sym(handle));
             assert_eq!(migration.handle.ok(), handle, "{id}");
         });
     }

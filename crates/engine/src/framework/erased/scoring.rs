@@ -3,6 +3,7 @@
 use super::Erased;
 use super::slots::{erase_score, typed, typed_mut, typed_slot};
 use crate::NodeInfo;
+use crate::cast::score_sum;
 use crate::framework::cycle::State;
 use crate::framework::noted::Noted;
 use crate::framework::runtime::{MAX_NODE_SCORE, OUT_OF_RANGE};
@@ -143,7 +144,7 @@ where
                 None => self.score(cx, state, pod, &nodes[at]).unwrap_or(0),
             };
             *sum = match (0..=MAX_NODE_SCORE).contains(&score) {
-                true => *sum + (score * weight) as i32,
+                true => *sum + score_sum(score * weight),
                 false => OUT_OF_RANGE,
             };
         }

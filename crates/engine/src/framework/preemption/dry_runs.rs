@@ -4,6 +4,7 @@ use super::evaluate::{Candidate, PreemptionReport, Preemptor, evaluate, not_help
 use super::knockout::Knockout;
 use super::pick::Figures;
 use super::victims::no_victims;
+use crate::cast::narrow;
 use crate::framework::{Code, Cx, DryRunSpace, PluginStatus};
 use crate::model::Pod;
 
@@ -126,11 +127,11 @@ impl DryRuns {
         match at {
             Some(at) => {
                 self.rejections[at].0 = status;
-                at as u32
+                narrow(at)
             }
             None => {
                 self.rejections.push((status, 0));
-                self.rejections.len() as u32 - 1
+                narrow(self.rejections.len()) - 1
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Who is best, when one of many changes at a time.
 
+use crate::cast::narrow;
+
 /// A knock-out tournament over numbered entrants. When one of them changes, only its own matches
 /// are played again.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +43,7 @@ impl Knockout {
 
     fn winner_of(&self, game: usize) -> u32 {
         match game.checked_sub(self.entrants) {
-            Some(entrant) => entrant as u32,
+            Some(entrant) => narrow(entrant),
             None => self.winners[game],
         }
     }

@@ -1,6 +1,7 @@
 //! Which candidate is best. Upstream's `pickOneNodeForPreemption`.
 
 use super::victims::start_time;
+use crate::cast::narrow;
 use crate::model::Pod;
 use std::sync::Arc;
 use stowplan_base::{Names, Sym};
@@ -62,10 +63,10 @@ impl Figures {
             .filter(|victim| victim.priority == highest_priority)
             .map(|victim| start_time(victim).as_nanos());
         Self {
-            pdb_violations: pdb_violations as u32,
+            pdb_violations: narrow(pdb_violations),
             highest_priority,
             sum_of_priorities: priorities.map(|priority| priority + (1 << 31)).sum(),
-            victims: victims.len() as u32,
+            victims: narrow(victims.len()),
             not_earliest_start_nanos: !starts.min().unwrap_or(i64::MAX),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::term::IncomingTerm;
 use super::topology::{Change, Place, Topologies, TopologyCounts};
+use crate::cast::{float, truncate};
 use crate::framework::{Invalidation, MAX_NODE_SCORE, Range, Reads};
 use crate::model::{AffinityTerm, Labels, Node, Pod, WeightedAffinityTerm};
 use crate::{Fact, Snapshot};
@@ -287,5 +288,5 @@ pub(super) fn normalize(raw: i64, over: Range) -> i64 {
     if spread <= 0 {
         return 0;
     }
-    (MAX_NODE_SCORE as f64 * ((raw - over.min) as f64 / spread as f64)) as i64
+    truncate(float(MAX_NODE_SCORE) * (float(raw - over.min) / float(spread)))
 }

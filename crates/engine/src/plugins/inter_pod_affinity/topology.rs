@@ -1,6 +1,7 @@
 //! Sums per topology domain, and how nodes stand to them.
 
 use crate::Snapshot;
+use crate::cast::low_half;
 use crate::framework::{NodePart, Reads};
 use crate::model::{Labels, Node};
 use stowplan_base::{Sym, Table};
@@ -167,7 +168,7 @@ impl Place {
         match self {
             Self::Missing => 0,
             Self::In(value) => u64::from(value.number()) << 2 | 1,
-            Self::With(sums) => (sums << 2) as u64 | 2,
+            Self::With(sums) => (sums << 2).cast_unsigned() | 2,
         }
     }
 
@@ -175,8 +176,8 @@ impl Place {
     pub(super) fn unpack(word: u64) -> Self {
         match word & 3 {
             0 => Self::Missing,
-            1 => Self::In(Sym::from_number((word >> 2) as u32)),
-            _ => Self::With(word as i64 >> 2),
+            1 => Self::In(Sym::from_number(low_half(word >> 2))),
+            _ => Self::With(word.cast_signed() >> 2),
         }
     }
 }

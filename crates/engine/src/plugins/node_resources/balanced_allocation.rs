@@ -2,6 +2,7 @@
 
 use super::allocation::{Load, Share, Shares, Sums, is_best_effort, shares};
 use super::fit::ResourceSpec;
+use crate::cast::{count, float, truncate};
 use crate::framework::args::{Args, FieldError, Fields};
 use crate::framework::{
     AnyPlugin, Cx, MAX_NODE_SCORE, Plugin, PluginBuilder, PreScore, PreScoreResult, Scope, Score,
@@ -150,13 +151,13 @@ fn score_of(gain: i64) -> i64 {
 
 /// 100 less the standard deviation of the used fractions, in percent.
 fn balance(deviation: f64) -> i64 {
-    ((1.0 - deviation) * MAX_NODE_SCORE as f64) as i64
+    truncate((1.0 - deviation) * float(MAX_NODE_SCORE))
 }
 
 /// How much of what there is is used, with the pod and without it.
 #[inline]
 fn fractions(load: Load) -> [f64; 2] {
-    let of = |used: i64| (used as f64 / load.allocatable as f64).min(1.0);
+    let of = |used: i64| (float(used) / float(load.allocatable)).min(1.0);
     [of(load.requested), of(load.allocated)]
 }
 
@@ -191,7 +192,7 @@ fn deviation(fractions: impl Iterator<Item = f64> + Clone) -> f64 {
         (None, ..) | (_, None, _) => 0.0,
         (Some(a), Some(b), None) => half_apart(a, b),
         _ => {
-            let count = fractions.clone().count() as f64;
+            let count = float(count(fractions.clone().count()));
             let mean = fractions.clone().fold(0.0, |sum, f| sum + f) / count;
             let squares = fractions.fold(0.0, |sum, f| sum + (f - mean) * (f - mean));
             (squares / count).sqrt()

@@ -10,8 +10,9 @@ use crate::framework::{
     PluginBuilder, PreFilter, PreFilterResult, PreScore, PreScoreResult, Reason, Reasons,
     Registration, Scope, Score, ScoreState, Status,
 };
-use crate::model::{Node, Object, Pod, ResourceId, is_extended_name};
+use crate::model::{Node, Object, Pod, ResourceId};
 use crate::{NodeInfo, PairRequest, ResourceSummary, Snapshot};
+use stowplan_base::resource_names::is_extended;
 
 /// The plugin: the node must have what the pod asks for.
 #[derive(Clone, Debug)]
@@ -84,7 +85,7 @@ impl NodeResourcesFit {
             ..
         } = &self.args;
         if (ignored_resources.is_empty() && ignored_resource_groups.is_empty())
-            || !is_extended_name(name)
+            || !is_extended(name)
         {
             return false;
         }

@@ -2,6 +2,7 @@
 
 use super::allocation::{Load, Share, Sums};
 use super::fit::ScoringStrategyKind;
+use crate::cast::{float, truncate};
 use crate::framework::MAX_NODE_SCORE;
 use crate::{NodeInfo, PairRequest, ResourceSummary};
 
@@ -101,7 +102,7 @@ fn rounded_mean(shares: &[Share], node: &NodeInfo, line: &BrokenLine) -> i64 {
     if weights == 0 {
         return 0;
     }
-    (sum as f64 / weights as f64).round() as i64
+    truncate((float(sum) / float(weights)).round())
 }
 
 #[inline]

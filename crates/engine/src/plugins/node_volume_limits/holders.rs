@@ -1,6 +1,7 @@
 //! Whose volumes would have to go.
 
 use super::surplus;
+use crate::cast::count;
 use crate::model::{CsiNode, Pod};
 use crate::snapshot::{AttachedVolume, attachable_volumes};
 use crate::{Attached, NodeInfo, Snapshot};
@@ -89,7 +90,7 @@ impl<'a> Holders<'a> {
         drivers.dedup();
         let surpluses = drivers.into_iter().map(|driver| {
             let freed = freed.iter().filter(|volume| volume.driver == driver);
-            let attached = self.attached.count(driver) - freed.count() as i64;
+            let attached = self.attached.count(driver) - count(freed.count());
             surplus(self.csi_node, driver, attached, &self.new, in_use)
         });
         surpluses.sum()

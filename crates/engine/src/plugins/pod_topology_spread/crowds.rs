@@ -42,7 +42,7 @@ impl HardConstraints {
                 let counted = info.pods.iter();
                 let counted = counted.filter(|p| constraint.counts(p, pod.namespace, names));
                 crowd.0.extend(counted.cloned());
-                crowd.1 = surplus as usize;
+                crowd.1 = usize::try_from(surplus).unwrap_or(usize::MAX);
             }
         }
         let crowds = crowds.into_iter();

@@ -1,5 +1,6 @@
 //! The domains of one topology key.
 
+use crate::cast::{count, low_half, narrow};
 use crate::model::Node;
 use stowplan_base::{Lookup, Sym};
 
@@ -53,7 +54,7 @@ impl Domains {
     pub(super) fn id(&self, value: Sym) -> Option<DomainId> {
         if self.values.len() <= FEW {
             let at = self.values.iter().position(|known| *known == value);
-            return at.map(|at| at as DomainId);
+            return at.map(narrow);
         }
         self.ids.get(&value).copied()
     }
@@ -63,7 +64,7 @@ impl Domains {
         if let Some(id) = self.id(value) {
             return id;
         }
-        let id = self.domains.len() as DomainId;
+        let id = narrow(self.domains.len());
         self.ids.insert(value, id);
         self.values.push(value);
         self.domains.push(Domain::default());
@@ -123,7 +124,7 @@ impl Domains {
 
     /// The least number of pods in a domain, or 0 while there are fewer than `min_domains`.
     pub(super) fn global_minimum(&self, min_domains: i32) -> i64 {
-        if (self.counted as i64) < i64::from(min_domains) {
+        if count(self.counted) < i64::from(min_domains) {
             return 0;
         }
         self.tally.first().map_or(0, |(least, _)| *least)
@@ -185,7 +186,7 @@ impl Place {
         match self {
             Self::Missing => 0,
             Self::In(id) => u64::from(id) << 2 | 1,
-            Self::With(pods) => (pods << 2) as u64 | 2,
+            Self::With(pods) => (pods << 2).cast_unsigned() | 2,
         }
     }
 
@@ -193,8 +194,8 @@ impl Place {
     pub(super) fn unpack(word: u64) -> Self {
         match word & 3 {
             0 => Self::Missing,
-            1 => Self::In((word >> 2) as DomainId),
-            _ => Self::With(word as i64 >> 2),
+            1 => Self::In(low_half(word >> 2)),
+            _ => Self::With(word.cast_signed() >> 2),
         }
     }
 

@@ -1,5 +1,7 @@
 //! The natural logarithm as Go computes it.
 
+use crate::cast::low_half;
+
 /// The natural logarithm of a normal number above 0.
 ///
 /// Go's `math.Log` is FreeBSD's `e_log.c`. C libraries round some results the other way, and a
@@ -20,7 +22,7 @@ pub(super) fn ln(x: f64) -> f64 {
 
     // x = f1 * 2^k with f1 in [sqrt(1/2), sqrt(2)).
     let bits = x.to_bits();
-    let mut k = ((bits >> 52) as i32 - EXPONENT_OF_HALF as i32) as f64;
+    let mut k = f64::from(low_half(bits >> 52)) - f64::from(low_half(EXPONENT_OF_HALF));
     let mut f1 = f64::from_bits(bits & MANTISSA | EXPONENT_OF_HALF << 52);
     if f1 < std::f64::consts::SQRT_2 / 2.0 {
         f1 *= 2.0;

@@ -2,6 +2,7 @@
 
 use super::constraint::{Constraint, has_all_keys};
 use super::logarithm::ln;
+use crate::cast::{count, float, low_half, truncate};
 use crate::framework::{Invalidation, MAX_NODE_SCORE, NodePart, Range, Reads};
 use crate::model::{Node, Pod};
 use crate::{Fact, NodeInfo, Snapshot};
@@ -96,7 +97,7 @@ impl SoftConstraint {
         let value = node.labels.get(self.constraint.topology_key);
         let tag = if value.is_some() { 1 } else { 2 };
         let what = match &self.counts {
-            Counts::Nodes(counts) => counts.get(&node.name).copied().unwrap_or(0) as u64,
+            Counts::Nodes(counts) => counts.get(&node.name).copied().unwrap_or(0).cast_unsigned(),
             Counts::Values { .. } => u64::from(value.unwrap_or(Sym::EMPTY).number()),
         };
         what << 2 | tag
@@ -109,7 +110,7 @@ impl SoftConstraint {
         }
         let what = seen >> 2;
         Some(match &self.counts {
-            Counts::Nodes(_) => what as i64,
+            Counts::Nodes(_) => what.cast_signed(),
             Counts::Values { pods, .. } => pods.get(&domain(seen)).copied().unwrap_or(0),
         })
     }
@@ -126,7 +127,7 @@ fn add(counts: &mut Lookup<Sym, i64>, key: Sym, delta: i64) {
 
 /// The domain of nodes that look like this, if domains are values of a label.
 fn domain(seen: u64) -> Sym {
-    Sym::from_number((seen >> 2) as u32)
+    Sym::from_number(low_half(seen >> 2))
 }
 
 impl SoftConstraints {
@@ -292,7 +293,7 @@ impl SoftConstraints {
             }
         }
         for (soft, domains) in self.constraints.iter_mut().zip(domains) {
-            soft.weight = ln((*domains + 2) as f64);
+            soft.weight = ln(float(count(*domains + 2)));
             if let Counts::Values { marks, .. } = &mut soft.counts
                 && marks.len() > 2 * *domains + 64
             {
@@ -330,10 +331,10 @@ impl SoftConstraints {
             if let Some(pods) = soft.pods(seen) {
                 // A larger tolerated skew waters the differences down.
                 let tolerance = f64::from(soft.constraint.max_skew - 1);
-                score += pods as f64 * soft.weight + tolerance;
+                score += float(pods) * soft.weight + tolerance;
             }
         }
-        Some(score.round() as i64)
+        Some(truncate(score.round()))
     }
 }
 

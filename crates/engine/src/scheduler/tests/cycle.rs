@@ -2,7 +2,7 @@
 
 use super::Rig;
 use crate::explain::explain;
-use crate::fast::{CONTENDERS_MAX, Contenders};
+use crate::fast::{TOP_NODES_MAX, TopNodes};
 use crate::framework::{Command, Cx, Nomination, Outcome, Point};
 use crate::model::Object;
 use crate::scheduler::attempt::on_node;
@@ -217,9 +217,9 @@ fn ties_follow_the_seed() {
 }
 
 #[test]
-fn the_contenders_are_the_best_of_the_tournament() {
+fn the_top_nodes_are_the_best_of_the_tournament() {
     let mut rig = Rig::new();
-    rig.scheduler.note_contenders();
+    rig.scheduler.note_top_nodes();
     for i in 0..24 {
         rig.node(&format!("n{i}"), |world, node| {
             let cpu = (2 + i % 5).to_string();
@@ -236,14 +236,14 @@ fn the_contenders_are_the_best_of_the_tournament() {
             }
         });
     }
-    let mut told = Contenders::default();
+    let mut told = TopNodes::default();
     // The second and third are decided from what is kept, after changes.
     for name in ["p", "q", "r"] {
         rig.cpu(name, "1", 0);
         let pod = rig.listed(name);
         let effects = rig.schedule();
         assert!(effects[0].as_bind().is_some(), "{effects:?}");
-        rig.scheduler.swap_contenders(&mut told);
+        rig.scheduler.swap_top_nodes(&mut told);
         let then = rig.scheduler.cluster.rewound(told.position).unwrap();
         let cx = Cx {
             cluster: &then,
@@ -252,7 +252,7 @@ fn the_contenders_are_the_best_of_the_tournament() {
         let framework = rig.scheduler.profiles.of(&pod).unwrap();
         let explanation = explain(framework, cx, &pod, false);
         assert_eq!(told.tied, explanation.best.len());
-        assert_eq!(told.nodes.len(), CONTENDERS_MAX);
+        assert_eq!(told.nodes.len(), TOP_NODES_MAX);
         for (at, (node, total)) in told.nodes.iter().enumerate() {
             let position = then.node_position(*node).unwrap();
             let rank = explanation.feasible.binary_search(&position).unwrap();
@@ -276,7 +276,7 @@ fn the_contenders_are_the_best_of_the_tournament() {
         let mut totals = explanation.scores.totals.clone();
         totals.sort_unstable_by(|a, b| b.cmp(a));
         let best: Vec<_> = told.nodes.iter().map(|(_, total)| total.unwrap()).collect();
-        assert_eq!(best, totals[..CONTENDERS_MAX]);
+        assert_eq!(best, totals[..TOP_NODES_MAX]);
         let rejected: Vec<_> = told
             .rejected
             .iter()

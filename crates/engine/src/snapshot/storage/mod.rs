@@ -16,6 +16,7 @@ pub use supply::{Capacities, FreeVolumes};
 
 use super::Snapshot;
 use crate::NodeInfo;
+use crate::cast::narrow;
 use crate::model::{
     CsiDriverLimit, CsiNode, CsiStorageCapacity, PersistentVolume, PersistentVolumeClaim, Pod,
     StorageClass, VolumeAttachment,
@@ -91,7 +92,7 @@ impl Snapshot {
         nodes
             .iter()
             .filter_map(|node| self.node_position(*node))
-            .map(|at| at as u32)
+            .map(narrow)
     }
 
     /// A pod came to the node at this position, or left it.

@@ -2,25 +2,26 @@
 
 use super::class::{Class, unpack_raw};
 use super::groups::{FITS, Groups};
+use crate::cast;
 use crate::framework::{Cx, Framework, Plan, Reason};
 use stowplan_base::Sym;
 
 /// How many of the best nodes are told.
-pub const CONTENDERS_MAX: usize = 10;
+pub const TOP_NODES_MAX: usize = 10;
 
 /// How many different reasons are told of.
 const REASONS_MAX: usize = 32;
 
 /// The best nodes of one attempt. Meant to be filled over and over.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Contenders {
+pub struct TopNodes {
     /// The number that the next change of the cluster had when the attempt began.
     pub position: u64,
     /// How many nodes had the greatest total; 0 if there was no contest.
     pub tied: usize,
     /// The plugins that scored, and what their scores are multiplied by.
     pub plugins: Vec<(&'static str, i64)>,
-    /// The best nodes, at most [`CONTENDERS_MAX`], and their totals where those are known.
+    /// The best nodes, at most [`TOP_NODES_MAX`], and their totals where those are known.
     pub nodes: Vec<(Sym, Option<i64>)>,
     /// What each plugin gave, node by node: as many as there are plugins for each; none where totals
     /// are not known.
@@ -32,7 +33,7 @@ pub struct Contenders {
     by_verdict: Vec<usize>,
 }
 
-impl Contenders {
+impl TopNodes {
     /// Forgets everything, at the start of another attempt.
     pub(crate) fn clear(&mut self, position: u64) {
         self.position = position;
@@ -52,7 +53,7 @@ impl Contenders {
         self.tied = positions.len();
         let nodes = positions.filter_map(|at| cx.cluster.nodes().get(at));
         let names = nodes.map(|node| (node.node.name, None));
-        self.nodes.extend(names.take(CONTENDERS_MAX));
+        self.nodes.extend(names.take(TOP_NODES_MAX));
     }
 
     /// The best nodes of a class that is up to date.
@@ -85,7 +86,7 @@ impl Contenders {
         let common = common.chain(layout.scores.iter().map(|(plugin, _)| *plugin));
         let named = |plugin| (framework.name_of(plugin), framework.weight(plugin));
         self.plugins.extend(absolute().chain(common).map(named));
-        tree.top(rows, &groups.bonus, CONTENDERS_MAX, &mut self.positions);
+        tree.top(rows, &groups.bonus, TOP_NODES_MAX, &mut self.positions);
         let pod = &*class.example;
         for &(at, total) in &self.positions {
             let node = &cx.cluster.nodes()[at as usize];
@@ -93,7 +94,7 @@ impl Contenders {
             let key = &groups.list[rows[at as usize].group as usize].key;
             let own = absolute().map(|plugin| framework.score(plugin, cx, cycle, pod, node));
             self.scores
-                .extend(own.map(|score| score.unwrap_or(0) as i16));
+                .extend(own.map(|score| cast::score(score.unwrap_or(0))));
             let raws = layout.raws.iter();
             let raws = raws.map(|(plugin, at)| (*plugin, unpack_raw(key[*at])));
             let scores = layout.scores.iter().map(|(plugin, words)| {
@@ -103,7 +104,7 @@ impl Contenders {
             let common = raws.chain(scores).zip(ranges);
             self.scores.extend(common.map(|((plugin, raw), over)| {
                 let score = raw.map(|raw| framework.normalize(plugin, cycle, raw, *over));
-                score.unwrap_or(0) as i16
+                cast::score(score.unwrap_or(0))
             }));
         }
     }
