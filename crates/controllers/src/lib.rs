@@ -17,15 +17,20 @@ pub mod common;
 mod controller;
 mod event;
 pub mod expand;
+pub mod garbage_collector;
+mod options;
 mod plan;
 mod registry;
+pub mod root_ca;
+pub mod service_account;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod write;
 
 pub use controller::{Controller, Cx, Enqueue, Keys, Watches};
 pub use event::{Event, EventType, ObjectRef};
+pub use options::{Options, Signer};
 pub use plan::{Order, Plan, Then};
-pub use registry::{Descriptor, all, choose};
+pub use registry::{Descriptor, Make, all, choose};
 pub use stowplan_cache::{Cluster, Delta, Key, Kind, Object};
 pub use write::{Failure, Method, Outcome, Write};

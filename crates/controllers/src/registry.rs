@@ -1,6 +1,9 @@
 //! All controllers, by upstream's names.
 
-use crate::Controller;
+use crate::{Controller, Options};
+
+/// Makes a controller.
+pub type Make = Box<dyn Fn(&Options) -> Box<dyn Controller> + Send + Sync>;
 
 /// A controller that can be chosen.
 pub struct Descriptor {
@@ -9,7 +12,7 @@ pub struct Descriptor {
     /// Whether `*` chooses it.
     pub by_default: bool,
     /// Makes it.
-    pub make: fn() -> Box<dyn Controller>,
+    pub make: Make,
 }
 
 /// All controllers, in the order of their names.
@@ -17,6 +20,12 @@ pub fn all() -> Vec<Descriptor> {
     // A line for each controller:
     // controller("deployment-controller", || Box::new(crate::deployment::Deployments)),
     vec![
+        configured("root-ca-certificate-publisher-controller", |options| {
+            Box::new(crate::root_ca::Publisher::new(options.root_ca.clone()))
+        }),
+        controller("serviceaccount-controller", || {
+            Box::new(crate::service_account::Accounts)
+        }),
     ]
 }
 
@@ -24,7 +33,16 @@ fn controller(name: &'static str, make: fn() -> Box<dyn Controller>) -> Descript
     Descriptor {
         name,
         by_default: true,
-        make,
+        make: Box::new(move |_| make()),
+    }
+}
+
+/// A controller that has to be told something.
+fn configured(name: &'static str, make: fn(&Options) -> Box<dyn Controller>) -> Descriptor {
+    Descriptor {
+        name,
+        by_default: true,
+        make: Box::new(make),
     }
 }
 
