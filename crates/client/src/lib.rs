@@ -8,6 +8,7 @@
 //! | [`EventRecorder`] | `tools/events` |
 //! | [`election`] | `tools/leaderelection` |
 //! | [`Discovery`] | `restmapper`: which resource a kind is |
+//! | [`Served`] | `discovery`: all resources of a server |
 //! | [`in_process`] | – |
 //!
 //! Connections are `kube`'s: what a request is, how TLS and credentials work is not written again here.
@@ -24,6 +25,7 @@ mod rate_limiter;
 mod recorder;
 mod reflector;
 mod requests;
+mod served;
 mod work_queue;
 mod writes;
 
@@ -34,8 +36,9 @@ pub use in_process::in_process;
 pub use informer::{Informer, Informers, Synced};
 pub use rate_limiter::RateLimiter;
 pub use recorder::{Event, EventRecorder, EventType, EventWrites, ObjectRef};
-pub use reflector::{Closed, ListWatch, Reflector, Sink};
+pub use reflector::{Closed, ListWatch, Metadata, Reflector, Sink};
 pub use requests::{Failed, PAUSES, Requests, pod_path};
+pub use served::{Served, ServedResource};
 pub use stowplan_cache::{Cluster, Delta, Key, Kind, Object, Store, read_lean};
 pub use work_queue::{WorkQueue, run_workers};
 pub use writes::{Preconditions, Writable};

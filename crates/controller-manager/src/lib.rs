@@ -1,1 +1,3 @@
 //! Runs controllers.
+
+pub mod garbage_collector;
