@@ -9,6 +9,7 @@
 //! | [`Recorder`] | `tools/record` |
 //! | [`election`] | `tools/leaderelection` |
 //! | [`Discovery`] | `restmapper`: which resource a kind is |
+//! | [`Served`] | `discovery`: all resources of a server |
 //! | [`in_process`] | – |
 //!
 //! Connections are `kube`'s: what a request is, how TLS and credentials work is not written again here.
@@ -26,6 +27,7 @@ mod record;
 mod recorder;
 mod reflector;
 mod requests;
+mod served;
 mod work_queue;
 mod writes;
 
@@ -37,8 +39,9 @@ pub use informer::{Informer, Informers, Synced};
 pub use rate_limiter::RateLimiter;
 pub use record::{Recorder, RecorderWrites, V1Event};
 pub use recorder::{Event, EventRecorder, EventWrites};
-pub use reflector::{Closed, ListWatch, Reflector, Sink};
+pub use reflector::{Closed, ListWatch, Metadata, Reflector, Sink};
 pub use requests::{Failed, PAUSES, Requests, pod_path};
+pub use served::{Served, ServedResource};
 pub use stowplan_cache::{
     Cluster, Delta, EventType, Key, Kind, Object, ObjectRef, Store, read_lean,
 };

@@ -3,7 +3,7 @@
 use crate::{Guard, RateLimiter};
 use bytes::Bytes;
 use http::Request;
-use http::header::RETRY_AFTER;
+use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
 use kube::Error;
 use kube::client::Body;
 use kube::core::Status;
@@ -24,6 +24,30 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// How often a request is sent again that the server has no time for. client-go's limit.
 const RETRIES_MAX: u32 = 10;
+
+/// Nothing but metadata.
+const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
+/// What is asked, but for the body.
+#[derive(Clone, Copy)]
+struct Call<'a> {
+    method: &'a str,
+    path: &'a str,
+    content_type: &'a str,
+    accept: &'a str,
+}
+
+impl<'a> Call<'a> {
+    fn new(method: &'a str, path: &'a str) -> Self {
+        Self {
+            method,
+            path,
+            content_type: "application/json",
+            accept: "application/json",
+        }
+    }
+}
 
 /// A client with its limits: how many requests at a time, how fast, how long to wait for an answer, and
 /// whether anything may be changed at all. What the server has no time for is sent again.
@@ -134,8 +158,26 @@ impl Requests {
 
     /// Reads something.
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failed> {
-        let answer = self.send("GET", path, "application/json", None).await?;
-        Ok(serde_json::from_slice(&answer).map_err(Error::SerdeError)?)
+        read_answer(self.send(Call::new("GET", path), None).await?)
+    }
+
+    /// Reads nothing but the metadata of an object.
+    pub async fn get_metadata<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failed> {
+        self.get_as(path, METADATA).await
+    }
+
+    /// Reads nothing but the metadata of the objects of a list.
+    pub async fn list_metadata<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failed> {
+        self.get_as(path, METADATA_LIST).await
+    }
+
+    /// Reads something in a form that the server is asked for.
+    pub async fn get_as<T: DeserializeOwned>(&self, path: &str, accept: &str) -> Result<T, Failed> {
+        let call = Call {
+            accept,
+            ..Call::new("GET", path)
+        };
+        read_answer(self.send(call, None).await?)
     }
 
     /// Changes something, if this process may.
@@ -147,8 +189,7 @@ impl Requests {
         body: &Value,
     ) -> Result<T, Failed> {
         let body = serde_json::to_vec(body).map_err(Error::SerdeError)?;
-        let answer = self.change_by(method, path, content_type, body).await?;
-        Ok(serde_json::from_slice(&answer).map_err(Error::SerdeError)?)
+        read_answer(self.change_by(method, path, content_type, body).await?)
     }
 
     /// Changes something, if this process may, by a body that is ready to be sent. Returns the answer as it
@@ -160,20 +201,22 @@ impl Requests {
         content_type: &str,
         body: Vec<u8>,
     ) -> Result<Bytes, Failed> {
-        self.send(method, path, content_type, Some(body)).await
+        let call = Call {
+            content_type,
+            ..Call::new(method, path)
+        };
+        self.send(call, Some(body)).await
     }
 
     /// Sends a request; again if the server has no time and says when it will, as client-go does
     /// (`rest/with_retry.go`).
     async fn send(
         &self,
-        method: &str,
-        path: &str,
-        content_type: &str,
+        call: Call<'_>,
         body: Option<Vec<u8>>,
     ) -> Result<Bytes, Failed> {
         let mut is_unsure = false;
-        let sent = self.try_to_send(method, path, content_type, body, &mut is_unsure);
+        let sent = self.try_to_send(call, body, &mut is_unsure);
         let answer = sent.await;
         answer.map_err(|failed| match is_unsure {
             true => Failed::Unsure(failed.into()),
@@ -183,20 +226,19 @@ impl Requests {
 
     async fn try_to_send(
         &self,
-        method: &str,
-        path: &str,
-        content_type: &str,
+        call: Call<'_>,
         body: Option<Vec<u8>>,
         is_unsure: &mut bool,
     ) -> Result<Bytes, Failed> {
         let mut retries = 0;
         loop {
             let mut request = Request::builder()
-                .method(method)
-                .uri(path)
-                .header("Content-Type", content_type);
+                .method(call.method)
+                .uri(call.path)
+                .header(CONTENT_TYPE, call.content_type)
+                .header(ACCEPT, call.accept);
             if let Some(agent) = &self.user_agent {
-                request = request.header("User-Agent", agent);
+                request = request.header(USER_AGENT, agent);
             }
             let request = request.body(body.clone().unwrap_or_default());
             let request = request.map_err(Error::HttpError)?;
@@ -226,6 +268,10 @@ impl Requests {
         let body = body.collect_bytes().await?;
         Ok(Answer { head, body })
     }
+}
+
+fn read_answer<T: DeserializeOwned>(answer: Bytes) -> Result<T, Failed> {
+    Ok(serde_json::from_slice(&answer).map_err(Error::SerdeError)?)
 }
 
 /// A whole answer of the server.

@@ -38,6 +38,7 @@ pub struct WorkQueue<K> {
     /// Told when there may be something to do.
     changed: Notify,
     retries: RateLimiter,
+    pause_max: Duration,
 }
 
 struct State<K> {
@@ -72,7 +73,14 @@ impl<K: Clone + Ord + Debug> WorkQueue<K> {
                 is_closed: false,
             }),
             changed: Notify::new(),
+            pause_max: PAUSE_MAX,
         }
+    }
+
+    /// The longest pause after a failure is this.
+    pub fn with_pause_max(mut self, pause_max: Duration) -> Self {
+        self.pause_max = pause_max;
+        self
     }
 
     fn state(&self) -> MutexGuard<'_, State<K>> {
@@ -105,7 +113,7 @@ impl<K: Clone + Ord + Debug> WorkQueue<K> {
             *failures
         };
         let factor = 1_u32.checked_shl(failures - 1).unwrap_or(u32::MAX);
-        let pause = PAUSE_FIRST.saturating_mul(factor).min(PAUSE_MAX);
+        let pause = PAUSE_FIRST.saturating_mul(factor).min(self.pause_max);
         self.add_after(key, pause.max(self.retries.reserve()));
     }
 

@@ -9,6 +9,7 @@
 //! A [`ControllerManager`] stands on one set of informers, so that a kind is watched once however many
 //! controllers read it.
 
+pub mod garbage_collector;
 mod runner;
 
 use runner::Runner;

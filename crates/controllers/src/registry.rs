@@ -1,6 +1,9 @@
 //! All controllers, by upstream's names.
 
-use crate::Controller;
+use crate::{Controller, Options};
+
+/// Makes a controller.
+pub type Make = Box<dyn Fn(&Options) -> Box<dyn Controller> + Send + Sync>;
 
 /// A controller that can be chosen.
 pub struct Descriptor {
@@ -9,41 +12,44 @@ pub struct Descriptor {
     /// Whether `*` chooses it.
     pub by_default: bool,
     /// Makes it.
-    pub make: fn() -> Box<dyn Controller>,
+    pub make: Make,
 }
 
 /// All controllers, in the order of their names.
 pub fn all() -> Vec<Descriptor> {
     vec![
-        controller("disruption-controller", || {
-            Box::new(crate::disruption::Disruption)
+        controller("disruption-controller", make::<crate::disruption::Disruption>),
+        controller("node-lifecycle-controller", make::<crate::node_lifecycle::NodeLifecycle>),
+        controller("persistentvolume-binder-controller", make::<crate::volume::Binder>),
+        controller("persistentvolume-protection-controller", make::<crate::volume::VolumeProtection>),
+        controller("persistentvolumeclaim-protection-controller", make::<crate::volume::ClaimProtection>),
+        configured("root-ca-certificate-publisher-controller", |options| {
+            Box::new(crate::root_ca::Publisher::new(options.root_ca.clone()))
         }),
-        controller("node-lifecycle-controller", || {
-            Box::<crate::node_lifecycle::NodeLifecycle>::default()
-        }),
-        controller("persistentvolume-binder-controller", || {
-            Box::new(crate::volume::Binder)
-        }),
-        controller("persistentvolume-protection-controller", || {
-            Box::new(crate::volume::VolumeProtection)
-        }),
-        controller("persistentvolumeclaim-protection-controller", || {
-            Box::new(crate::volume::ClaimProtection)
-        }),
-        controller("stowplan-provisioner-controller", || {
-            Box::new(crate::volume::Provisioner)
-        }),
-        controller("taint-eviction-controller", || {
-            Box::<crate::taint_eviction::TaintEviction>::default()
-        }),
+        controller("serviceaccount-controller", make::<crate::service_account::Accounts>),
+        controller("stowplan-provisioner-controller", make::<crate::volume::Provisioner>),
+        controller("taint-eviction-controller", make::<crate::taint_eviction::TaintEviction>),
     ]
+}
+
+fn make<C: Controller + Default + 'static>() -> Box<dyn Controller> {
+    Box::<C>::default()
 }
 
 fn controller(name: &'static str, make: fn() -> Box<dyn Controller>) -> Descriptor {
     Descriptor {
         name,
         by_default: true,
-        make,
+        make: Box::new(move |_| make()),
+    }
+}
+
+/// A controller that has to be told something.
+fn configured(name: &'static str, make: fn(&Options) -> Box<dyn Controller>) -> Descriptor {
+    Descriptor {
+        name,
+        by_default: true,
+        make: Box::new(make),
     }
 }
 

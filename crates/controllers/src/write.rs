@@ -56,6 +56,7 @@ pub struct Write {
     /// The object; its name is empty if the server makes one up.
     pub key: Key,
     tolerated: &'static [u16],
+    tolerates_terminating: bool,
     absorb: Absorb,
     tell: Option<Tell>,
 }
@@ -77,6 +78,7 @@ impl Write {
             kind: Kind::of::<K>(),
             key,
             tolerated: &[],
+            tolerates_terminating: false,
             absorb: absorb::<K>,
             tell: None,
         }
@@ -151,6 +153,12 @@ impl Write {
         self
     }
 
+    /// That the namespace is being deleted, so that nothing can be made in it, is no failure.
+    pub fn tolerating_terminating(mut self) -> Self {
+        self.tolerates_terminating = true;
+        self
+    }
+
     /// Records an event once it is known what came of it.
     pub fn telling(
         mut self,
@@ -164,9 +172,14 @@ impl Write {
     pub fn answered(&self, cluster: &Cluster, answer: Result<&str, Failure>) -> Outcome {
         match answer {
             Ok(text) => Outcome::Done((self.absorb)(cluster, &self.key, text)),
-            Err(failure) if self.tolerated.contains(&failure.code) => Outcome::Tolerated(failure),
+            Err(failure) if self.tolerates(&failure) => Outcome::Tolerated(failure),
             Err(failure) => Outcome::Failed(failure),
         }
+    }
+
+    fn tolerates(&self, failure: &Failure) -> bool {
+        self.tolerated.contains(&failure.code)
+            || (self.tolerates_terminating && failure.is_namespace_terminating())
     }
 
     /// The event to record, if any.

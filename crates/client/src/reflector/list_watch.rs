@@ -1,15 +1,17 @@
 //! Where objects of a kind come from: lists and watches, as requests.
 
 use super::page::{self, Key, Page, ReadOne, key_of};
+use crate::ServedResource;
 use futures::{Stream, StreamExt};
 use kube::api::{ListParams, WatchEvent, WatchParams};
 use kube::core::{ObjectMeta, Request, Status};
 use kube::{Client, Error, Resource};
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::sync::Arc;
 use std::time::Duration;
 use stowplan_base::Env;
-use stowplan_cache::{Erased, Kind};
+use stowplan_cache::{Erased, Kind, read_lean};
 use stowplan_env::{timeout, timeout_at};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
@@ -34,6 +36,8 @@ pub struct ListWatch<T> {
     pub(super) kind: String,
     request: Request,
     fields: Option<&'static str>,
+    /// Whether the server sends nothing but metadata.
+    is_metadata: bool,
     read_one: ReadOne<T>,
     pub(super) meta: fn(&T) -> &ObjectMeta,
 }
@@ -98,10 +102,35 @@ impl ListWatch<Box<dyn Erased>> {
             kind: kind.name.to_owned(),
             request: Request::new(kind.path("")),
             fields: None,
+            is_metadata: false,
             read_one: kind.read,
             meta: |object| object.metadata(),
         }
     }
+}
+
+impl ListWatch<Metadata> {
+    /// The metadata of all objects of a resource that is known by name only, without managed fields.
+    pub fn metadata(resource: &ServedResource, client: Client, env: Arc<dyn Env>) -> Self {
+        Self {
+            client,
+            env,
+            kind: resource.kind.clone(),
+            request: Request::new(resource.path("")),
+            fields: None,
+            is_metadata: true,
+            read_one: read_lean,
+            meta: |object| &object.metadata,
+        }
+    }
+}
+
+/// An object of which only the metadata is known.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Metadata {
+    /// The metadata.
+    #[serde(default)]
+    pub metadata: ObjectMeta,
 }
 
 impl<T> ListWatch<T> {
@@ -118,6 +147,7 @@ impl<T> ListWatch<T> {
             kind: K::kind(&()).into_owned(),
             request: Request::new(K::url_path(&(), None)),
             fields: None,
+            is_metadata: false,
             read_one,
             meta,
         }
@@ -153,7 +183,11 @@ impl<T: Send + 'static> ListWatch<T> {
             field_selector: self.fields.map(str::to_owned),
             ..ListParams::default()
         };
-        let request = self.request.list(&params).map_err(Error::BuildRequest)?;
+        let request = match self.is_metadata {
+            true => self.request.list_metadata(&params),
+            false => self.request.list(&params),
+        };
+        let request = request.map_err(Error::BuildRequest)?;
         let fetched = timeout(&*self.env, PAGE_PATIENCE, self.client.request_text(request));
         fetched.await.unwrap_or_else(|_| Err(late()))
     }
@@ -168,7 +202,10 @@ impl<T: Send + 'static> ListWatch<T> {
             timeout: Some(WATCH_S),
             ..WatchParams::default()
         };
-        let request = self.request.watch(&params, version);
+        let request = match self.is_metadata {
+            true => self.request.watch_metadata(&params, version),
+            false => self.request.watch(&params, version),
+        };
         let request = request.map_err(|error| Broken::Watch(Error::BuildRequest(error)))?;
         let end = self.env.monotonic() + Duration::from_secs(WATCH_S.into()) + GRACE;
         let asked = timeout_at(&*self.env, end, self.client.request_events(request));
@@ -277,7 +314,6 @@ mod tests {
     use k8s_openapi::api::core::v1::Pod;
     use kube::client::Body;
     use std::sync::Mutex;
-    use stowplan_cache::read_lean;
     use stowplan_env::System;
     use tower::{BoxError, service_fn};
 

@@ -8,7 +8,7 @@ mod known;
 mod list_watch;
 mod page;
 
-pub use list_watch::ListWatch;
+pub use list_watch::{ListWatch, Metadata};
 
 use crate::Backoff;
 use futures::TryStreamExt;

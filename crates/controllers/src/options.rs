@@ -1,0 +1,46 @@
+//! What controllers are told when they are made.
+
+use serde_json::Value;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Signs the claims of a token; `None` if that is not possible.
+pub type Signer = Arc<dyn Fn(&Value) -> Option<String> + Send + Sync>;
+
+/// What controllers are told when they are made: flags of kube-controller-manager.
+#[derive(Clone)]
+pub struct Options {
+    /// The certificates by which clients know the API server, as PEM (`--root-ca-file`). Without them
+    /// none are published.
+    pub root_ca: Option<Arc<str>>,
+    /// Signs tokens of service accounts (`--service-account-private-key-file`). Without it Secrets for such
+    /// tokens stay as they are.
+    pub signer: Option<Signer>,
+    /// How many finished pods are kept (`--terminated-pod-gc-threshold`); all if it is not above 0.
+    pub finished_pods_max: i32,
+    /// How often all of a quota is counted (`--resource-quota-sync-period`).
+    pub quota_resync: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            root_ca: None,
+            signer: None,
+            finished_pods_max: 12_500,
+            quota_resync: Duration::from_mins(5),
+        }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("root_ca", &self.root_ca)
+            .field("has_signer", &self.signer.is_some())
+            .field("finished_pods_max", &self.finished_pods_max)
+            .field("quota_resync", &self.quota_resync)
+            .finish()
+    }
+}
