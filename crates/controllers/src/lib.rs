@@ -17,8 +17,10 @@ pub mod common;
 mod controller;
 mod event;
 pub mod expand;
+pub mod history;
 mod plan;
 mod registry;
+pub mod statefulset;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod write;

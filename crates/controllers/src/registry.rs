@@ -16,8 +16,9 @@ pub struct Descriptor {
 pub fn all() -> Vec<Descriptor> {
     // A line for each controller:
     // controller("deployment-controller", || Box::new(crate::deployment::Deployments)),
-    vec![
-    ]
+    vec![controller("statefulset-controller", || {
+        Box::new(crate::statefulset::StatefulSets)
+    })]
 }
 
 fn controller(name: &'static str, make: fn() -> Box<dyn Controller>) -> Descriptor {
