@@ -28,6 +28,10 @@ mod plan;
 mod registry;
 pub mod root_ca;
 pub mod service_account;
+pub mod history;
+mod plan;
+mod registry;
+pub mod statefulset;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod volume;

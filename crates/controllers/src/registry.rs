@@ -30,6 +30,11 @@ pub fn all() -> Vec<Descriptor> {
         controller("stowplan-provisioner-controller", make::<crate::volume::Provisioner>),
         controller("taint-eviction-controller", make::<crate::taint_eviction::TaintEviction>),
     ]
+    // A line for each controller:
+    // controller("deployment-controller", || Box::new(crate::deployment::Deployments)),
+    vec![controller("statefulset-controller", || {
+        Box::new(crate::statefulset::StatefulSets)
+    })]
 }
 
 fn make<C: Controller + Default + 'static>() -> Box<dyn Controller> {

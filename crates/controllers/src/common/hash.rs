@@ -15,7 +15,11 @@ pub fn template_hash<T: Serialize>(value: &T, collisions: Option<i32>) -> String
     for byte in text.into_iter().chain(collisions) {
         hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
     }
-    let digits = hash.to_string().into_bytes();
+    safe_encode(&hash.to_string())
+}
+
+/// The digits of a number in letters that make no words. Upstream's `SafeEncodeString`.
+pub fn safe_encode(digits: &str) -> String {
     let letter = |digit: u8| char::from(LETTERS[usize::from(digit) % LETTERS.len()]);
-    digits.into_iter().map(letter).collect()
+    digits.bytes().map(letter).collect()
 }

@@ -1,20 +1,24 @@
 //! What several controllers need: owners, selectors, the state of pods, pods from templates.
 
+mod availability;
 mod claim;
 mod hash;
 mod meta;
+mod owned;
 mod pods;
 mod quantity;
 mod scaled;
 mod selector;
 mod template;
 
+pub use availability::next_availability;
 pub use claim::{Claimed, claim};
-pub use hash::template_hash;
+pub use hash::{safe_encode, template_hash};
 pub use meta::{
     annotation, annotations, controller_of, controller_ref, created_at, finalizers,
     is_controlled_by, is_deleting, label, labels, name, namespace, uid,
 };
+pub use owned::{add_owners, candidates, index_orphans};
 pub use pods::{
     disruption_target, is_pod_active, is_pod_available, is_pod_finished, is_pod_ready,
     is_pod_terminating, pod_condition, pod_phase, pod_ready_since, time,
