@@ -3,17 +3,23 @@
 mod claim;
 mod hash;
 mod meta;
+mod orphans;
 mod pods;
 mod quantity;
 mod scaled;
 mod selector;
+mod sort;
 mod template;
 
-pub use claim::{Claimed, claim};
+pub use claim::{Claimed, claim, is_as_seen};
 pub use hash::template_hash;
 pub use meta::{
     annotation, annotations, controller_of, controller_ref, created_at, finalizers,
     is_controlled_by, is_deleting, label, labels, name, namespace, uid,
+};
+pub use orphans::{
+    ORPHANS, SELECTORS, claimable, enqueue_owners, orphan_places, orphans, selecting,
+    selector_place,
 };
 pub use pods::{
     is_pod_active, is_pod_available, is_pod_finished, is_pod_ready, is_pod_terminating,
@@ -22,4 +28,5 @@ pub use pods::{
 pub use quantity::{Amount, amount};
 pub use scaled::scaled_value;
 pub use selector::Selector;
+pub use sort::sorted;
 pub use template::{pod_from_template, pod_prefix};
