@@ -19,6 +19,8 @@ mod event;
 pub mod expand;
 mod plan;
 mod registry;
+pub mod replicaset;
+pub mod replication;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod write;

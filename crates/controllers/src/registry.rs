@@ -14,9 +14,13 @@ pub struct Descriptor {
 
 /// All controllers, in the order of their names.
 pub fn all() -> Vec<Descriptor> {
-    // A line for each controller:
-    // controller("deployment-controller", || Box::new(crate::deployment::Deployments)),
     vec![
+        controller("replicaset-controller", || {
+            Box::new(crate::replicaset::ReplicaSets)
+        }),
+        controller("replicationcontroller-controller", || {
+            Box::new(crate::replication::ReplicationControllers)
+        }),
     ]
 }
 
