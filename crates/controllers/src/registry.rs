@@ -23,18 +23,16 @@ pub fn all() -> Vec<Descriptor> {
         controller("persistentvolume-binder-controller", make::<crate::volume::Binder>),
         controller("persistentvolume-protection-controller", make::<crate::volume::VolumeProtection>),
         controller("persistentvolumeclaim-protection-controller", make::<crate::volume::ClaimProtection>),
+        controller("replicaset-controller", make::<crate::replicaset::ReplicaSets>),
+        controller("replicationcontroller-controller", make::<crate::replication::ReplicationControllers>),
         configured("root-ca-certificate-publisher-controller", |options| {
             Box::new(crate::root_ca::Publisher::new(options.root_ca.clone()))
         }),
         controller("serviceaccount-controller", make::<crate::service_account::Accounts>),
+        controller("statefulset-controller", make::<crate::statefulset::StatefulSets>),
         controller("stowplan-provisioner-controller", make::<crate::volume::Provisioner>),
         controller("taint-eviction-controller", make::<crate::taint_eviction::TaintEviction>),
     ]
-    // A line for each controller:
-    // controller("deployment-controller", || Box::new(crate::deployment::Deployments)),
-    vec![controller("statefulset-controller", || {
-        Box::new(crate::statefulset::StatefulSets)
-    })]
 }
 
 fn make<C: Controller + Default + 'static>() -> Box<dyn Controller> {

@@ -9,6 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 const DEFAULT: &str = "default";
 
 /// Makes the account `default` in each active namespace. Its keys are namespaces.
+#[derive(Default)]
 pub struct Accounts;
 
 impl Controller for Accounts {

@@ -65,12 +65,13 @@ impl World {
         let key = Key::of(&object);
         let mut value = serde_json::to_value(&object).expect("an object");
         let path = kind.path_of(&key);
-        if let Some(uid) = self
-            .objects
-            .get(&path)
-            .map(|old| old["metadata"]["uid"].clone())
-        {
-            value["metadata"]["uid"] = uid;
+        if let Some(old) = self.objects.get(&path) {
+            let (meta, is_new) = (&old["metadata"], value["spec"] != old["spec"]);
+            value["metadata"]["uid"] = meta["uid"].clone();
+            let generation = meta["generation"].as_i64().unwrap_or(1);
+            value["metadata"]["generation"] = json!(generation + i64::from(is_new));
+        } else if value["metadata"]["generation"].is_null() {
+            value["metadata"]["generation"] = json!(1);
         }
         self.keep(kind, path, value);
         self.cluster
@@ -215,6 +216,7 @@ impl World {
 
     fn keep(&mut self, kind: Kind, path: String, mut value: Value) -> Value {
         self.version += 1;
+        strip_nulls(&mut value);
         let meta = &mut value["metadata"];
         meta["resourceVersion"] = json!(self.version.to_string());
         if meta["uid"].is_null() {
@@ -272,10 +274,14 @@ impl World {
             false => body,
         };
         if write.path.ends_with("/status") {
-            let status = new["status"].clone();
-            let conditions_only = old.clone();
-            new = conditions_only;
-            new["status"] = status;
+            let (status, annotations) = (&new["status"], &new["metadata"]["annotations"]);
+            let mut with_status = old.clone();
+            with_status["status"] = status.clone();
+            // As upstream, whoever replaces a status replaces annotations, too.
+            if !annotations.is_null() {
+                with_status["metadata"]["annotations"] = annotations.clone();
+            }
+            new = with_status;
         } else {
             new["status"] = old["status"].clone();
             for field in [
@@ -290,6 +296,11 @@ impl World {
             let changed = i64::from(new["spec"] != old["spec"]);
             new["metadata"]["generation"] = json!(generation + changed);
         }
+        // What changes nothing is not written.
+        strip_nulls(&mut new);
+        if new == old {
+            return Ok(old);
+        }
         Ok(self.keep(write.kind, path, new))
     }
 
@@ -300,6 +311,12 @@ impl World {
         };
         let uid = options["preconditions"]["uid"].as_str();
         if uid.is_some_and(|uid| Some(uid) != old["metadata"]["uid"].as_str()) {
+            return Err(failure(409, "Conflict", &path));
+        }
+        let version = options["preconditions"]["resourceVersion"].as_str();
+        if version
+            .is_some_and(|version| Some(version) != old["metadata"]["resourceVersion"].as_str())
+        {
             return Err(failure(409, "Conflict", &path));
         }
         let is_pod_on_node = write.kind.name == "Pod" && old["spec"]["nodeName"].is_string();
@@ -409,6 +426,18 @@ fn seconds(at: Timestamp) -> String {
     Timestamp::from_second(at.as_second())
         .expect("a time")
         .to_string()
+}
+
+/// What is null is absent.
+fn strip_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, field| !field.is_null());
+            fields.values_mut().for_each(strip_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(strip_nulls),
+        _ => {}
+    }
 }
 
 fn failure(code: u16, reason: &str, about: &str) -> Failure {

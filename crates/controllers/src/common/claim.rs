@@ -1,7 +1,7 @@
 //! Which objects belong to a controller. Upstream's `ControllerRefManager`.
 
 use super::{Selector, controller_of, controller_ref, is_deleting, labels, uid};
-use crate::Write;
+use crate::{Outcome, Plan, Write};
 use serde_json::json;
 use std::sync::Arc;
 use stowplan_cache::{Key, Object};
@@ -13,6 +13,23 @@ pub struct Claimed<K> {
     /// Adoptions of those that nobody controls, releases of those that it does not select any more. When
     /// there are any, carry them out first and look again.
     pub writes: Vec<Write>,
+}
+
+impl<K> Claimed<K> {
+    /// What is to be done before all else, if anything: what is adopted or released brings the owner back.
+    pub fn take_plan<O: Object>(&mut self, owner: &O) -> Option<Plan> {
+        let writes = std::mem::take(&mut self.writes);
+        if writes.is_empty() {
+            return None;
+        }
+        let check = Plan::write(is_as_seen(owner));
+        Some(
+            check.then(|_, outcomes| match outcomes.iter().all(Outcome::is_done) {
+                true => Plan::parallel(writes),
+                false => Plan::nothing(),
+            }),
+        )
+    }
 }
 
 /// Sorts candidates into those that the owner controls, those that it should adopt and those that it should
@@ -43,6 +60,16 @@ pub fn claim<O: Object, K: Object>(
         }
     }
     claimed
+}
+
+/// Fails unless the owner is still as it was seen. To be carried out before adoptions: who is adopted by an
+/// owner that is gone is collected as garbage. Upstream's `RecheckDeletionTimestamp`.
+pub fn is_as_seen<O: Object>(owner: &O) -> Write {
+    let patch = json!({"metadata": {
+        "uid": uid(owner),
+        "resourceVersion": owner.metadata().resource_version.as_deref(),
+    }});
+    Write::merge::<O>(&Key::of(owner), "", &patch)
 }
 
 fn adopt<O: Object, K: Object>(owner: &O, object: &K) -> Write {

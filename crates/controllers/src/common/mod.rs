@@ -4,19 +4,25 @@ mod availability;
 mod claim;
 mod hash;
 mod meta;
+mod orphans;
 mod owned;
 mod pods;
 mod quantity;
 mod scaled;
 mod selector;
+mod sort;
 mod template;
 
 pub use availability::next_availability;
-pub use claim::{Claimed, claim};
+pub use claim::{Claimed, claim, is_as_seen};
 pub use hash::{safe_encode, template_hash};
 pub use meta::{
     annotation, annotations, controller_of, controller_ref, created_at, finalizers,
     is_controlled_by, is_deleting, label, labels, name, namespace, uid,
+};
+pub use orphans::{
+    ORPHANS, SELECTORS, claimable, enqueue_owners, orphan_places, orphans, selecting,
+    selector_place,
 };
 pub use owned::{add_owners, candidates, index_orphans};
 pub use pods::{
@@ -26,4 +32,5 @@ pub use pods::{
 pub use quantity::{Amount, amount};
 pub use scaled::scaled_value;
 pub use selector::Selector;
+pub use sort::sorted;
 pub use template::{pod_from_template, pod_prefix};

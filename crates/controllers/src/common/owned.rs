@@ -1,20 +1,14 @@
 //! Who has to look at an object that changed, and which objects an owner may have.
 
-use super::{Selector, controller_of, labels, namespace, uid};
+use super::{ORPHANS, Selector, controller_of, labels, namespace, orphan_places, orphans, uid};
 use crate::{Keys, Watches};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use std::sync::Arc;
 use stowplan_cache::{Cluster, Delta, Object};
 
-/// The index of objects that nobody controls, by namespace.
-const ORPHANS: &str = "orphans";
-
 /// Files the objects of a kind that nobody controls, so that [`candidates`] finds them.
 pub fn index_orphans<K: Object>(watches: &mut Watches) {
-    watches.index::<K>(ORPHANS, |object| match controller_of(object) {
-        Some(_) => Vec::new(),
-        None => vec![namespace(object).to_owned()],
-    });
+    watches.index::<K>(ORPHANS, orphan_places::<K>);
 }
 
 /// The objects that an owner controls or could adopt: those that name it as their controller, and those of
@@ -23,7 +17,7 @@ pub fn candidates<K: Object, O: Object>(cluster: &Cluster, owner: &O) -> Vec<Arc
     let store = cluster.of::<K>();
     let mut found = store.owned(uid(owner));
     found.retain(|object| controller_of(&**object).is_some());
-    found.extend(store.indexed(ORPHANS, namespace(owner)));
+    found.extend(orphans::<K>(cluster, namespace(owner), None));
     found
 }
 

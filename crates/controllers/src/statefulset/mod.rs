@@ -36,6 +36,7 @@ use std::sync::Arc;
 const BY_CLAIM: &str = "statefulset-claims";
 
 /// `statefulset-controller`.
+#[derive(Default)]
 pub struct StatefulSets;
 
 impl Controller for StatefulSets {

@@ -1,0 +1,521 @@
+//! What upstream's `replica_set_test.go` and `replica_set_utils_test.go` check.
+
+use super::*;
+use crate::common::{controller_of, is_deleting, name};
+use crate::testing::World;
+use crate::{EventType, Failure, Method};
+use k8s_openapi::api::core::v1::Pod;
+use serde_json::{Value, json};
+use std::cell::Cell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+const CONTROLLERS: [&dyn Controller; 1] = [&ReplicaSets];
+
+fn set(replicas: i32) -> Value {
+    json!({
+        "metadata": {"namespace": "a", "name": "web"},
+        "spec": {
+            "replicas": replicas,
+            "selector": {"matchLabels": {"app": "web"}},
+            "template": {
+                "metadata": {"labels": {"app": "web", "tier": "front"}, "annotations": {"note": "x"}},
+                "spec": {"containers": [{"name": "c", "image": "i"}]},
+            },
+        },
+    })
+}
+
+fn world(replicas: i32) -> World {
+    let mut world = World::default();
+    world.join(0, &ReplicaSets);
+    world.add_json::<ReplicaSet>(set(replicas));
+    world
+}
+
+fn settle(world: &mut World) {
+    world.settle(&CONTROLLERS, Duration::from_secs(1));
+}
+
+fn pods(world: &World) -> Vec<Arc<Pod>> {
+    world.cluster.namespace::<Pod>("a")
+}
+
+fn web(world: &World) -> Arc<ReplicaSet> {
+    world.get::<ReplicaSet>("a", "web")
+}
+
+fn status(world: &World) -> Value {
+    serde_json::to_value(&web(world).status).expect("a status")
+}
+
+/// Makes a pod run on a node, ready since now.
+fn run(world: &mut World, pod: &str) {
+    let since = world.now.to_string();
+    world.change::<Pod>("a", pod, |pod| {
+        pod.spec.get_or_insert_default().node_name = Some("n1".to_owned());
+        let ready = json!({"type": "Ready", "status": "True", "lastTransitionTime": since});
+        let status = json!({"phase": "Running", "conditions": [ready]});
+        pod.status = serde_json::from_value(status).expect("a status");
+    });
+}
+
+fn run_all(world: &mut World) {
+    for pod in pods(world) {
+        run(world, name(&*pod));
+    }
+}
+
+fn bare_pod(name: &str, label: &str) -> Value {
+    json!({
+        "metadata": {"namespace": "a", "name": name, "labels": {"app": label}},
+        "spec": {"containers": []}, "status": {"phase": "Running"},
+    })
+}
+
+fn owned_pod(world: &World, name: &str, label: &str) -> Value {
+    let mut pod = bare_pod(name, label);
+    let owner = crate::common::controller_ref(&*web(world));
+    pod["metadata"]["ownerReferences"] = json!([owner]);
+    pod
+}
+
+fn refused(code: u16, message: &str) -> Failure {
+    Failure {
+        code,
+        message: message.to_owned(),
+        ..Failure::default()
+    }
+}
+
+#[test]
+fn missing_pods_are_made_from_the_template() {
+    let mut world = world(2);
+    settle(&mut world);
+    let made = pods(&world);
+    assert_eq!(made.len(), 2);
+    let meta = &made[0].metadata;
+    assert_eq!(meta.generate_name.as_deref(), Some("web-"));
+    assert_eq!(crate::common::label(&*made[0], "tier"), Some("front"));
+    assert_eq!(crate::common::annotation(&*made[0], "note"), Some("x"));
+    let owner = controller_of(&*made[0]).expect("an owner");
+    assert_eq!(
+        (owner.kind.as_str(), owner.name.as_str()),
+        ("ReplicaSet", "web")
+    );
+    assert_eq!(owner.block_owner_deletion, Some(true));
+    let told: Vec<&str> = world
+        .events
+        .iter()
+        .map(|event| event.message.as_str())
+        .collect();
+    assert_eq!(told[0], format!("Created pod: {}", name(&*made[0])));
+    assert_eq!(world.take_reasons(), ["SuccessfulCreate"; 2]);
+    assert_eq!(
+        status(&world),
+        json!({"replicas": 2, "fullyLabeledReplicas": 2, "observedGeneration": 1, "terminatingReplicas": 0})
+    );
+    // All is as it should be: nothing is written.
+    world.take_writes();
+    world.sync(&ReplicaSets, "a", "web");
+    assert!(world.take_writes().is_empty());
+}
+
+#[test]
+fn pods_that_become_ready_are_counted() {
+    let mut world = world(2);
+    settle(&mut world);
+    let first = name(&*pods(&world)[0]).to_owned();
+    run(&mut world, &first);
+    // Another label than the template's: it is not fully labeled.
+    world.change::<Pod>("a", &first, |pod| {
+        pod.metadata
+            .labels
+            .get_or_insert_default()
+            .insert("tier".to_owned(), "back".to_owned());
+    });
+    settle(&mut world);
+    assert_eq!(
+        status(&world),
+        json!({"replicas": 2, "fullyLabeledReplicas": 1, "readyReplicas": 1, "availableReplicas": 1,
+            "observedGeneration": 1, "terminatingReplicas": 0})
+    );
+}
+
+#[test]
+fn finished_and_terminating_pods_are_replaced() {
+    let mut world = world(2);
+    settle(&mut world);
+    run_all(&mut world);
+    settle(&mut world);
+    let names: Vec<String> = pods(&world)
+        .iter()
+        .map(|pod| name(&**pod).to_owned())
+        .collect();
+    world.change::<Pod>("a", &names[0], |pod| {
+        pod.status.get_or_insert_default().phase = Some("Failed".to_owned());
+    });
+    let pod = world.get::<Pod>("a", &names[1]);
+    let mut going = serde_json::to_value(&*pod).expect("a pod");
+    going["metadata"]["deletionTimestamp"] = json!("2026-03-01T12:00:30Z");
+    going["metadata"]["deletionGracePeriodSeconds"] = json!(30);
+    world.add_json::<Pod>(going);
+    settle(&mut world);
+    assert_eq!(pods(&world).len(), 4);
+    assert_eq!(status(&world)["replicas"], 2);
+    assert_eq!(status(&world)["terminatingReplicas"], 1);
+    world.remove::<Pod>("a", &names[1]);
+    settle(&mut world);
+    assert_eq!(status(&world)["terminatingReplicas"], 0);
+}
+
+#[test]
+fn excess_pods_are_deleted_worst_first() {
+    let mut world = world(3);
+    settle(&mut world);
+    let names: Vec<String> = pods(&world)
+        .iter()
+        .map(|pod| name(&**pod).to_owned())
+        .collect();
+    run(&mut world, &names[1]);
+    world.change::<ReplicaSet>("a", "web", |set| {
+        set.spec.get_or_insert_default().replicas = Some(1);
+    });
+    world.take_reasons();
+    settle(&mut world);
+    let left = pods(&world);
+    assert_eq!(left.len(), 1);
+    assert_eq!(name(&*left[0]), names[1]);
+    assert_eq!(
+        world.events[0].message,
+        format!("Deleted pod: {}", names[0])
+    );
+    assert_eq!(world.take_reasons(), ["SuccessfulDelete"; 2]);
+    assert_eq!(status(&world)["observedGeneration"], 2);
+}
+
+#[test]
+fn pods_next_to_pods_of_the_same_deployment_go_first() {
+    let mut world = World::default();
+    world.join(0, &ReplicaSets);
+    let owner = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "d", "uid": "d", "controller": true}]);
+    for (name, label) in [("old", "old"), ("web", "web")] {
+        let mut set = set(0);
+        set["metadata"] = json!({"namespace": "a", "name": name, "ownerReferences": owner});
+        set["spec"]["selector"]["matchLabels"]["app"] = json!(label);
+        set["spec"]["replicas"] = json!(if name == "old" { 1 } else { 2 });
+        world.add_json::<ReplicaSet>(set);
+    }
+    let mut add = |name: &str, set: &str, label: &str, node: &str| {
+        let mut pod = bare_pod(name, label);
+        let set = world.get::<ReplicaSet>("a", set);
+        pod["metadata"]["ownerReferences"] = json!([crate::common::controller_ref(&*set)]);
+        pod["metadata"]["creationTimestamp"] = json!("2026-03-01T10:00:00Z");
+        pod["spec"]["nodeName"] = json!(node);
+        world.add_json::<Pod>(pod);
+    };
+    add("p1", "web", "web", "n1");
+    add("p2", "web", "web", "n2");
+    add("q", "old", "old", "n2");
+    settle(&mut world);
+    world.change::<ReplicaSet>("a", "web", |set| {
+        set.spec.get_or_insert_default().replicas = Some(1);
+    });
+    settle(&mut world);
+    assert!(is_deleting(&*world.get::<Pod>("a", "p2")));
+    assert!(!is_deleting(&*world.get::<Pod>("a", "p1")));
+}
+
+#[test]
+fn no_more_than_a_burst_is_made_or_deleted_at_a_time() {
+    let mut world = world(1200);
+    world.sync(&ReplicaSets, "a", "web");
+    assert_eq!(pods(&world).len(), 500);
+    assert_eq!(status(&world)["replicas"], 500);
+    settle(&mut world);
+    assert_eq!(pods(&world).len(), 1200);
+    world.change::<ReplicaSet>("a", "web", |set| {
+        set.spec.get_or_insert_default().replicas = Some(0);
+    });
+    world.sync(&ReplicaSets, "a", "web");
+    assert_eq!(pods(&world).len(), 700);
+    settle(&mut world);
+    assert_eq!(status(&world)["replicas"], 0);
+}
+
+#[test]
+fn what_a_quota_forbids_is_told_and_tried_slowly() {
+    let mut world = world(10);
+    world.refuse(|write| (write.method == Method::Post).then(|| refused(403, "exceeded quota: q")));
+    world.sync(&ReplicaSets, "a", "web");
+    // One pod was tried, not ten.
+    let writes = world.take_writes();
+    assert_eq!(
+        writes
+            .iter()
+            .filter(|write| write.starts_with("POST"))
+            .count(),
+        1
+    );
+    assert_eq!(world.events[0].message, "Error creating: exceeded quota: q");
+    assert_eq!(world.events[0].event_type, EventType::Warning);
+    assert_eq!(world.take_reasons(), ["FailedCreate"]);
+    let condition = json!({"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate",
+        "message": "exceeded quota: q", "lastTransitionTime": "2026-03-01T12:00:00Z"});
+    assert_eq!(status(&world)["conditions"], json!([condition]));
+    // The condition stays as it is while the trouble lasts, and goes with it.
+    world.pass(Duration::from_secs(60));
+    world.refuse(|write| (write.method == Method::Post).then(|| refused(403, "something else")));
+    world.sync(&ReplicaSets, "a", "web");
+    assert_eq!(status(&world)["conditions"], json!([condition]));
+    world.refuse(|_| None);
+    world.sync(&ReplicaSets, "a", "web");
+    assert_eq!(status(&world).get("conditions"), None);
+}
+
+#[test]
+fn nothing_is_told_when_the_namespace_goes_away() {
+    let mut world = world(2);
+    world.refuse(|write| {
+        let causes = vec!["NamespaceTerminating".to_owned()];
+        let failure = Failure {
+            causes,
+            ..refused(403, "no")
+        };
+        (write.method == Method::Post).then_some(failure)
+    });
+    world.sync(&ReplicaSets, "a", "web");
+    assert!(world.take_reasons().is_empty());
+    assert_eq!(status(&world).get("conditions"), None);
+}
+
+#[test]
+fn a_pod_that_cannot_be_deleted_is_told() {
+    let mut world = world(2);
+    settle(&mut world);
+    world.change::<ReplicaSet>("a", "web", |set| {
+        set.spec.get_or_insert_default().replicas = Some(1);
+    });
+    world.take_reasons();
+    world.refuse(|write| (write.method == Method::Delete).then(|| refused(500, "no")));
+    world.sync(&ReplicaSets, "a", "web");
+    assert_eq!(world.events[0].message, "Error deleting: no");
+    assert_eq!(world.take_reasons(), ["FailedDelete"]);
+    let condition = &status(&world)["conditions"][0];
+    assert_eq!(condition["reason"], "FailedDelete");
+    assert_eq!(condition["message"], "unable to delete pods: no");
+    // That it is gone is as good, and nothing to tell.
+    world.refuse(|write| (write.method == Method::Delete).then(|| refused(404, "gone")));
+    world.sync(&ReplicaSets, "a", "web");
+    assert!(world.take_reasons().is_empty());
+    assert_eq!(status(&world).get("conditions"), None);
+}
+
+#[test]
+fn orphans_are_adopted_and_strangers_released() {
+    let mut world = world(1);
+    let owner = crate::common::controller_ref(&*web(&world));
+    world.add_json::<Pod>(bare_pod("orphan", "web"));
+    settle(&mut world);
+    // It was there in time, so that no other was made.
+    assert_eq!(pods(&world).len(), 1);
+    assert_eq!(controller_of(&*pods(&world)[0]), Some(&owner));
+    assert_eq!(status(&world)["replicas"], 1);
+    // A pod that does not match is released, and another one made.
+    world.change::<Pod>("a", "orphan", |pod| {
+        pod.metadata.labels = Some([("app".to_owned(), "other".to_owned())].into());
+    });
+    settle(&mut world);
+    assert_eq!(controller_of(&*world.get::<Pod>("a", "orphan")), None);
+    assert_eq!(pods(&world).len(), 2);
+    // One that matches again is adopted again, and is one too many.
+    world.change::<Pod>("a", "orphan", |pod| {
+        pod.metadata.labels = Some([("app".to_owned(), "web".to_owned())].into());
+    });
+    settle(&mut world);
+    assert_eq!(pods(&world).len(), 1);
+}
+
+#[test]
+fn only_what_may_be_adopted_is() {
+    let mut world = world(0);
+    settle(&mut world);
+    let stranger =
+        json!([{"apiVersion": "v1", "kind": "X", "name": "x", "uid": "x", "controller": true}]);
+    let mut other = bare_pod("of-other", "web");
+    other["metadata"]["ownerReferences"] = stranger;
+    let mut finished = bare_pod("finished", "web");
+    finished["status"]["phase"] = json!("Succeeded");
+    let mut deleting = bare_pod("deleting", "web");
+    deleting["metadata"]["deletionTimestamp"] = json!("2026-03-01T12:00:30Z");
+    deleting["metadata"]["deletionGracePeriodSeconds"] = json!(30);
+    world.take_writes();
+    for pod in [other, finished, deleting, bare_pod("unlike", "other")] {
+        world.add_json::<Pod>(pod);
+    }
+    settle(&mut world);
+    world.sync(&ReplicaSets, "a", "web");
+    assert!(world.take_writes().is_empty());
+}
+
+#[test]
+fn a_set_that_is_going_neither_adopts_nor_makes_pods() {
+    let mut world = World::default();
+    let mut going = set(2);
+    going["metadata"]["deletionTimestamp"] = json!("2026-03-01T12:00:00Z");
+    going["metadata"]["finalizers"] = json!(["foregroundDeletion"]);
+    world.add_json::<ReplicaSet>(going);
+    world.add_json::<Pod>(bare_pod("orphan", "web"));
+    let own = owned_pod(&world, "own", "web");
+    let released = owned_pod(&world, "unlike", "other");
+    world.add_json::<Pod>(own);
+    world.add_json::<Pod>(released);
+    world.sync(&ReplicaSets, "a", "web");
+    assert_eq!(
+        world.take_writes(),
+        ["PUT /apis/apps/v1/namespaces/a/replicasets/web/status"]
+    );
+    assert_eq!(status(&world)["replicas"], 1);
+}
+
+#[test]
+fn nobody_adopts_for_a_set_that_has_changed_meanwhile() {
+    let mut world = world(1);
+    world.add_json::<Pod>(bare_pod("orphan", "web"));
+    // The server knows a newer set than the controller.
+    let key = Key::new("a", "web");
+    let seen = world.cluster.clone();
+    let old = ReplicaSet::clone(&web(&world));
+    world.change::<ReplicaSet>("a", "web", |set| set.metadata.labels = Some([].into()));
+    seen.of::<ReplicaSet>().delete(&key);
+    seen.add(old);
+    world.sync(&ReplicaSets, "a", "web");
+    assert_eq!(
+        world.take_writes(),
+        ["PATCH /apis/apps/v1/namespaces/a/replicasets/web"]
+    );
+    assert_eq!(controller_of(&*world.get::<Pod>("a", "orphan")), None);
+}
+
+#[test]
+fn a_failed_adoption_makes_no_pods() {
+    let mut world = world(2);
+    world.add_json::<Pod>(bare_pod("orphan", "web"));
+    world.refuse(|write| (write.method == Method::Patch).then(|| refused(500, "no")));
+    world.sync(&ReplicaSets, "a", "web");
+    assert_eq!(pods(&world).len(), 1);
+    assert_eq!(world.errors, ["no"]);
+}
+
+#[test]
+fn pods_become_available_after_a_while() {
+    let mut world = world(2);
+    world.change::<ReplicaSet>("a", "web", |set| {
+        set.spec.get_or_insert_default().min_ready_seconds = Some(60);
+    });
+    settle(&mut world);
+    let names: Vec<String> = pods(&world)
+        .iter()
+        .map(|pod| name(&**pod).to_owned())
+        .collect();
+    run(&mut world, &names[0]);
+    let again = world.sync(&ReplicaSets, "a", "web");
+    assert_eq!(again, Some(Duration::from_secs(60)));
+    assert_eq!(status(&world).get("availableReplicas"), None);
+    world.pass(Duration::from_secs(20));
+    run(&mut world, &names[1]);
+    assert_eq!(
+        world.sync(&ReplicaSets, "a", "web"),
+        Some(Duration::from_secs(40))
+    );
+    world.pass(Duration::from_secs(40));
+    assert_eq!(
+        world.sync(&ReplicaSets, "a", "web"),
+        Some(Duration::from_secs(20))
+    );
+    assert_eq!(status(&world)["availableReplicas"], 1);
+    assert_eq!(status(&world)["readyReplicas"], 2);
+    world.pass(Duration::from_secs(20));
+    assert_eq!(world.sync(&ReplicaSets, "a", "web"), None);
+    assert_eq!(status(&world)["availableReplicas"], 2);
+    // A pod that does not say since when it is ready is looked at in time.
+    world.change::<Pod>("a", &names[0], |pod| {
+        let status = pod.status.get_or_insert_default();
+        for condition in status.conditions.iter_mut().flatten() {
+            condition.last_transition_time = None;
+        }
+    });
+    assert_eq!(
+        world.sync(&ReplicaSets, "a", "web"),
+        Some(Duration::from_secs(60))
+    );
+}
+
+#[test]
+fn conditions_of_others_stay() {
+    let mut world = world(1);
+    world.change::<ReplicaSet>("a", "web", |set| {
+        let status =
+            json!({"replicas": 9, "conditions": [{"type": "StatusUpdate", "status": "True"}]});
+        set.status = serde_json::from_value(status).expect("a status");
+    });
+    settle(&mut world);
+    assert_eq!(status(&world)["conditions"][0]["type"], "StatusUpdate");
+    assert_eq!(status(&world)["replicas"], 1);
+}
+
+#[test]
+fn sets_that_overlap_leave_each_other_alone() {
+    let mut world = world(1);
+    let mut other = set(2);
+    other["metadata"]["name"] = json!("other");
+    world.add_json::<ReplicaSet>(other);
+    settle(&mut world);
+    assert_eq!(pods(&world).len(), 3);
+    assert_eq!(status(&world)["replicas"], 1);
+}
+
+#[test]
+fn a_pod_of_a_namesake_that_is_gone_is_not_counted() {
+    let mut world = world(1);
+    let mut pod = owned_pod(&world, "old", "web");
+    pod["metadata"]["ownerReferences"][0]["uid"] = json!("of-the-namesake");
+    world.add_json::<Pod>(pod);
+    settle(&mut world);
+    assert_eq!(pods(&world).len(), 2);
+}
+
+#[test]
+fn any_write_may_fail_once() {
+    for code in [0, 409, 500] {
+        for failing in 0..12 {
+            let mut world = world(3);
+            world.add_json::<Pod>(bare_pod("orphan", "web"));
+            let own = owned_pod(&world, "unlike", "other");
+            world.add_json::<Pod>(own);
+            let count = Rc::new(Cell::new(0));
+            world.refuse(move |_| {
+                count.set(count.get() + 1);
+                (count.get() == failing + 1).then(|| refused(code, "no"))
+            });
+            world.settle(&CONTROLLERS, Duration::from_secs(10));
+            world.change::<ReplicaSet>("a", "web", |set| {
+                set.spec.get_or_insert_default().replicas = Some(1);
+            });
+            world.settle(&CONTROLLERS, Duration::from_secs(10));
+            assert_eq!(pods(&world).len(), 2, "write {failing} failed with {code}");
+            let mut status = status(&world);
+            // Depends on which pod is left: the orphan has fewer labels.
+            status
+                .as_object_mut()
+                .expect("a status")
+                .remove("fullyLabeledReplicas");
+            assert_eq!(
+                status,
+                json!({"replicas": 1, "observedGeneration": 2, "terminatingReplicas": 0}),
+                "write {failing} failed with {code}"
+            );
+        }
+    }
+}
