@@ -16,8 +16,7 @@ pub struct Descriptor {
 pub fn all() -> Vec<Descriptor> {
     // A line for each controller:
     // controller("deployment-controller", || Box::new(crate::deployment::Deployments)),
-    vec![
-    ]
+    vec![]
 }
 
 fn controller(name: &'static str, make: fn() -> Box<dyn Controller>) -> Descriptor {
