@@ -16,8 +16,10 @@
 pub mod common;
 mod controller;
 pub mod cron;
+pub mod cronjob;
 mod event;
 pub mod expand;
+mod job;
 mod plan;
 mod registry;
 #[cfg(any(test, feature = "testing"))]

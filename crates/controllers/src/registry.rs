@@ -14,9 +14,9 @@ pub struct Descriptor {
 
 /// All controllers, in the order of their names.
 pub fn all() -> Vec<Descriptor> {
-    // A line for each controller:
-    // controller("deployment-controller", || Box::new(crate::deployment::Deployments)),
-    vec![]
+    vec![controller("cronjob-controller", || {
+        Box::new(crate::cronjob::CronJobs::default())
+    })]
 }
 
 fn controller(name: &'static str, make: fn() -> Box<dyn Controller>) -> Descriptor {
