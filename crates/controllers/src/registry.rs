@@ -33,6 +33,9 @@ pub fn all() -> Vec<Descriptor> {
         controller("stowplan-provisioner-controller", make::<crate::volume::Provisioner>),
         controller("taint-eviction-controller", make::<crate::taint_eviction::TaintEviction>),
     ]
+    vec![controller("cronjob-controller", || {
+        Box::new(crate::cronjob::CronJobs::default())
+    })]
 }
 
 fn make<C: Controller + Default + 'static>() -> Box<dyn Controller> {

@@ -1,0 +1,3 @@
+//! Jobs. Upstream: `pkg/controller/job`.
+
+pub(crate) mod util;
