@@ -210,11 +210,7 @@ impl Requests {
 
     /// Sends a request; again if the server has no time and says when it will, as client-go does
     /// (`rest/with_retry.go`).
-    async fn send(
-        &self,
-        call: Call<'_>,
-        body: Option<Vec<u8>>,
-    ) -> Result<Bytes, Failed> {
+    async fn send(&self, call: Call<'_>, body: Option<Vec<u8>>) -> Result<Bytes, Failed> {
         let mut is_unsure = false;
         let sent = self.try_to_send(call, body, &mut is_unsure);
         let answer = sent.await;

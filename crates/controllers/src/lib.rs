@@ -15,18 +15,16 @@
 
 pub mod common;
 mod controller;
+pub mod cron;
+pub mod cronjob;
 pub mod disruption;
 mod event;
 pub mod expand;
 pub mod garbage_collector;
 pub mod history;
+mod job;
 pub mod node_lifecycle;
 mod options;
-pub mod cron;
-pub mod cronjob;
-mod event;
-pub mod expand;
-mod job;
 mod plan;
 mod registry;
 pub mod replicaset;

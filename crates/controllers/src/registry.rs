@@ -18,24 +18,55 @@ pub struct Descriptor {
 /// All controllers, in the order of their names.
 pub fn all() -> Vec<Descriptor> {
     vec![
-        controller("disruption-controller", make::<crate::disruption::Disruption>),
-        controller("node-lifecycle-controller", make::<crate::node_lifecycle::NodeLifecycle>),
-        controller("persistentvolume-binder-controller", make::<crate::volume::Binder>),
-        controller("persistentvolume-protection-controller", make::<crate::volume::VolumeProtection>),
-        controller("persistentvolumeclaim-protection-controller", make::<crate::volume::ClaimProtection>),
-        controller("replicaset-controller", make::<crate::replicaset::ReplicaSets>),
-        controller("replicationcontroller-controller", make::<crate::replication::ReplicationControllers>),
+        controller("cronjob-controller", make::<crate::cronjob::CronJobs>),
+        controller(
+            "disruption-controller",
+            make::<crate::disruption::Disruption>,
+        ),
+        controller(
+            "node-lifecycle-controller",
+            make::<crate::node_lifecycle::NodeLifecycle>,
+        ),
+        controller(
+            "persistentvolume-binder-controller",
+            make::<crate::volume::Binder>,
+        ),
+        controller(
+            "persistentvolume-protection-controller",
+            make::<crate::volume::VolumeProtection>,
+        ),
+        controller(
+            "persistentvolumeclaim-protection-controller",
+            make::<crate::volume::ClaimProtection>,
+        ),
+        controller(
+            "replicaset-controller",
+            make::<crate::replicaset::ReplicaSets>,
+        ),
+        controller(
+            "replicationcontroller-controller",
+            make::<crate::replication::ReplicationControllers>,
+        ),
         configured("root-ca-certificate-publisher-controller", |options| {
             Box::new(crate::root_ca::Publisher::new(options.root_ca.clone()))
         }),
-        controller("serviceaccount-controller", make::<crate::service_account::Accounts>),
-        controller("statefulset-controller", make::<crate::statefulset::StatefulSets>),
-        controller("stowplan-provisioner-controller", make::<crate::volume::Provisioner>),
-        controller("taint-eviction-controller", make::<crate::taint_eviction::TaintEviction>),
+        controller(
+            "serviceaccount-controller",
+            make::<crate::service_account::Accounts>,
+        ),
+        controller(
+            "statefulset-controller",
+            make::<crate::statefulset::StatefulSets>,
+        ),
+        controller(
+            "stowplan-provisioner-controller",
+            make::<crate::volume::Provisioner>,
+        ),
+        controller(
+            "taint-eviction-controller",
+            make::<crate::taint_eviction::TaintEviction>,
+        ),
     ]
-    vec![controller("cronjob-controller", || {
-        Box::new(crate::cronjob::CronJobs::default())
-    })]
 }
 
 fn make<C: Controller + Default + 'static>() -> Box<dyn Controller> {
