@@ -42,6 +42,6 @@ pub use controller::{Controller, Cx, Enqueue, Keys, Watches};
 pub use event::Event;
 pub use options::{Options, Signer};
 pub use plan::{Order, Plan, Then};
-pub use registry::{Descriptor, Make, all, choose};
+pub use registry::{Descriptor, Make, all, is_chosen};
 pub use stowplan_cache::{Cluster, Delta, EventType, Key, Kind, Object, ObjectRef};
 pub use write::{Failure, Method, Outcome, Write};

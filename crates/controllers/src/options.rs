@@ -1,5 +1,6 @@
 //! What controllers are told when they are made.
 
+use crate::node_lifecycle::NodeLifecycleOptions;
 use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
@@ -19,6 +20,8 @@ pub struct Options {
     pub signer: Option<Signer>,
     /// How many finished pods are kept (`--terminated-pod-gc-threshold`); all if it is not above 0.
     pub finished_pods_max: i32,
+    /// How nodes that fall silent are treated.
+    pub node_lifecycle: NodeLifecycleOptions,
     /// How often all of a quota is counted (`--resource-quota-sync-period`).
     pub quota_resync: Duration,
 }
@@ -29,6 +32,7 @@ impl Default for Options {
             root_ca: None,
             signer: None,
             finished_pods_max: 12_500,
+            node_lifecycle: NodeLifecycleOptions::default(),
             quota_resync: Duration::from_mins(5),
         }
     }
@@ -40,6 +44,7 @@ impl fmt::Debug for Options {
             .field("root_ca", &self.root_ca)
             .field("has_signer", &self.signer.is_some())
             .field("finished_pods_max", &self.finished_pods_max)
+            .field("node_lifecycle", &self.node_lifecycle)
             .field("quota_resync", &self.quota_resync)
             .finish()
     }

@@ -23,10 +23,10 @@ pub fn all() -> Vec<Descriptor> {
             "disruption-controller",
             make::<crate::disruption::Disruption>,
         ),
-        controller(
-            "node-lifecycle-controller",
-            make::<crate::node_lifecycle::NodeLifecycle>,
-        ),
+        configured("node-lifecycle-controller", |options| {
+            let options = options.node_lifecycle.clone();
+            Box::new(crate::node_lifecycle::NodeLifecycle::new(options))
+        }),
         controller(
             "persistentvolume-binder-controller",
             make::<crate::volume::Binder>,
@@ -90,22 +90,41 @@ fn configured(name: &'static str, make: fn(&Options) -> Box<dyn Controller>) -> 
     }
 }
 
-/// The controllers that `--controllers` chooses: `*` for all that are on by default, `name` for one, `-name`
-/// for all but one. As upstream, an entry for one controller wins over `*`.
-pub fn choose(wanted: &[String]) -> Result<Vec<Descriptor>, String> {
-    let known = all();
-    for entry in wanted {
-        let name = entry.strip_prefix('-').unwrap_or(entry);
-        if name != "*" && !known.iter().any(|descriptor| descriptor.name == name) {
-            return Err(format!("{name:?} is not in the list of known controllers"));
+/// Whether `--controllers` chooses a controller: `*` means all that are on by default, `name` one, `-name` all
+/// but one. As upstream, an entry for one controller counts more than `*`.
+pub fn is_chosen(wanted: &[String], name: &str, by_default: bool) -> bool {
+    let named = |entry: &&String| entry.strip_prefix('-').unwrap_or(entry) == name;
+    match wanted.iter().find(named) {
+        Some(entry) => !entry.starts_with('-'),
+        None => by_default && wanted.iter().any(|entry| entry == "*"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn controllers_are_chosen_as_upstream_does() {
+        for (wanted, name, by_default, is_it) in [
+            ("*", "a", true, true),
+            ("*", "a", false, false),
+            ("*,a", "a", false, true),
+            ("*,-a", "a", true, false),
+            ("-a,*", "a", true, false),
+            ("a", "a", true, true),
+            ("a", "b", true, false),
+            ("", "a", true, false),
+        ] {
+            let wanted: Vec<String> = wanted.split(',').map(str::to_owned).collect();
+            assert_eq!(is_chosen(&wanted, name, by_default), is_it, "{wanted:?} {name}");
         }
     }
-    let is_chosen = |descriptor: &Descriptor| {
-        let named = |entry: &&String| entry.strip_prefix('-').unwrap_or(entry) == descriptor.name;
-        match wanted.iter().find(named) {
-            Some(entry) => !entry.starts_with('-'),
-            None => descriptor.by_default && wanted.iter().any(|entry| entry == "*"),
-        }
-    };
-    Ok(known.into_iter().filter(is_chosen).collect())
+
+    #[test]
+    fn names_are_in_order_and_end_as_upstreams_do() {
+        let names: Vec<&str> = all().iter().map(|descriptor| descriptor.name).collect();
+        assert!(names.is_sorted(), "{names:?}");
+        assert!(names.iter().all(|name| name.ends_with("-controller")));
+    }
 }

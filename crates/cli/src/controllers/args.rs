@@ -1,0 +1,127 @@
+//! The command line of `stowplan controllers`: kube-controller-manager's, as far as people use it.
+
+use crate::scheduler::args::Election;
+use crate::telling::Telling;
+use clap::{Args, ValueHint};
+use std::path::PathBuf;
+use stowplan_config::Duration;
+use stowplan_controllers::Options;
+use stowplan_controllers::node_lifecycle::NodeLifecycleOptions;
+
+const HELP: &str = "\
+Takes the place of kube-controller-manager, or runs beside it with the controllers that it was told to \
+leave out. Without --kubeconfig it takes the service account of the pod that it runs in.
+
+Examples:
+  stowplan controllers --kubeconfig ~/.kube/config
+  stowplan controllers --kubeconfig ~/.kube/config --controllers '*,-cronjob-controller'
+
+Exit status:
+  0  it was told to stop (SIGINT, SIGTERM)
+  1  a file is wrong, the lease is lost, or something broke
+  2  the command line is wrong";
+
+/// Runs Kubernetes' controllers on a cluster, in place of kube-controller-manager.
+#[derive(Args, Debug)]
+#[command(after_help = HELP)]
+pub(crate) struct Controllers {
+    /// How to reach the cluster [default: the pod's service account].
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) kubeconfig: Option<PathBuf>,
+
+    /// The address of the API server, in place of the one in the kubeconfig.
+    #[arg(long, value_name = "URL", value_parser = crate::address::master)]
+    pub(crate) master: Option<http::Uri>,
+
+    #[command(flatten)]
+    pub(crate) chosen: Chosen,
+
+    /// The certificates that pods know the API server by; without them no ConfigMap kube-root-ca.crt is
+    /// made.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) root_ca_file: Option<PathBuf>,
+
+    /// How many requests to send per second; 0 for as many as the server answers.
+    #[arg(long, value_name = "NUMBER", default_value_t = 20.0)]
+    pub(crate) kube_api_qps: f32,
+
+    /// How many requests to send at once.
+    #[arg(long, value_name = "NUMBER", default_value_t = 30)]
+    pub(crate) kube_api_burst: i32,
+
+    #[command(flatten)]
+    pub(crate) election: Election,
+
+    #[command(flatten)]
+    pub(crate) telling: Telling,
+}
+
+/// Which controllers run, and what they are told. `stowplan up` takes the same flags.
+#[derive(Args, Debug, Clone)]
+pub(crate) struct Chosen {
+    /// Which controllers to run: '*' for all, NAME for one, -NAME for all but one.
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        default_value = "*",
+        allow_hyphen_values = true
+    )]
+    pub(crate) controllers: Vec<String>,
+
+    /// How many nodes of a healthy zone are given up per second when they fall silent.
+    #[arg(long, value_name = "NUMBER", default_value_t = 0.1)]
+    node_eviction_rate: f32,
+
+    /// The same for a large zone that is not healthy.
+    #[arg(long, value_name = "NUMBER", default_value_t = 0.01)]
+    secondary_node_eviction_rate: f32,
+
+    /// How many nodes make a zone large.
+    #[arg(long, value_name = "NUMBER", default_value_t = 50)]
+    large_cluster_size_threshold: usize,
+
+    /// Which share of a zone's nodes has to be silent for the zone not to be healthy.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.55)]
+    unhealthy_zone_threshold: f32,
+
+    /// How often nodes are looked at [default: 5s].
+    #[arg(long, value_name = "DURATION")]
+    node_monitor_period: Option<Duration>,
+
+    /// How long a node may be silent before it counts as lost [default: 50s].
+    #[arg(long, value_name = "DURATION")]
+    node_monitor_grace_period: Option<Duration>,
+
+    /// How long a new node may be silent [default: 1m].
+    #[arg(long, value_name = "DURATION")]
+    node_startup_grace_period: Option<Duration>,
+
+    /// How many finished pods are kept; 0 for all.
+    #[arg(long, value_name = "NUMBER", default_value_t = 12_500)]
+    terminated_pod_gc_threshold: i32,
+}
+
+impl Chosen {
+    /// What controllers are told.
+    pub(crate) fn options(&self) -> Options {
+        let usual = NodeLifecycleOptions::default();
+        let or = |given: Option<Duration>, usual: std::time::Duration| {
+            let nanos = given.and_then(|given| u64::try_from(given.as_nanos()).ok());
+            nanos.map_or(usual, std::time::Duration::from_nanos)
+        };
+        Options {
+            finished_pods_max: self.terminated_pod_gc_threshold,
+            node_lifecycle: NodeLifecycleOptions {
+                monitor_period: or(self.node_monitor_period, usual.monitor_period),
+                monitor_grace: or(self.node_monitor_grace_period, usual.monitor_grace),
+                startup_grace: or(self.node_startup_grace_period, usual.startup_grace),
+                eviction_rate: self.node_eviction_rate,
+                secondary_eviction_rate: self.secondary_node_eviction_rate,
+                large_cluster: self.large_cluster_size_threshold,
+                unhealthy_zone: self.unhealthy_zone_threshold,
+            },
+            ..Options::default()
+        }
+    }
+}
