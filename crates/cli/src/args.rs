@@ -1,5 +1,7 @@
 //! The command line.
 
+use crate::controllers::args::{Chosen, Controllers};
+use crate::nodes::args::{Alike, Node, Nodes};
 use crate::output::Format;
 use crate::scheduler::args::Scheduler;
 use crate::telling::Telling;
@@ -52,13 +54,17 @@ pub(crate) enum Color {
 pub(crate) enum Command {
     Up(Up),
     Scheduler(Box<Scheduler>),
+    Controllers(Box<Controllers>),
+    Nodes(Nodes),
+    Node(Node),
     Simulate(Simulate),
     Explain(Explain),
     Bench(Bench),
     Completions(Completions),
 }
 
-/// Starts a Kubernetes API of one's own, for kubectl and any other client, with a scheduler.
+/// Starts a Kubernetes cluster of one's own, for kubectl and any other client: an API server, a scheduler,
+/// controllers, and nodes that simulate what runs on them.
 ///
 /// Prints `kubeconfig: PATH` when it is ready, and runs until it is told to stop (SIGINT, SIGTERM).
 #[derive(Args, Debug)]
@@ -108,6 +114,21 @@ pub(crate) struct Up {
     /// takes a free one. Usual is 127.0.0.1:10259.
     #[arg(long, value_name = "ADDR:PORT", conflicts_with = "no_scheduler")]
     pub(crate) scheduler_listen: Option<std::net::SocketAddr>,
+
+    /// Leave workloads, accounts and nodes to controllers of your own.
+    #[arg(long)]
+    pub(crate) no_controllers: bool,
+
+    #[command(flatten)]
+    pub(crate) chosen: Chosen,
+
+    /// How many nodes to simulate. Nodes that are made by kubectl with the annotation
+    /// kwok.x-k8s.io/node: fake are simulated, too.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    pub(crate) nodes: u32,
+
+    #[command(flatten)]
+    pub(crate) alike: Alike,
 
     #[command(flatten)]
     pub(crate) telling: Telling,

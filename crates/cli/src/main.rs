@@ -3,8 +3,10 @@
 mod address;
 mod args;
 mod bench;
+mod controllers;
 mod explain;
 mod input;
+mod nodes;
 mod output;
 mod scheduler;
 mod simulate;
@@ -46,6 +48,9 @@ fn main() -> ExitCode {
     let result = match cli.command {
         Command::Up(args) => up::run(&args),
         Command::Scheduler(args) => scheduler::run(&args),
+        Command::Controllers(args) => controllers::run(&args),
+        Command::Nodes(args) => nodes::run(&args),
+        Command::Node(args) => nodes::fault::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Explain(args) => {
             explain::run(&args.complete().unwrap_or_else(|error| error.exit()))

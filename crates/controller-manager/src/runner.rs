@@ -135,7 +135,8 @@ impl Runner {
         self.recorder.record(V1Event {
             about: event.about,
             event_type: event.event_type,
-            reason: event.reason,
+            reason: event.reason.into(),
+            field_path: None,
             message: event.message,
             component: self.controller.component().unwrap_or(self.name).into(),
             host: "".into(),

@@ -2,6 +2,7 @@
 
 use axum::body::Body;
 use serde_json::Value;
+use stowplan_base::Time;
 
 /// What is asked of a log.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -27,5 +28,5 @@ pub struct LogOptions {
 /// Runs pods, or knows who does.
 pub trait Provider: Send + Sync {
     /// The log of a container of a pod that is on a node, if this provider runs it.
-    fn log(&self, pod: &Value, options: &LogOptions) -> Option<Body>;
+    fn log(&self, pod: &Value, options: &LogOptions, now: Time) -> Option<Body>;
 }

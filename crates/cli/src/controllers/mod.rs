@@ -32,7 +32,7 @@ async fn control(args: &Controllers) -> Result<()> {
     let stop = up::stop_signal()?;
     args.telling.begin();
     stowplan_transport::raise_open_files();
-    let config = connection(args.kubeconfig.as_deref(), args.master.as_ref())?.await?;
+    let config = connection(args.kubeconfig.as_deref(), args.master.as_ref()).await?;
     let client = kube::Client::try_from(config).context("cannot make a client")?;
     let env: Arc<dyn Env> = Arc::new(System::new());
     let mut options = args.chosen.options();

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, anyhow};
 use args::{Election, Scheduler};
 use std::path::Path;
 use std::sync::Arc;
-use stowplan_config::{KubeSchedulerConfiguration, LeaderElection};
+use stowplan_config::LeaderElection;
 use stowplan_env::System;
 use stowplan_scheduler::server::{SchedulerServer, ServerOptions};
 
@@ -44,7 +44,10 @@ async fn schedule(args: &Scheduler) -> Result<()> {
         let told = || format!("--write-config-to: cannot write {}", file.display());
         return std::fs::write(file, text).with_context(told);
     }
-    let kube_config = connection(args, &config).await?;
+    let configured = &config.client_connection.kubeconfig;
+    let configured = (!configured.is_empty()).then(|| Path::new(configured));
+    let file = args.kubeconfig.as_deref().or(configured);
+    let kube_config = connection(file, args.master.as_ref()).await?;
     let client = kube::Client::try_from(kube_config).context("cannot make a client")?;
     let options = ServerOptions {
         env: Arc::new(System::new()),
@@ -72,18 +75,15 @@ async fn reviewer(file: Option<&Path>) -> Result<Option<kube::Client>> {
     client.map(Some).context("cannot make a client")
 }
 
-/// How to reach the cluster: the flag, the configuration, or the pod's service account.
-async fn connection(args: &Scheduler, config: &KubeSchedulerConfiguration) -> Result<kube::Config> {
-    let configured = &config.client_connection.kubeconfig;
-    let configured = (!configured.is_empty()).then(|| Path::new(configured));
-    let file = args.kubeconfig.as_deref().or(configured);
-    let mut found = match (file, &args.master) {
+/// How to reach the cluster: by a file, an address, or the pod's service account.
+pub(crate) async fn connection(file: Option<&Path>, master: Option<&http::Uri>) -> Result<kube::Config> {
+    let mut found = match (file, master) {
         (Some(file), _) => address::read(file).await?,
         (None, Some(master)) => kube::Config::new(master.clone()),
         (None, None) => kube::Config::incluster()
             .context("not in a pod; say how to reach the cluster with --kubeconfig FILE")?,
     };
-    if let Some(master) = &args.master {
+    if let Some(master) = master {
         found.cluster_url = master.clone();
     }
     address::checked(found)
@@ -91,7 +91,7 @@ async fn connection(args: &Scheduler, config: &KubeSchedulerConfiguration) -> Re
 
 impl Election {
     /// What the command line says counts more than the configuration.
-    fn apply(&self, to: &mut LeaderElection) {
+    pub(crate) fn apply(&self, to: &mut LeaderElection) {
         let set = |to: &mut String, value: &Option<String>| {
             if let Some(value) = value {
                 to.clone_from(value);

@@ -3,6 +3,7 @@
 mod decisions;
 mod folder;
 mod identity;
+mod living;
 
 use crate::Verdict;
 use crate::args::Up;
@@ -18,6 +19,7 @@ use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use stowplan_base::Env;
 use stowplan_env::System;
 use stowplan_scheduler::server::{SchedulerServer, SecurePort};
 use stowplan_server::{Api, AuditLog, Config, User, token};
@@ -53,15 +55,16 @@ async fn serve(args: &Up) -> Result<()> {
     let address = listener.address()?;
     let mut admin = User::new("admin", &["system:masters"]);
     "admin".clone_into(&mut admin.uid);
+    let env: Arc<dyn Env> = Arc::new(System::new());
     let api = Api::new(Config {
-        env: Arc::new(System::new()),
+        env: env.clone(),
         store: store.clone(),
         tokens: BTreeMap::from([(identity.admin_token.clone(), admin)]),
         token_key: Some(token::Key::from_pkcs8(&identity.token_key)?),
     })
     .await
     .context("what every cluster has cannot be stored")?;
-    // There is no quota controller yet.
+    // A quota that is new holds at once, and not only when its controller has counted.
     api.count_quotas();
     let told = api.advertise(address).await;
     told.context("where this server is cannot be stored")?;
@@ -79,6 +82,7 @@ async fn serve(args: &Up) -> Result<()> {
             scheduler.decisions(),
         )));
     }
+    let living = living::Living::start(args, &api, &env, &identity.pki.ca_pem)?;
     // Last of all: a start that fails must not take the file of a server that runs.
     let path = args
         .kubeconfig
@@ -105,6 +109,7 @@ async fn serve(args: &Up) -> Result<()> {
             Ok(())
         }
     };
+    drop(living);
     store.close();
     served
 }
@@ -132,6 +137,17 @@ async fn scheduler(args: &Up, api: Arc<Api>, pki: &Pki) -> Result<SchedulerServe
     Ok(SchedulerServer::start(client, config, options).await?)
 }
 
+/// The kubeconfig of a server that was started without saying where to keep things: that of the one that keeps
+/// them, if it is there.
+pub(crate) fn usual_kubeconfig() -> Result<PathBuf> {
+    let folder = usual_folder()?;
+    let files = ["kubeconfig", "kubeconfig-memory"].map(|name| folder.join(name));
+    let found = files.iter().find(|file| file.exists());
+    found.cloned().with_context(|| {
+        format!("no kubeconfig in {}: say how to reach the cluster with --kubeconfig FILE", folder.display())
+    })
+}
+
 /// A server that keeps nothing leaves the file of the one that does alone.
 fn kubeconfig_name(args: &Up) -> &'static str {
     match args.memory && args.data_dir.is_none() {
@@ -142,9 +158,13 @@ fn kubeconfig_name(args: &Up) -> &'static str {
 
 /// Where everything is kept if the command line does not say.
 fn data_folder(args: &Up) -> Result<PathBuf> {
-    if let Some(folder) = &args.data_dir {
-        return Ok(folder.clone());
+    match &args.data_dir {
+        Some(folder) => Ok(folder.clone()),
+        None => usual_folder(),
     }
+}
+
+fn usual_folder() -> Result<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     match (variable("XDG_DATA_HOME"), variable("HOME")) {
         (Some(data), _) => Ok(Path::new(&data).join("stowplan")),

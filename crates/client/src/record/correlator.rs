@@ -2,6 +2,7 @@
 
 use super::{Record, V1Event};
 use jiff::{SignedDuration, Timestamp};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ const SIMILAR_WITHIN: SignedDuration = SignedDuration::from_secs(600);
 /// Source and object.
 type About = (Arc<str>, Arc<str>, Arc<str>, Arc<str>);
 /// The same with type and reason.
-type Similar = (About, &'static str, &'static str);
+type Similar = (About, Option<String>, &'static str, Cow<'static, str>);
 
 /// What is remembered of events.
 #[derive(Default)]
@@ -40,7 +41,12 @@ impl Correlator {
             about.name.clone(),
             about.uid.clone(),
         );
-        let like: Similar = (who.clone(), event.event_type.text(), event.reason);
+        let like: Similar = (
+            who.clone(),
+            event.field_path.clone(),
+            event.event_type.text(),
+            event.reason.clone(),
+        );
         let is_many = self.is_one_of_many(&like, &event.message, now);
         if is_many {
             event.message = format!("(combined from similar events): {}", event.message);
@@ -143,7 +149,8 @@ mod tests {
                 resource_version: "1".into(),
             },
             event_type: EventType::Normal,
-            reason: "Tested",
+            reason: "Tested".into(),
+            field_path: None,
             message: message.to_owned(),
             component: "tester".into(),
             host: "".into(),

@@ -10,6 +10,7 @@ use crate::{Failed, Requests};
 use correlator::Correlator;
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use stowplan_base::Env;
 use stowplan_cache::{EventType, ObjectRef};
@@ -29,9 +30,11 @@ pub struct V1Event {
     /// How it is meant.
     pub event_type: EventType,
     /// Why it happened, in one word.
-    pub reason: &'static str,
+    pub reason: Cow<'static, str>,
     /// The same in a sentence.
     pub message: String,
+    /// The part of the object that it is about, such as `spec.containers{web}`.
+    pub field_path: Option<String>,
     /// Who says so, such as `deployment-controller`.
     pub component: Arc<str>,
     /// On which host; empty for those who act for the whole cluster.
@@ -152,6 +155,9 @@ impl Record {
         });
         if !about.namespace.is_empty() {
             involved["namespace"] = json!(&*about.namespace);
+        }
+        if let Some(path) = &self.event.field_path {
+            involved["fieldPath"] = json!(path);
         }
         let mut source = json!({"component": &*self.event.component});
         if !self.event.host.is_empty() {

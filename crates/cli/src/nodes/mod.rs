@@ -1,0 +1,165 @@
+//! `stowplan nodes`: simulated nodes on any cluster, and those within `stowplan up`.
+
+pub(crate) mod args;
+mod events;
+pub(crate) mod fault;
+mod provider;
+mod rules;
+
+use crate::scheduler::connection;
+use crate::{Verdict, output, up};
+use anyhow::{Context, Result, bail};
+use args::{Alike, Nodes as NodesArgs};
+pub(crate) use events::Events;
+pub(crate) use provider::NodesOfThisProcess;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use stowplan_api::k8s::api::core::v1::Node;
+pub(crate) use stowplan_api::k8s::api::core::v1::Taint;
+use stowplan_base::Env;
+use stowplan_client::{Informers, Recorder, Requests, Unguarded};
+use stowplan_env::System;
+use stowplan_nodes::{Config, NodeTemplate, Nodes, Settings};
+
+/// How many requests of nodes are sent at a time.
+const WRITERS: usize = 32;
+
+/// Simulates nodes until the process is told to stop.
+pub(crate) fn run(args: &NodesArgs) -> Result<Verdict> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .context("cannot start the runtime")?;
+    runtime.block_on(simulate(args))?;
+    Ok(Verdict::AllPlaced)
+}
+
+async fn simulate(args: &NodesArgs) -> Result<()> {
+    let stop = up::stop_signal()?;
+    args.telling.begin();
+    stowplan_transport::raise_open_files();
+    let mut nodes = manifests(&args.filename)?;
+    nodes.extend(args.alike.nodes(args.count));
+    let config = connection(args.kubeconfig.as_deref(), args.master.as_ref()).await?;
+    let client = kube::Client::try_from(config).context("cannot make a client")?;
+    let env: Arc<dyn Env> = Arc::new(System::new());
+    let requests = Requests::new(client.clone(), env.clone(), Arc::new(Unguarded));
+    let requests = Arc::new(requests.named("kubelet").at_a_time(WRITERS * 2));
+    let (recorder, events) = Recorder::new(env.clone());
+    let informers = Informers::new(client, env.clone());
+    output::print(&format!("nodes: {}, and those that are adopted\n", nodes.len()))?;
+    let settings = Settings {
+        config: args.alike.config()?,
+        nodes,
+        env,
+        events: Arc::new(Events(recorder)),
+        writers: WRITERS,
+    };
+    let simulated = Nodes::new(&informers, settings);
+    tokio::select! {
+        () = simulated.run(&informers, requests.clone()) => {}
+        () = events.carry_out(requests) => {}
+        () = stop => {}
+    }
+    Ok(())
+}
+
+impl Alike {
+    /// So many nodes.
+    pub(crate) fn nodes(&self, count: u32) -> Vec<Node> {
+        let template = NodeTemplate {
+            count,
+            zones: self.zones.clone(),
+            cpu: self.cpu.clone(),
+            memory: self.memory.clone(),
+            pods: self.max_pods,
+            gpus: self.gpus,
+            taints: self.taint.clone(),
+            prefix: self.prefix.clone(),
+            ..NodeTemplate::default()
+        };
+        template.nodes()
+    }
+
+    /// How they behave.
+    pub(crate) fn config(&self) -> Result<Config> {
+        for (flag, given) in [("--cpu", &self.cpu), ("--memory", &self.memory)] {
+            let read = given.parse::<stowplan_base::Quantity>();
+            if read.is_err() {
+                bail!("{flag}: {given:?} is not a quantity, expected for example 8 or 32Gi");
+            }
+        }
+        let mut config = Config::default();
+        if let Some(file) = &self.rules {
+            config.rules = rules::read(file)?;
+        }
+        if let Some(span) = self.start_after {
+            config.start_after = stowplan_base::Duration::from_nanos(span.as_nanos());
+        }
+        Ok(config)
+    }
+}
+
+/// The nodes of some files. Other objects in them are passed over.
+fn manifests(paths: &[PathBuf]) -> Result<Vec<Node>> {
+    let mut nodes = Vec::new();
+    for path in paths {
+        let text = match path == Path::new("-") {
+            true => std::io::read_to_string(std::io::stdin()),
+            false => std::fs::read_to_string(path),
+        };
+        let text = text.with_context(|| format!("cannot read {}", path.display()))?;
+        for (number, document) in serde_yaml_ng::Deserializer::from_str(&text).enumerate() {
+            let place = || format!("{}: document {}", path.display(), number + 1);
+            let value: serde_json::Value = serde::Deserialize::deserialize(document)
+                .with_context(place)?;
+            let items = match value["items"].as_array() {
+                Some(items) => items.clone(),
+                None => vec![value],
+            };
+            for item in items.into_iter().filter(|item| item["kind"] == "Node") {
+                nodes.push(serde_json::from_value(item).with_context(place)?);
+            }
+        }
+    }
+    Ok(nodes)
+}
+
+/// `KEY=VALUE:EFFECT` or `KEY:EFFECT`.
+pub(crate) fn taint(text: &str) -> Result<Taint, String> {
+    let wrong = || format!("{text:?} is not a taint, expected KEY=VALUE:EFFECT or KEY:EFFECT");
+    let (left, effect) = text.rsplit_once(':').ok_or_else(wrong)?;
+    if !["NoSchedule", "PreferNoSchedule", "NoExecute"].contains(&effect) {
+        return Err(format!(
+            "{effect:?} is not an effect, expected NoSchedule, PreferNoSchedule or NoExecute"
+        ));
+    }
+    let (key, value) = match left.split_once('=') {
+        Some((key, value)) => (key, Some(value.to_owned())),
+        None => (left, None),
+    };
+    match key.is_empty() {
+        true => Err(wrong()),
+        false => Ok(Taint {
+            key: key.to_owned(),
+            value,
+            effect: effect.to_owned(),
+            time_added: None,
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn taints_are_read_as_kubectl_reads_them() {
+        let read = taint("dedicated=gpu:NoSchedule").unwrap();
+        assert_eq!((read.key.as_str(), read.value.as_deref()), ("dedicated", Some("gpu")));
+        assert_eq!(taint("dedicated:NoExecute").unwrap().value, None);
+        for wrong in ["", "dedicated", "dedicated=gpu", "a=b:Never", ":NoExecute"] {
+            assert!(taint(wrong).is_err(), "{wrong}");
+        }
+    }
+}

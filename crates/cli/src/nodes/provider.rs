@@ -1,0 +1,94 @@
+//! What the API server in this process asks of simulated nodes: logs and usage.
+
+use axum::body::Body;
+use jiff::Timestamp;
+use serde_json::Value;
+use stowplan_base::Time;
+use stowplan_nodes::{LogsWanted, Nodes};
+use stowplan_server::{LogOptions, Provider, Sample, Usage, Used};
+
+/// The nodes that are simulated in this process.
+pub(crate) struct NodesOfThisProcess(pub(crate) Nodes);
+
+impl Provider for NodesOfThisProcess {
+    fn log(&self, pod: &Value, options: &LogOptions, now: Time) -> Option<Body> {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let node = text(&pod["spec"]["nodeName"]);
+        if !self.0.has(&node) {
+            return None;
+        }
+        let wanted = LogsWanted {
+            previous: options.previous,
+            since: since(options, now),
+            tail: options.tail_lines.and_then(|lines| usize::try_from(lines).ok()),
+        };
+        let (namespace, name) = (text(&pod["metadata"]["namespace"]), text(&pod["metadata"]["name"]));
+        let lines = self.0.logs(&namespace, &name, &options.container, &wanted);
+        let mut log = String::new();
+        for line in lines.unwrap_or_default() {
+            if options.timestamps {
+                let at = Timestamp::from_nanosecond(line.at.as_nanos().into());
+                log.push_str(&at.unwrap_or_default().to_string());
+                log.push(' ');
+            }
+            log.push_str(&line.text);
+            log.push('\n');
+        }
+        let limit = options.limit_bytes.and_then(|bytes| usize::try_from(bytes).ok());
+        if let Some(limit) = limit.filter(|limit| *limit < log.len()) {
+            let mut end = limit;
+            while !log.is_char_boundary(end) {
+                end -= 1;
+            }
+            log.truncate(end);
+        }
+        Some(Body::from(log))
+    }
+}
+
+fn since(options: &LogOptions, now: Time) -> Option<Time> {
+    if let Some(seconds) = options.since_seconds {
+        return Some(Time::from_nanos(now.as_nanos().saturating_sub(seconds.saturating_mul(1_000_000_000))));
+    }
+    let at: Timestamp = options.since_time.as_ref()?.parse().ok()?;
+    i64::try_from(at.as_nanosecond()).ok().map(Time::from_nanos)
+}
+
+impl Usage for NodesOfThisProcess {
+    fn nodes(&self, name: Option<&str>, _: Time) -> Vec<Sample> {
+        let all = self.0.node_usage().into_iter();
+        let wanted = all.filter(|node| name.is_none_or(|name| name == node.name));
+        let sample = |node: stowplan_nodes::NodeUsage| Sample {
+            name: node.name,
+            containers: vec![(String::new(), used(node.cpu_m, node.memory))],
+            ..Sample::default()
+        };
+        wanted.map(sample).collect()
+    }
+
+    fn pods(&self, namespace: &str, name: Option<&str>, _: Time) -> Vec<Sample> {
+        let all = self.0.pod_usage().into_iter();
+        let wanted = all.filter(|pod| {
+            [String::new(), pod.namespace.clone()].contains(&namespace.to_owned())
+                && name.is_none_or(|name| name == pod.name)
+        });
+        let sample = |pod: stowplan_nodes::PodUsage| Sample {
+            namespace: pod.namespace,
+            name: pod.name,
+            labels: pod.labels,
+            containers: pod
+                .containers
+                .into_iter()
+                .map(|(name, cpu_m, memory)| (name, used(cpu_m, memory)))
+                .collect(),
+        };
+        wanted.map(sample).collect()
+    }
+}
+
+fn used(cpu_m: i64, memory: i64) -> Used {
+    Used {
+        cpu_nanos: u64::try_from(cpu_m).unwrap_or(0).saturating_mul(1_000_000),
+        memory_bytes: u64::try_from(memory).unwrap_or(0),
+    }
+}

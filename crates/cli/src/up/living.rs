@@ -1,0 +1,108 @@
+//! What makes a cluster live: controllers and nodes, in the same process as the API server.
+
+use crate::args::Up;
+use crate::nodes::{Events, NodesOfThisProcess};
+use crate::scheduler::host_name;
+use anyhow::{Context, Result};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use stowplan_base::Env;
+use stowplan_client::{Informers, Recorder, Requests, Unguarded, in_process};
+use stowplan_controller_manager::{ControllerManager, Settings};
+use stowplan_controllers::volume::PROVISIONER;
+use stowplan_nodes::Nodes;
+use stowplan_server::{Api, User};
+use tokio::task::JoinSet;
+
+/// How many requests of nodes are sent at a time.
+const WRITERS: usize = 32;
+
+/// Controllers and nodes at work. They end when it is dropped.
+pub(super) struct Living {
+    _manager: Option<ControllerManager>,
+    _tasks: JoinSet<()>,
+}
+
+impl Living {
+    /// Starts what the command line asks for, within the current tokio runtime.
+    pub(super) fn start(args: &Up, api: &Arc<Api>, env: &Arc<dyn Env>, root_ca: &str) -> Result<Self> {
+        let mut tasks = JoinSet::new();
+        let manager = match args.no_controllers {
+            true => None,
+            false => Some(controllers(args, api, env, root_ca)?),
+        };
+        // A kind is watched once in this process.
+        let client = in_process(api.service(component("system:nodes")));
+        let informers = match &manager {
+            Some(manager) => manager.informers().clone(),
+            None => Arc::new(Informers::new(client.clone(), env.clone())),
+        };
+        let requests = Requests::new(client, env.clone(), Arc::new(Unguarded));
+        let requests = Arc::new(requests.named("kubelet").at_a_time(WRITERS * 2));
+        let (recorder, events) = Recorder::new(env.clone());
+        let mut config = args.alike.config()?;
+        // Nobody else takes the taint of new nodes away.
+        config.untaint = args.no_controllers;
+        let settings = stowplan_nodes::Settings {
+            config,
+            nodes: args.alike.nodes(args.nodes),
+            env: env.clone(),
+            events: Arc::new(Events(recorder)),
+            writers: WRITERS,
+        };
+        let nodes = Nodes::new(&informers, settings);
+        api.provide(Box::new(NodesOfThisProcess(nodes.clone())));
+        api.use_by(Box::new(NodesOfThisProcess(nodes.clone())));
+        tasks.spawn(events.carry_out(requests.clone()));
+        if !args.no_controllers {
+            tasks.spawn(default_storage(requests.clone()));
+        }
+        tasks.spawn(async move { nodes.run(&informers, requests).await });
+        Ok(Self {
+            _manager: manager,
+            _tasks: tasks,
+        })
+    }
+}
+
+fn controllers(args: &Up, api: &Arc<Api>, env: &Arc<dyn Env>, root_ca: &str) -> Result<ControllerManager> {
+    let mut options = args.chosen.options();
+    options.root_ca = Some(root_ca.into());
+    let settings = Settings {
+        controllers: args.chosen.controllers.clone(),
+        options,
+        guard: Arc::new(Unguarded),
+        env: env.clone(),
+        // Nobody else is in this process, and there is no network to spare.
+        limit: (0.0, 0),
+        host: host_name(),
+    };
+    let client = in_process(api.service(component("system:kube-controller-manager")));
+    ControllerManager::start(client, settings).context("--controllers")
+}
+
+/// A part of the control plane.
+fn component(name: &str) -> User {
+    User::new(name, &["system:masters", "system:authenticated"])
+}
+
+/// Claims that name no class get a simulated volume.
+async fn default_storage(requests: Arc<Requests>) {
+    let class = json!({
+        "apiVersion": "storage.k8s.io/v1",
+        "kind": "StorageClass",
+        "metadata": {
+            "name": "standard",
+            "annotations": {"storageclass.kubernetes.io/is-default-class": "true"},
+        },
+        "provisioner": PROVISIONER,
+        "volumeBindingMode": "WaitForFirstConsumer",
+    });
+    let path = "/apis/storage.k8s.io/v1/storageclasses";
+    let made = requests.change::<Value>("POST", path, "application/json", &class);
+    if let Err(failed) = made.await
+        && failed.code() != Some(409)
+    {
+        tracing::warn!(error = %failed, "the default storage class could not be made");
+    }
+}
