@@ -15,6 +15,8 @@
 
 pub mod common;
 mod controller;
+pub mod daemon;
+pub mod ephemeral;
 mod event;
 pub mod expand;
 pub mod history;

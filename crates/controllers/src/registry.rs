@@ -16,9 +16,17 @@ pub struct Descriptor {
 pub fn all() -> Vec<Descriptor> {
     // A line for each controller:
     // controller("deployment-controller", || Box::new(crate::deployment::Deployments)),
-    vec![controller("statefulset-controller", || {
-        Box::new(crate::statefulset::StatefulSets)
-    })]
+    vec![
+        controller("daemonset-controller", || {
+            Box::new(crate::daemon::DaemonSets::default())
+        }),
+        controller("ephemeral-volume-controller", || {
+            Box::new(crate::ephemeral::EphemeralVolumes)
+        }),
+        controller("statefulset-controller", || {
+            Box::new(crate::statefulset::StatefulSets)
+        }),
+    ]
 }
 
 fn controller(name: &'static str, make: fn() -> Box<dyn Controller>) -> Descriptor {
