@@ -18,6 +18,8 @@ mod controller;
 pub mod cron;
 pub mod cronjob;
 pub mod disruption;
+pub mod daemon;
+pub mod ephemeral;
 mod event;
 pub mod expand;
 pub mod garbage_collector;

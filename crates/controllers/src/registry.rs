@@ -71,6 +71,19 @@ pub fn all() -> Vec<Descriptor> {
 
 fn make<C: Controller + Default + 'static>() -> Box<dyn Controller> {
     Box::<C>::default()
+    // A line for each controller:
+    // controller("deployment-controller", || Box::new(crate::deployment::Deployments)),
+    vec![
+        controller("daemonset-controller", || {
+            Box::new(crate::daemon::DaemonSets::default())
+        }),
+        controller("ephemeral-volume-controller", || {
+            Box::new(crate::ephemeral::EphemeralVolumes)
+        }),
+        controller("statefulset-controller", || {
+            Box::new(crate::statefulset::StatefulSets)
+        }),
+    ]
 }
 
 fn controller(name: &'static str, make: fn() -> Box<dyn Controller>) -> Descriptor {

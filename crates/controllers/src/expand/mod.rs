@@ -20,4 +20,4 @@ mod template;
 mod tests;
 mod view;
 
-pub use view::{Node, Owner, Pod, View};
+pub use view::{Owner, Pod, View};

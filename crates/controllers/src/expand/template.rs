@@ -1,7 +1,21 @@
 //! Templates → pods.
 
+use k8s_openapi::api::core::v1::Pod;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use stowplan_apimachinery::{Edit, View as _, meta};
+
+/// A value as a type of the API. What is read from files has been validated.
+pub(crate) fn typed<T: DeserializeOwned>(value: &Value) -> Option<T> {
+    T::deserialize(value).ok()
+}
+
+/// A pod as JSON, with a name that is the same every time.
+pub(crate) fn named(mut pod: Pod, name: String) -> Value {
+    pod.metadata.name = Some(name);
+    pod.metadata.generate_name = None;
+    serde_json::to_value(pod).unwrap_or_default()
+}
 
 /// An `ownerReferences` entry that says who controls.
 pub(crate) fn controlled_by(api_version: &str, kind: &str, owner: &Value) -> Value {

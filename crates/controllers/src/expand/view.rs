@@ -1,6 +1,7 @@
 //! What controllers see of a cluster: no more than they ask about.
 
-use serde_json::{Map, Value};
+use k8s_openapi::api::core::v1::Node;
+use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use stowplan_apimachinery::{View as _, meta};
 
@@ -54,17 +55,6 @@ pub struct Pod {
     pub index: Option<u32>,
 }
 
-/// A node as DaemonSets see it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Node {
-    /// Its name.
-    pub name: String,
-    /// Its labels.
-    pub labels: Map<String, Value>,
-    /// Its taints.
-    pub taints: Vec<Value>,
-}
-
 /// What is there.
 #[derive(Clone, Debug, Default)]
 pub struct View {
@@ -74,7 +64,7 @@ pub struct View {
     pod_names: BTreeMap<String, BTreeSet<String>>,
     /// Names of all claims, by namespace.
     claim_names: BTreeMap<String, BTreeSet<String>>,
-    /// All nodes, in order.
+    /// All nodes, in order, as DaemonSets see them.
     pub(crate) nodes: Vec<Node>,
 }
 
@@ -101,7 +91,7 @@ impl View {
                     self.pods.entry(key).or_default().push(Pod {
                         owner,
                         labels: labels(object),
-                        node: super::daemon_set::target(object).to_owned(),
+                        node: super::daemon_set::target(object),
                         index,
                     });
                 }
@@ -109,11 +99,14 @@ impl View {
             "PersistentVolumeClaim" => {
                 self.claim_names.entry(namespace).or_default().insert(name);
             }
-            "Node" => self.nodes.push(Node {
-                name,
-                labels: labels(object),
-                taints: object.at("spec").list("taints").to_vec(),
-            }),
+            "Node" => {
+                let (metadata, spec) = (object.at("metadata"), object.at("spec"));
+                let node = json!({
+                    "metadata": {"name": name, "labels": metadata.at("labels")},
+                    "spec": {"taints": spec.at("taints")},
+                });
+                self.nodes.extend(super::template::typed::<Node>(&node));
+            }
             _ => {}
         }
     }

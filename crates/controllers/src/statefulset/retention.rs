@@ -149,5 +149,5 @@ pub(super) fn claims_of(
 /// Upstream's `PodClaimIsStale`.
 pub(super) fn has_stale_claim(cluster: &Cluster, set: &StatefulSet, pod: &Pod) -> bool {
     let mut claims = claims_of(cluster, set, pod).into_iter();
-    Policy::of(set).deletes_when_scaled && claims.any(|claim| has_stale_owner(&*claim, pod))
+    Policy::of(set).deletes_when_scaled && claims.any(|claim| has_stale_owner(&claim, pod))
 }

@@ -256,3 +256,32 @@ fn pods_and_revisions_are_adopted_and_released() {
     settle(&mut world);
     assert_eq!(owner(&world, "web-1"), None);
 }
+
+/// Upstream's `TestStatefulPodControlCreatePodFailed`, `TestStatefulPodControlCreatePodExists` and
+/// `TestStatefulPodControlDeleteFailure`.
+#[test]
+fn what_fails_is_told_of() {
+    let mut world = world(1, json!({"volumeClaimTemplates": []}));
+    world.refuse(|write| (write.kind.name == "Pod").then(|| failing(500)));
+    settle(&mut world);
+    let told = "Create Pod web-0 in StatefulSet web failed error: no";
+    assert_eq!(world.events[0].message, told);
+    world.refuse(|_| None);
+    world.settle(&[&StatefulSets], LONG);
+    live(&mut world);
+    world.take_reasons();
+    world.refuse(|write| (write.method == crate::Method::Delete).then(|| failing(500)));
+    set_replicas(&mut world, 0);
+    settle(&mut world);
+    assert!(world.take_reasons().contains(&"FailedDelete"));
+    // That a pod of this name is there which is not ours is no news.
+    let mut world = super::world(1, json!({"volumeClaimTemplates": []}));
+    world.add_json::<Pod>(json!({"metadata": {"name": "web-0", "namespace": "shop"}}));
+    settle(&mut world);
+    assert!(world.take_reasons().is_empty());
+    assert!(!world.errors.is_empty());
+    world.remove::<Pod>("shop", "web-0");
+    world.settle(&[&StatefulSets], LONG);
+    assert_eq!(pods(&world), ["web-0"]);
+    assert_eq!(world.take_reasons(), ["SuccessfulCreate"]);
+}
