@@ -2,12 +2,14 @@
 
 use crate::convert::Interner;
 use serde_json::Value;
-use stowplan_base::Duration;
+use std::collections::BTreeSet;
+use stowplan_base::{Duration, Names};
 use stowplan_config::{self as api, ConfigError, ConfigErrors, KubeSchedulerConfiguration, Path};
-use stowplan_engine::framework::args::{ArgErrors, ArgNames};
+use stowplan_engine::framework::args::{ArgErrors, ArgNames, ArgValue};
 use stowplan_engine::framework::{
     EnabledPlugin, Framework, PluginArgs, PluginSet, Plugins, Point, ProfileError, Registry, expand,
 };
+use stowplan_engine::model::ResourceNames;
 use stowplan_engine::plugins::node_resources::fit::NodeResourcesFitArgs;
 use stowplan_engine::plugins::registry::in_tree;
 use stowplan_engine::queue::QueueConfig;
@@ -41,6 +43,7 @@ pub fn profiles_with(
         check_names(profile, registry, &path, &mut errors);
         let args = plugin_args(config, profile, registry, interner, &path, &mut errors);
         let plugins = plugins(&profile.plugins).merged_with_defaults();
+        check_absent_args(profile, &plugins, registry, &path, &mut errors);
         let name = profile.scheduler_name.as_deref().unwrap_or_default();
         match expand(name, &plugins, &args, registry) {
             Ok(framework) => frameworks.push(framework),
@@ -222,6 +225,32 @@ fn plugin_args(
         });
     }
     converted
+}
+
+/// A plugin that cannot do without arguments must be given some.
+fn check_absent_args(
+    profile: &api::Profile,
+    plugins: &Plugins,
+    registry: &Registry,
+    path: &Path,
+    errors: &mut Vec<ConfigError>,
+) {
+    let is_given = |name: &str| profile.plugin_config.iter().any(|given| given.name == name);
+    let takes = |name: &&str| registry.takes_args(name) && !is_given(name);
+    let enabled: BTreeSet<&str> = plugins.enabled_names().collect();
+    for name in enabled.into_iter().filter(takes) {
+        let path = path.child("pluginConfig").child(name).child("args");
+        // What is interned here is thrown away: the default arguments are the plugin's own.
+        let (mut names, mut resources) = (Names::new(), ResourceNames::default());
+        let mut found = ArgErrors::default();
+        let names = ArgNames {
+            names: &mut names,
+            resources: &mut resources,
+        };
+        registry.decode(name, ArgValue::Null, &path, &mut found, names);
+        errors.extend(found.unreadable);
+        errors.extend(found.invalid);
+    }
 }
 
 /// Where the profile's author went wrong.

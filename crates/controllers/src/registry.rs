@@ -15,75 +15,32 @@ pub struct Descriptor {
     pub make: Make,
 }
 
-/// All controllers, in the order of their names.
+/// All controllers, in the order of their names: a line each.
+#[rustfmt::skip]
 pub fn all() -> Vec<Descriptor> {
+    use crate::{daemon, disruption, ephemeral, cronjob, replicaset, replication, service_account, statefulset};
+    use crate::{node_lifecycle, root_ca, taint_eviction, volume};
     vec![
-        controller("cronjob-controller", make::<crate::cronjob::CronJobs>),
-        controller(
-            "disruption-controller",
-            make::<crate::disruption::Disruption>,
-        ),
-        configured("node-lifecycle-controller", |options| {
-            let options = options.node_lifecycle.clone();
-            Box::new(crate::node_lifecycle::NodeLifecycle::new(options))
-        }),
-        controller(
-            "persistentvolume-binder-controller",
-            make::<crate::volume::Binder>,
-        ),
-        controller(
-            "persistentvolume-protection-controller",
-            make::<crate::volume::VolumeProtection>,
-        ),
-        controller(
-            "persistentvolumeclaim-protection-controller",
-            make::<crate::volume::ClaimProtection>,
-        ),
-        controller(
-            "replicaset-controller",
-            make::<crate::replicaset::ReplicaSets>,
-        ),
-        controller(
-            "replicationcontroller-controller",
-            make::<crate::replication::ReplicationControllers>,
-        ),
-        configured("root-ca-certificate-publisher-controller", |options| {
-            Box::new(crate::root_ca::Publisher::new(options.root_ca.clone()))
-        }),
-        controller(
-            "serviceaccount-controller",
-            make::<crate::service_account::Accounts>,
-        ),
-        controller(
-            "statefulset-controller",
-            make::<crate::statefulset::StatefulSets>,
-        ),
-        controller(
-            "stowplan-provisioner-controller",
-            make::<crate::volume::Provisioner>,
-        ),
-        controller(
-            "taint-eviction-controller",
-            make::<crate::taint_eviction::TaintEviction>,
-        ),
+        controller("cronjob-controller", make::<cronjob::CronJobs>),
+        controller("daemonset-controller", make::<daemon::DaemonSets>),
+        controller("disruption-controller", make::<disruption::Disruption>),
+        controller("ephemeral-volume-controller", make::<ephemeral::EphemeralVolumes>),
+        configured("node-lifecycle-controller", |o| Box::new(node_lifecycle::NodeLifecycle::new(o.node_lifecycle.clone()))),
+        controller("persistentvolume-binder-controller", make::<volume::Binder>),
+        controller("persistentvolume-protection-controller", make::<volume::VolumeProtection>),
+        controller("persistentvolumeclaim-protection-controller", make::<volume::ClaimProtection>),
+        controller("replicaset-controller", make::<replicaset::ReplicaSets>),
+        controller("replicationcontroller-controller", make::<replication::ReplicationControllers>),
+        configured("root-ca-certificate-publisher-controller", |o| Box::new(root_ca::Publisher::new(o.root_ca.clone()))),
+        controller("serviceaccount-controller", make::<service_account::Accounts>),
+        controller("statefulset-controller", make::<statefulset::StatefulSets>),
+        controller("stowplan-provisioner-controller", make::<volume::Provisioner>),
+        controller("taint-eviction-controller", make::<taint_eviction::TaintEviction>),
     ]
 }
 
 fn make<C: Controller + Default + 'static>() -> Box<dyn Controller> {
     Box::<C>::default()
-    // A line for each controller:
-    // controller("deployment-controller", || Box::new(crate::deployment::Deployments)),
-    vec![
-        controller("daemonset-controller", || {
-            Box::new(crate::daemon::DaemonSets::default())
-        }),
-        controller("ephemeral-volume-controller", || {
-            Box::new(crate::ephemeral::EphemeralVolumes)
-        }),
-        controller("statefulset-controller", || {
-            Box::new(crate::statefulset::StatefulSets)
-        }),
-    ]
 }
 
 fn controller(name: &'static str, make: fn() -> Box<dyn Controller>) -> Descriptor {

@@ -269,3 +269,66 @@ fn sizes_are_measured_by_the_reference() {
     let amounts: Vec<i64> = args.reference.iter().map(|r| r.1).collect();
     assert_eq!(amounts, [16_000, 1024, 4]);
 }
+
+mod required_arguments {
+    use super::*;
+    use stowplan_engine::NodeInfo;
+    use stowplan_engine::framework::args::{Args, FieldError, Fields};
+    use stowplan_engine::framework::{Cx, Filter, Fit, Plugin, PluginBuilder};
+    use stowplan_engine::model::Pod;
+
+    #[derive(Clone, Debug, Default)]
+    struct ZonesArgs;
+
+    impl Args for ZonesArgs {
+        fn decode(fields: &mut Fields<'_>) -> Result<Self, FieldError> {
+            let zones: Vec<String> = fields.required("zones")?;
+            fields.check(!zones.is_empty(), "zones", &*zones, "must not be empty");
+            Ok(Self)
+        }
+    }
+
+    struct Zones;
+
+    impl Plugin for Zones {
+        type FilterState = ();
+        type ScoreState = ();
+    }
+
+    impl Filter for Zones {
+        fn filter(&self, _: Cx<'_>, _: &(), _: &Pod, _: &NodeInfo) -> Fit {
+            Ok(())
+        }
+    }
+
+    /// What is said of a profile that enables the plugin and has this `pluginConfig`.
+    fn said(plugin_config: serde_json::Value) -> Vec<String> {
+        let registry =
+            in_tree().with_args("Zones", |_: ZonesArgs| PluginBuilder::new(Zones).filter().build());
+        let mut config = KubeSchedulerConfiguration::from_profiles(vec![serde_json::json!({
+            "plugins": {"multiPoint": {"enabled": [{"name": "Zones"}]}},
+        })])
+        .expect("a profile");
+        let given = serde_json::from_value(plugin_config).expect("a pluginConfig");
+        config.profiles[0].plugin_config = given;
+        let (mut names, mut resource_names) = (Names::new(), ResourceNames::default());
+        let mut interner = Interner {
+            names: &mut names,
+            resource_names: &mut resource_names,
+        };
+        match profiles_with(&config, &registry, &mut interner) {
+            Ok(_) => Vec::new(),
+            Err(ConfigErrors(errors)) => errors.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    #[test]
+    fn a_plugin_that_needs_arguments_is_not_run_without() {
+        let zones = serde_json::json!([{"name": "Zones", "args": {"zones": ["a"]}}]);
+        assert_eq!(said(zones), [] as [String; 0]);
+        assert_eq!(
+            said(serde_json::json!([])),
+            ["profiles[0].pluginConfig.Zones.args: missing field `zones`"]
+        );
+    }
+}

@@ -15,6 +15,7 @@ use std::sync::Arc;
 const BY_CLAIM: &str = "ephemeral-claims";
 
 /// `ephemeral-volume-controller`.
+#[derive(Default)]
 pub struct EphemeralVolumes;
 
 impl Controller for EphemeralVolumes {

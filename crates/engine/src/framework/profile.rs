@@ -171,6 +171,11 @@ impl Plugins {
         }
     }
 
+    /// The plugins that are enabled somewhere; one may come several times.
+    pub fn enabled_names(&self) -> impl Iterator<Item = &str> {
+        self.names().map(|(_, name)| name)
+    }
+
     fn names(&self) -> impl Iterator<Item = (Option<Point>, &str)> {
         fn of(
             point: Option<Point>,

@@ -70,9 +70,12 @@ mod tests {
             };
             let path = FieldPath::default();
             let decoded = registry.decode(name, ArgValue::Null, &path, &mut errors, names);
+            // A plugin may insist on arguments: then it must say so.
+            if !errors.unreadable.is_empty() || !errors.invalid.is_empty() {
+                continue;
+            }
             let mut args = PluginArgs::default();
             args.insert(name, decoded.expect("they can be read"));
-            assert_eq!(errors.invalid, [], "{name}");
             let default = registry.default_args(name);
             assert_eq!(format!("{args:?}"), format!("{default:?}"), "{name}");
         }
