@@ -311,15 +311,10 @@ mod required_arguments {
         .expect("a profile");
         let given = serde_json::from_value(plugin_config).expect("a pluginConfig");
         config.profiles[0].plugin_config = given;
-        let (mut names, mut resource_names) = (Names::new(), ResourceNames::default());
-        let mut interner = Interner {
-            names: &mut names,
-            resource_names: &mut resource_names,
-        };
-        match profiles_with(&config, &registry, &mut interner) {
+        with_interner(|interner| match profiles_with(&config, &registry, interner) {
             Ok(_) => Vec::new(),
             Err(ConfigErrors(errors)) => errors.iter().map(ToString::to_string).collect(),
-        }
+        })
     }
 
     #[test]
