@@ -15,6 +15,7 @@
 
 pub mod common;
 mod controller;
+pub mod deployment;
 mod event;
 pub mod expand;
 mod plan;

@@ -15,6 +15,9 @@ pub struct Descriptor {
 /// All controllers, in the order of their names.
 pub fn all() -> Vec<Descriptor> {
     vec![
+        controller("deployment-controller", || {
+            Box::new(crate::deployment::Deployments)
+        }),
         controller("replicaset-controller", || {
             Box::new(crate::replicaset::ReplicaSets)
         }),
