@@ -20,6 +20,7 @@ pub mod cronjob;
 pub mod disruption;
 pub mod daemon;
 pub mod ephemeral;
+pub mod deployment;
 mod event;
 pub mod expand;
 pub mod garbage_collector;

@@ -36,6 +36,15 @@ pub fn all() -> Vec<Descriptor> {
         controller("statefulset-controller", make::<statefulset::StatefulSets>),
         controller("stowplan-provisioner-controller", make::<volume::Provisioner>),
         controller("taint-eviction-controller", make::<taint_eviction::TaintEviction>),
+        controller("deployment-controller", || {
+            Box::new(crate::deployment::Deployments)
+        }),
+        controller("replicaset-controller", || {
+            Box::new(crate::replicaset::ReplicaSets)
+        }),
+        controller("replicationcontroller-controller", || {
+            Box::new(crate::replication::ReplicationControllers)
+        }),
     ]
 }
 
