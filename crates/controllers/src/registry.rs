@@ -18,11 +18,12 @@ pub struct Descriptor {
 /// All controllers, in the order of their names: a line each.
 #[rustfmt::skip]
 pub fn all() -> Vec<Descriptor> {
-    use crate::{daemon, disruption, ephemeral, cronjob, replicaset, replication, service_account, statefulset};
+    use crate::{cronjob, daemon, deployment, disruption, ephemeral, replicaset, replication, service_account, statefulset};
     use crate::{node_lifecycle, root_ca, taint_eviction, volume};
     vec![
         controller("cronjob-controller", make::<cronjob::CronJobs>),
         controller("daemonset-controller", make::<daemon::DaemonSets>),
+        controller("deployment-controller", make::<deployment::Deployments>),
         controller("disruption-controller", make::<disruption::Disruption>),
         controller("ephemeral-volume-controller", make::<ephemeral::EphemeralVolumes>),
         configured("node-lifecycle-controller", |o| Box::new(node_lifecycle::NodeLifecycle::new(o.node_lifecycle.clone()))),
@@ -36,15 +37,6 @@ pub fn all() -> Vec<Descriptor> {
         controller("statefulset-controller", make::<statefulset::StatefulSets>),
         controller("stowplan-provisioner-controller", make::<volume::Provisioner>),
         controller("taint-eviction-controller", make::<taint_eviction::TaintEviction>),
-        controller("deployment-controller", || {
-            Box::new(crate::deployment::Deployments)
-        }),
-        controller("replicaset-controller", || {
-            Box::new(crate::replicaset::ReplicaSets)
-        }),
-        controller("replicationcontroller-controller", || {
-            Box::new(crate::replication::ReplicationControllers)
-        }),
     ]
 }
 

@@ -37,6 +37,7 @@ use sets::Sets;
 use std::sync::Arc;
 
 /// The Deployment controller.
+#[derive(Default)]
 pub struct Deployments;
 
 impl Controller for Deployments {

@@ -24,6 +24,10 @@ impl Controller for ReplicationControllers {
         watch::<ReplicationController>(watches);
     }
 
+    fn component(&self) -> Option<&'static str> {
+        Some("replication-controller")
+    }
+
     fn sync(&self, cx: &Cx<'_>, key: &Key) -> Plan {
         sync::<ReplicationController>(cx, key)
     }
