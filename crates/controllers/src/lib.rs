@@ -13,16 +13,20 @@
 //! | expectations | not needed: answers to writes are in the cluster at once |
 //! | `slowStartBatch` | [`Plan::slow_start`] |
 
+pub mod cluster_role_aggregation;
 pub mod common;
 mod controller;
 mod event;
 pub mod expand;
 pub mod garbage_collector;
+pub mod namespace;
 mod options;
 mod plan;
+pub mod pod_gc;
 mod registry;
 pub mod root_ca;
 pub mod service_account;
+pub mod service_account_token;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 mod write;

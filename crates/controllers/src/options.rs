@@ -3,7 +3,6 @@
 use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Signs the claims of a token; `None` if that is not possible.
 pub type Signer = Arc<dyn Fn(&Value) -> Option<String> + Send + Sync>;
@@ -19,8 +18,6 @@ pub struct Options {
     pub signer: Option<Signer>,
     /// How many finished pods are kept (`--terminated-pod-gc-threshold`); all if it is not above 0.
     pub finished_pods_max: i32,
-    /// How often all of a quota is counted (`--resource-quota-sync-period`).
-    pub quota_resync: Duration,
 }
 
 impl Default for Options {
@@ -29,7 +26,6 @@ impl Default for Options {
             root_ca: None,
             signer: None,
             finished_pods_max: 12_500,
-            quota_resync: Duration::from_mins(5),
         }
     }
 }
@@ -40,7 +36,6 @@ impl fmt::Debug for Options {
             .field("root_ca", &self.root_ca)
             .field("has_signer", &self.signer.is_some())
             .field("finished_pods_max", &self.finished_pods_max)
-            .field("quota_resync", &self.quota_resync)
             .finish()
     }
 }

@@ -20,11 +20,20 @@ pub fn all() -> Vec<Descriptor> {
     // A line for each controller:
     // controller("deployment-controller", || Box::new(crate::deployment::Deployments)),
     vec![
+        controller("clusterrole-aggregation-controller", || {
+            Box::new(crate::cluster_role_aggregation::Aggregation)
+        }),
+        configured("pod-garbage-collector-controller", |options| {
+            Box::new(crate::pod_gc::PodGc::new(options.finished_pods_max))
+        }),
         configured("root-ca-certificate-publisher-controller", |options| {
             Box::new(crate::root_ca::Publisher::new(options.root_ca.clone()))
         }),
         controller("serviceaccount-controller", || {
             Box::new(crate::service_account::Accounts)
+        }),
+        configured("serviceaccount-token-controller", |options| {
+            Box::new(crate::service_account_token::Tokens::new(options))
         }),
     ]
 }
