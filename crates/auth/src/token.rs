@@ -3,6 +3,8 @@
 //! JSON web tokens with an ES256 signature and upstream's claims
 //! (`pkg/serviceaccount/claims.go`), so that clients can read them.
 
+mod legacy;
+
 use crate::User;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
@@ -139,9 +141,14 @@ impl Key {
             "jti": id,
             "kubernetes.io": private,
         });
+        self.sign(&claims)
+    }
+
+    /// A token with these claims.
+    pub fn sign(&self, claims: &Value) -> Result<String, KeyError> {
         let header = json!({"alg": "ES256", "kid": self.id()});
         let encode = |value: &Value| BASE64.encode(value.to_string());
-        let signed = format!("{}.{}", encode(&header), encode(&claims));
+        let signed = format!("{}.{}", encode(&header), encode(claims));
         let signature = self.pair.sign(&self.random, signed.as_bytes());
         let signature = BASE64.encode(signature.map_err(|_| KeyError)?.as_ref());
         Ok(format!("{signed}.{signature}"))
@@ -198,12 +205,20 @@ impl Key {
         let claims = self.claims(token).ok_or(Refusal::Unknown)?;
         let made_for = claims.list("aud").iter();
         let made_for = made_for.filter_map(|audience| audience.as_str().map(str::to_owned));
-        let made_for: Vec<String> = made_for.collect();
+        let mut made_for: Vec<String> = made_for.collect();
+        let is_legacy = claims.text("iss") == legacy::ISSUER;
+        if is_legacy && made_for.is_empty() {
+            made_for.push(ISSUER.to_owned());
+        }
         let common = made_for
             .iter()
             .filter(|audience| audiences.contains(audience));
         let common: Vec<String> = common.cloned().collect();
-        let user = holder(&claims, now, cluster).ok_or(Refusal::Unknown)?;
+        let user = match is_legacy {
+            true => legacy::holder(token, &claims, cluster),
+            false => holder(&claims, now, cluster),
+        };
+        let user = user.ok_or(Refusal::Unknown)?;
         match common.is_empty() {
             true => Err(Refusal::Audience(made_for, audiences.to_vec())),
             false => Ok(Authenticated {

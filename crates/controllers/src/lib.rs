@@ -13,6 +13,7 @@
 //! | expectations | not needed: answers to writes are in the cluster at once |
 //! | `slowStartBatch` | [`Plan::slow_start`] |
 
+pub mod cluster_role_aggregation;
 pub mod common;
 mod controller;
 pub mod cron;
@@ -27,8 +28,10 @@ pub mod garbage_collector;
 pub mod history;
 mod job;
 pub mod node_lifecycle;
+pub mod namespace;
 mod options;
 mod plan;
+pub mod pod_gc;
 mod registry;
 pub mod replicaset;
 pub mod replication;
@@ -36,6 +39,7 @@ pub mod root_ca;
 pub mod service_account;
 pub mod statefulset;
 pub mod taint_eviction;
+pub mod service_account_token;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod volume;

@@ -4,7 +4,6 @@ use crate::node_lifecycle::NodeLifecycleOptions;
 use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// Signs the claims of a token; `None` if that is not possible.
 pub type Signer = Arc<dyn Fn(&Value) -> Option<String> + Send + Sync>;
@@ -22,8 +21,6 @@ pub struct Options {
     pub finished_pods_max: i32,
     /// How nodes that fall silent are treated.
     pub node_lifecycle: NodeLifecycleOptions,
-    /// How often all of a quota is counted (`--resource-quota-sync-period`).
-    pub quota_resync: Duration,
 }
 
 impl Default for Options {
@@ -33,7 +30,6 @@ impl Default for Options {
             signer: None,
             finished_pods_max: 12_500,
             node_lifecycle: NodeLifecycleOptions::default(),
-            quota_resync: Duration::from_mins(5),
         }
     }
 }
@@ -45,7 +41,6 @@ impl fmt::Debug for Options {
             .field("has_signer", &self.signer.is_some())
             .field("finished_pods_max", &self.finished_pods_max)
             .field("node_lifecycle", &self.node_lifecycle)
-            .field("quota_resync", &self.quota_resync)
             .finish()
     }
 }

@@ -18,9 +18,11 @@ pub struct Descriptor {
 /// All controllers, in the order of their names: a line each.
 #[rustfmt::skip]
 pub fn all() -> Vec<Descriptor> {
+    use crate::{cluster_role_aggregation, pod_gc, service_account_token};
     use crate::{cronjob, daemon, deployment, disruption, ephemeral, replicaset, replication, service_account, statefulset};
     use crate::{node_lifecycle, root_ca, taint_eviction, volume};
     vec![
+        controller("clusterrole-aggregation-controller", make::<cluster_role_aggregation::Aggregation>),
         controller("cronjob-controller", make::<cronjob::CronJobs>),
         controller("daemonset-controller", make::<daemon::DaemonSets>),
         controller("deployment-controller", make::<deployment::Deployments>),
@@ -30,10 +32,12 @@ pub fn all() -> Vec<Descriptor> {
         controller("persistentvolume-binder-controller", make::<volume::Binder>),
         controller("persistentvolume-protection-controller", make::<volume::VolumeProtection>),
         controller("persistentvolumeclaim-protection-controller", make::<volume::ClaimProtection>),
+        configured("pod-garbage-collector-controller", |o| Box::new(pod_gc::PodGc::new(o.finished_pods_max))),
         controller("replicaset-controller", make::<replicaset::ReplicaSets>),
         controller("replicationcontroller-controller", make::<replication::ReplicationControllers>),
         configured("root-ca-certificate-publisher-controller", |o| Box::new(root_ca::Publisher::new(o.root_ca.clone()))),
         controller("serviceaccount-controller", make::<service_account::Accounts>),
+        configured("serviceaccount-token-controller", |o| Box::new(service_account_token::Tokens::new(o))),
         controller("statefulset-controller", make::<statefulset::StatefulSets>),
         controller("stowplan-provisioner-controller", make::<volume::Provisioner>),
         controller("taint-eviction-controller", make::<taint_eviction::TaintEviction>),
