@@ -125,9 +125,10 @@ impl Drive {
         self.meter.charge(owner, time);
         self.background_attempts += usize::from(owner == Owner::Background);
         let mut effects = std::mem::take(&mut self.effects);
-        for effect in effects.drain(..) {
+        for effect in &effects {
             self.settle(owner, effect);
         }
+        effects.clear();
         self.effects = effects;
         true
     }
@@ -153,7 +154,7 @@ impl Drive {
         self.next_tick = self.now + TICK;
     }
 
-    fn settle(&mut self, owner: Owner, effect: Effect) {
+    fn settle(&mut self, owner: Owner, effect: &Effect) {
         match effect {
             Effect::Request(request) => self.carry_out(owner, request),
             Effect::Bound { .. } => {
@@ -166,7 +167,7 @@ impl Drive {
     }
 
     /// Plays the API server: what was asked for is so, and its watch says so.
-    fn carry_out(&mut self, owner: Owner, request: Request) {
+    fn carry_out(&mut self, owner: Owner, request: &Request) {
         let echo = self.echo(&request.command);
         if echo.is_empty() && request.ticket == Ticket::Nobody {
             return;
@@ -182,9 +183,10 @@ impl Drive {
             self.scheduler.swap_effects(&mut effects);
         });
         self.meter.charge(owner, time);
-        for effect in effects.drain(..) {
+        for effect in &effects {
             self.settle(owner, effect);
         }
+        effects.clear();
         self.spare.push(effects);
     }
 

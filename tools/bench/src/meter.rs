@@ -96,6 +96,7 @@ impl Meter {
     }
 
     /// Calls into the engine, and tells how long that took.
+    #[inline]
     pub(crate) fn time<T>(&self, call: impl FnOnce() -> T) -> (T, Duration) {
         let counted = self.is_on.then(|| self.allocations.engine.measure_thread());
         let start = Instant::now();

@@ -110,6 +110,7 @@ impl Profiles {
     }
 
     /// Which of two pods is tried first.
+    #[inline]
     pub fn order(&self, cx: Cx<'_>, a: &QueuedPod, b: &QueuedPod) -> Ordering {
         self.frameworks[0].order(cx, (&a.pod, a.timestamp), (&b.pod, b.timestamp))
     }

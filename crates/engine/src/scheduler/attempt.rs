@@ -236,7 +236,8 @@ impl Scheduler {
     /// An assumed pod cannot stay where it is: what was kept for it is free again, and it goes
     /// back to the queue. Nobody else saw it there, so nobody is told.
     pub(super) fn give_up(&mut self, uid: &str, failure: Failure, now: Time) {
-        if let Some(binding) = self.end_binding(uid) {
+        if let Some(binding) = self.bindings.remove(uid) {
+            self.waits_no_more(uid);
             self.forget(&binding);
             self.requeue_failed(binding.queued, failure, Nomination::Set(None), now);
         }
@@ -252,33 +253,33 @@ impl Scheduler {
     /// The pod is bound. What PostBind asks for is among the [effects](Self::take_effects).
     pub fn bound(&mut self, uid: &str) {
         self.queue.done(uid);
-        let Some(binding) = self.end_binding(uid) else {
+        let Some(Binding { queued, node, .. }) = self.bindings.remove(uid) else {
             return;
         };
-        let Binding { queued, node, .. } = binding;
+        self.waits_no_more(uid);
         let pod = queued.pod.clone();
         self.effects.push(Effect::Bound { queued, node });
         self.tell_scheduled(&pod, node);
         self.post_bind(&pod, node);
     }
 
-    fn end_binding(&mut self, uid: &str) -> Option<Binding> {
-        let binding = self.bindings.remove(uid)?;
+    /// The binding of this pod is over: it waits for nothing any more.
+    fn waits_no_more(&mut self, uid: &str) {
         if !self.waits.is_empty() {
             self.waits.end(uid);
         }
         if !self.unsettled.is_empty() {
             self.unsettled.remove(uid);
         }
-        Some(binding)
     }
 
     /// The binding of an assumed pod failed: what was kept for it is free again, and it goes back
     /// to the queue. Upstream's `handleBindingCycleError`.
     pub fn bind_failed(&mut self, uid: &str, failure: Failure, now: Time) {
-        let Some(binding) = self.end_binding(uid) else {
+        let Some(binding) = self.bindings.remove(uid) else {
             return;
         };
+        self.waits_no_more(uid);
         self.effects.push(Effect::BindFailed {
             pod: binding.queued.pod.clone(),
             failure: failure.clone(),

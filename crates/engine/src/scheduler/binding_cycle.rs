@@ -61,7 +61,7 @@ impl Scheduler {
         let profile = pod.scheduler_name;
         self.meter.point(start, "PreBindPreFlight", status, profile);
         match steps {
-            Ok(steps) if steps.is_empty() => self.bind_now(&pod, node, now),
+            Ok(steps) if steps.is_empty() => self.bind_now(pod, node, now),
             Ok(steps) => self.begin_pre_bind(&pod, node, steps, now),
             Err(error) => self.broke(&pod, &error, now),
         }
@@ -108,7 +108,7 @@ impl Scheduler {
             };
             let Some((plugin, step)) = binding.progress.steps.pop() else {
                 let (pod, node) = (binding.queued.pod.clone(), binding.node);
-                return self.bind_now(&pod, node, now);
+                return self.bind_now(pod, node, now);
             };
             match step {
                 Step::Wait(wait) => {
@@ -127,12 +127,10 @@ impl Scheduler {
         }
     }
 
-    fn bind_now(&mut self, pod: &Arc<Pod>, node: Sym, now: Time) {
-        match self.framework_of(pod).run_bind(self.cx(), pod, node) {
-            Ok((plugin, command)) => {
-                self.request_step(pod.clone(), plugin, Point::Bind, command);
-            }
-            Err(error) => self.broke(pod, &error, now),
+    fn bind_now(&mut self, pod: Arc<Pod>, node: Sym, now: Time) {
+        match self.framework_of(&pod).run_bind(self.cx(), &pod, node) {
+            Ok((plugin, command)) => self.request_step(pod, plugin, Point::Bind, command),
+            Err(error) => self.broke(&pod, &error, now),
         }
     }
 

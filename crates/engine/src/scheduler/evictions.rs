@@ -57,10 +57,10 @@ impl Scheduler {
 
     /// Goes on with the preemption for this pod, if it waits for nothing.
     pub(super) fn go_on_evicting(&mut self, uid: &str, now: Time) {
+        let Some(evictions) = self.evictions.get_mut(uid) else {
+            return;
+        };
         loop {
-            let Some(evictions) = self.evictions.get_mut(uid) else {
-                return;
-            };
             let all = evictions.preemption.evict.len();
             let (open, begun) = (evictions.open, evictions.begun);
             let is_clearing = begun == 0 && open > 0;

@@ -28,6 +28,23 @@ pub enum Change {
     },
 }
 
+impl Change {
+    /// Which object changes, and what it is then.
+    fn news(&self) -> (ObjectKey, Option<Object>) {
+        match self {
+            Self::Upsert(object) => {
+                let (namespace, name) = object.key();
+                ((object.kind(), namespace, name), Some(object.clone()))
+            }
+            Self::Delete {
+                kind,
+                namespace,
+                name,
+            } => ((*kind, *namespace, *name), None),
+        }
+    }
+}
+
 impl Scheduler {
     /// Takes a change of an object: the cluster follows, and pods wake up whom it might help.
     pub fn apply(&mut self, change: Change, now: Time) {
@@ -37,26 +54,15 @@ impl Scheduler {
     /// As [`apply`](Self::apply), of an object whose version is known: who waits for it at PreBind
     /// is not misled by what was said before it was written.
     pub fn apply_version(&mut self, change: Change, version: u64, now: Time) {
-        if self.waits.is_empty() && self.unsettled.is_empty() {
-            self.take_in(change, now);
-        } else {
-            let (key, object) = match &change {
-                Change::Upsert(object) => {
-                    let (namespace, name) = object.key();
-                    ((object.kind(), namespace, name), Some(object.clone()))
-                }
-                Change::Delete {
-                    kind,
-                    namespace,
-                    name,
-                } => ((*kind, *namespace, *name), None),
-            };
-            let uid = self.unsettled_pod(key);
-            self.take_in(change, now);
+        let somebody_waits = !self.waits.is_empty() || !self.unsettled.is_empty();
+        let news = somebody_waits.then(|| change.news());
+        let unsettled = news.as_ref().and_then(|(key, _)| self.unsettled_pod(*key));
+        self.take_in(change, now);
+        if let Some((key, object)) = news {
             self.tell_waiting(key, object.map(|object| (version, object)), now);
-            if let Some(uid) = uid {
-                self.settle(&uid, now);
-            }
+        }
+        if let Some(uid) = unsettled {
+            self.settle(&uid, now);
         }
         self.heed_plugins(now);
     }

@@ -20,9 +20,11 @@ pub use scores::{PluginScores, ScoreTable};
 
 use super::builder::code;
 use super::{AnyPlugin, ClusterEvent, Cx, Hint, PluginStatus, Point, Registration};
+use crate::framework::QueueSort;
 use crate::model::{Object, Pod};
 use crate::packing::Packing;
 use std::cmp::Ordering;
+use std::rc::Rc;
 use stowplan_base::Time;
 
 /// A profile, ready to run.
@@ -36,6 +38,8 @@ pub struct Framework {
     weights: Vec<i64>,
     /// What takes the place of the scores, and the plugin that brought it.
     packing: Option<(&'static str, Packing)>,
+    /// Who orders the queue. Kept apart because it is asked several times per pod.
+    queue_sort: Option<Rc<dyn QueueSort>>,
 }
 
 impl Framework {
@@ -56,12 +60,15 @@ impl Framework {
         }
         let mut scoring = enabled[Point::Score as usize].iter();
         let packing = scoring.find_map(|&i| Some((plugins[i].name(), plugins[i].packing?)));
+        let mut sorting = enabled[Point::QueueSort as usize].iter();
+        let queue_sort = sorting.next().and_then(|&i| plugins[i].queue_sort.clone());
         Self {
             profile_name,
             plugins,
             enabled,
             weights,
             packing,
+            queue_sort,
         }
     }
 
@@ -114,17 +121,19 @@ impl Framework {
     }
 
     /// Which of two pods is to be tried first.
+    #[inline]
     pub fn order(&self, cx: Cx<'_>, a: (&Pod, Time), b: (&Pod, Time)) -> Ordering {
-        let mut sort = self.at(Point::QueueSort);
-        sort.next().map_or(Ordering::Equal, |(_, plugin)| {
-            code(&plugin.queue_sort).order(cx, a, b)
-        })
+        match &self.queue_sort {
+            Some(sort) => sort.order(cx, a, b),
+            None => Ordering::Equal,
+        }
     }
 
     /// Whether the order of two pods may change while they wait.
     pub fn order_follows_cluster(&self) -> bool {
-        let mut sort = self.at(Point::QueueSort);
-        sort.any(|(_, plugin)| code(&plugin.queue_sort).follows_cluster())
+        self.queue_sort
+            .as_ref()
+            .is_some_and(|sort| sort.follows_cluster())
     }
 
     /// Every plugin that can reject a pod: its number within the profile, its name and the events
