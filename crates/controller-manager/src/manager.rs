@@ -69,7 +69,10 @@ impl ControllerManager {
         } = settings;
         check(&controllers)?;
         let requests = Requests::new(client.clone(), env.clone(), guard);
-        let requests = requests.limited(limit.0, limit.1).named(COMPONENT).at_a_time(REQUESTS_MAX);
+        let requests = requests
+            .limited(limit.0, limit.1)
+            .named(COMPONENT)
+            .at_a_time(REQUESTS_MAX);
         let requests = Arc::new(requests);
         let (recorder, events) = Recorder::new(env.clone());
         let mut manager = Self {
@@ -87,8 +90,12 @@ impl ControllerManager {
         }
         if is_chosen(&controllers, garbage_collector::NAME, true) {
             let (recorder, events) = EventRecorder::new(env.clone(), &host);
-            manager.tasks.spawn(events.carry_out(requests.clone(), recorder.clone()));
-            manager.tasks.spawn(garbage_collector::run(client, requests, env, recorder));
+            manager
+                .tasks
+                .spawn(events.carry_out(requests.clone(), recorder.clone()));
+            manager
+                .tasks
+                .spawn(garbage_collector::run(client, requests, env, recorder));
         }
         Ok(manager)
     }

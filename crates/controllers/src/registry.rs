@@ -92,7 +92,11 @@ mod tests {
             ("", "a", true, false),
         ] {
             let wanted: Vec<String> = wanted.split(',').map(str::to_owned).collect();
-            assert_eq!(is_chosen(&wanted, name, by_default), is_it, "{wanted:?} {name}");
+            assert_eq!(
+                is_chosen(&wanted, name, by_default),
+                is_it,
+                "{wanted:?} {name}"
+            );
         }
     }
 

@@ -14,7 +14,9 @@ use stowplan_store::{Options, Store};
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() {
-    let mut arguments = std::env::args().skip(1).filter_map(|text| text.parse().ok());
+    let mut arguments = std::env::args()
+        .skip(1)
+        .filter_map(|text| text.parse().ok());
     let nodes = arguments.next().unwrap_or(5_000_usize);
     let pods = arguments.next().unwrap_or(50_000_usize);
     let env: Arc<dyn Env> = Arc::new(System::new());
@@ -26,7 +28,13 @@ async fn main() {
     });
     let api = api.await.expect("a server");
     let client = in_process(api.service(User::new("admin", &["system:masters"])));
-    let requests = || Arc::new(Requests::new(client.clone(), env.clone(), Arc::new(Unguarded)));
+    let requests = || {
+        Arc::new(Requests::new(
+            client.clone(),
+            env.clone(),
+            Arc::new(Unguarded),
+        ))
+    };
     prepare(&requests()).await;
     let informers = Arc::new(Informers::new(client.clone(), env.clone()));
     let template = NodeTemplate {
@@ -45,7 +53,10 @@ async fn main() {
     let counted = running.clone();
     informers.of::<Pod>().add_handler(move |delta| {
         let is_running = |pod: &Pod| {
-            let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+            let phase = pod
+                .status
+                .as_ref()
+                .and_then(|status| status.phase.as_deref());
             phase == Some("Running")
         };
         let was = delta.before().is_some_and(|pod| is_running(pod));
@@ -99,8 +110,18 @@ async fn main() {
 /// Seconds of processor time that this process has used.
 fn cpu_s() -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split(' ').collect();
-    let ticks = |i: usize| fields.get(i).and_then(|text| text.parse::<f64>().ok()).unwrap_or(0.0);
+    let fields: Vec<&str> = stat
+        .rsplit(')')
+        .next()
+        .unwrap_or_default()
+        .split(' ')
+        .collect();
+    let ticks = |i: usize| {
+        fields
+            .get(i)
+            .and_then(|text| text.parse::<f64>().ok())
+            .unwrap_or(0.0)
+    };
     (ticks(12) + ticks(13)) / 100.0
 }
 
@@ -109,8 +130,9 @@ async fn prepare(requests: &Requests) {
     let post = async |path: &str, name: &str| {
         let mut body = body.clone();
         body["metadata"]["name"] = name.into();
-        let made: Result<serde_json::Value, _> =
-            requests.change("POST", path, "application/json", &body).await;
+        let made: Result<serde_json::Value, _> = requests
+            .change("POST", path, "application/json", &body)
+            .await;
         made.expect("it can be made");
     };
     post("/api/v1/namespaces", "n").await;
@@ -130,7 +152,8 @@ async fn create(requests: &Requests, i: usize, nodes: usize) {
         },
     });
     let path = "/api/v1/namespaces/n/pods";
-    let made: Result<serde::de::IgnoredAny, _> =
-        requests.change("POST", path, "application/json", &body).await;
+    let made: Result<serde::de::IgnoredAny, _> = requests
+        .change("POST", path, "application/json", &body)
+        .await;
     made.expect("a pod");
 }

@@ -24,7 +24,10 @@ impl EventSink for Heard {
     fn pod(&self, node: &str, pod: &Pod, event: PodEvent) {
         let name = pod.metadata.name.clone().unwrap_or_default();
         assert!(node.starts_with("node-") || node == "fake");
-        self.0.lock().unwrap().push((name, event.reason.into_owned()));
+        self.0
+            .lock()
+            .unwrap()
+            .push((name, event.reason.into_owned()));
     }
 
     fn node(&self, _: &Node, _: NodeEvent) {}
@@ -53,13 +56,22 @@ fn run<F: Future>(template: NodeTemplate, test: impl FnOnce(Arc<Cluster>) -> F) 
         };
         let api = Api::new(config).await.unwrap();
         let client = in_process(api.service(User::new("admin", &["system:masters"])));
-        let requests = Arc::new(Requests::new(client.clone(), env.clone(), Arc::new(Unguarded)));
+        let requests = Arc::new(Requests::new(
+            client.clone(),
+            env.clone(),
+            Arc::new(Unguarded),
+        ));
         for (path, name) in [
             ("/api/v1/namespaces".to_owned(), NAMESPACE),
-            (format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts"), "default"),
+            (
+                format!("/api/v1/namespaces/{NAMESPACE}/serviceaccounts"),
+                "default",
+            ),
         ] {
             let body = json!({"metadata": {"name": name}});
-            let made: Result<Value, _> = requests.change("POST", &path, "application/json", &body).await;
+            let made: Result<Value, _> = requests
+                .change("POST", &path, "application/json", &body)
+                .await;
             made.unwrap();
         }
         let heard = Arc::new(Heard::default());
@@ -81,7 +93,12 @@ fn run<F: Future>(template: NodeTemplate, test: impl FnOnce(Arc<Cluster>) -> F) 
     })
 }
 
-fn simulate(informers: &Informers, nodes: Vec<Node>, env: &Arc<dyn Env>, heard: &Arc<Heard>) -> Nodes {
+fn simulate(
+    informers: &Informers,
+    nodes: Vec<Node>,
+    env: &Arc<dyn Env>,
+    heard: &Arc<Heard>,
+) -> Nodes {
     let settings = Settings {
         config: Config {
             untaint: true,
@@ -125,19 +142,28 @@ impl Cluster {
     async fn phases(&self) -> Vec<(String, usize)> {
         let mut phases: std::collections::BTreeMap<String, usize> = Default::default();
         for pod in self.pods().await {
-            *phases.entry(pod["status"]["phase"].as_str().unwrap().to_owned()).or_default() += 1;
+            *phases
+                .entry(pod["status"]["phase"].as_str().unwrap().to_owned())
+                .or_default() += 1;
         }
         phases.into_iter().collect()
     }
 
     async fn status(&self, name: &str) -> Value {
-        let pod: Value = self.requests.get(&stowplan_client::pod_path(NAMESPACE, name, "")).await.unwrap();
+        let pod: Value = self
+            .requests
+            .get(&stowplan_client::pod_path(NAMESPACE, name, ""))
+            .await
+            .unwrap();
         pod["status"].clone()
     }
 
     async fn delete(&self, name: &str) {
         let all = Preconditions::default();
-        self.requests.delete::<Pod>(NAMESPACE, name, &all, None).await.unwrap();
+        self.requests
+            .delete::<Pod>(NAMESPACE, name, &all, None)
+            .await
+            .unwrap();
     }
 }
 
@@ -162,7 +188,10 @@ fn fifty_nodes_with_twenty_pods_each_live_and_die() {
         assert_eq!(nodes.len(), 50);
         for node in nodes {
             let ready = &node["status"]["conditions"][3];
-            assert_eq!((&ready["type"], &ready["status"]), (&json!("Ready"), &json!("True")));
+            assert_eq!(
+                (&ready["type"], &ready["status"]),
+                (&json!("Ready"), &json!("True"))
+            );
             assert_eq!(node["spec"]["taints"], Value::Null);
         }
         for i in 0..1_000 {
@@ -175,11 +204,18 @@ fn fifty_nodes_with_twenty_pods_each_live_and_die() {
             let policy = if i % 20 < 6 { "Never" } else { "Always" };
             let name = format!("p{i}");
             let more = json!({"restartPolicy": policy});
-            cluster.pod(&name, &node_name(i / 20), annotations, more).await;
+            cluster
+                .pod(&name, &node_name(i / 20), annotations, more)
+                .await;
         }
         cluster.sleep(20).await;
         assert_eq!(cluster.phases().await, [("Running".to_owned(), 1_000)]);
-        let mut ips: Vec<_> = cluster.pods().await.iter().map(|pod| pod["status"]["podIP"].to_string()).collect();
+        let mut ips: Vec<_> = cluster
+            .pods()
+            .await
+            .iter()
+            .map(|pod| pod["status"]["podIP"].to_string())
+            .collect();
         ips.sort();
         ips.dedup();
         assert_eq!(ips.len(), 1_000, "each has an address of its own");
@@ -212,7 +248,11 @@ fn leases_are_renewed_until_the_node_fails_and_its_pods_stay() {
         cluster.pod("p", "node-1", json!({}), json!({})).await;
         cluster.sleep(5).await;
         let lease = async |name: &str| {
-            let lease = cluster.requests.read::<Lease>("kube-node-lease", name).await.unwrap();
+            let lease = cluster
+                .requests
+                .read::<Lease>("kube-node-lease", name)
+                .await
+                .unwrap();
             let lease = serde_json::to_value(lease.unwrap()).unwrap();
             let at = lease["spec"]["renewTime"].as_str().unwrap();
             let at: jiff::Timestamp = at.parse().unwrap();
@@ -226,7 +266,10 @@ fn leases_are_renewed_until_the_node_fails_and_its_pods_stay() {
         }
         let annotate = async |fault: Value| {
             let patch = json!({"metadata": {"annotations": {FAULT: fault}}});
-            let patched = cluster.requests.merge::<Node>("", "node-1", None, &patch).await;
+            let patched = cluster
+                .requests
+                .merge::<Node>("", "node-1", None, &patch)
+                .await;
             patched.unwrap();
         };
         annotate(json!("fail")).await;
@@ -273,11 +316,17 @@ fn nodes_for_kwok_are_adopted_and_their_pods_refused_if_they_do_not_fit() {
         let metadata = json!({"name": "fake", "annotations": {KWOK_NODE: "fake"}});
         let room = json!({"cpu": "1", "memory": "1Gi", "pods": "1"});
         let status = json!({"allocatable": room, "capacity": room});
-        let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": status});
+        let node =
+            json!({"apiVersion": "v1", "kind": "Node", "metadata": metadata, "status": status});
         let node: Node = serde_json::from_value(node).unwrap();
         cluster.requests.create(&node).await.unwrap();
         cluster.sleep(5).await;
-        let node = cluster.requests.read::<Node>("", "fake").await.unwrap().unwrap();
+        let node = cluster
+            .requests
+            .read::<Node>("", "fake")
+            .await
+            .unwrap()
+            .unwrap();
         let node = serde_json::to_value(node).unwrap();
         assert_eq!(node["status"]["conditions"][3]["reason"], "KubeletReady");
         assert_eq!(node["status"]["capacity"], room);
@@ -287,17 +336,26 @@ fn nodes_for_kwok_are_adopted_and_their_pods_refused_if_they_do_not_fit() {
         cluster.pod("q", "fake", json!({}), json!({})).await;
         cluster.sleep(5).await;
         let refused = cluster.status("q").await;
-        assert_eq!((&refused["phase"], &refused["reason"]), (&json!("Failed"), &json!("OutOfpods")));
+        assert_eq!(
+            (&refused["phase"], &refused["reason"]),
+            (&json!("Failed"), &json!("OutOfpods"))
+        );
         assert_eq!(cluster.status("p").await["phase"], "Running");
         // A job's finalizer is no special case.
         let patch = json!({"metadata": {"finalizers": ["batch.kubernetes.io/job-tracking"]}});
-        let kept = cluster.requests.merge::<Pod>(NAMESPACE, "p", None, &patch).await;
+        let kept = cluster
+            .requests
+            .merge::<Pod>(NAMESPACE, "p", None, &patch)
+            .await;
         kept.unwrap();
         cluster.delete("p").await;
         cluster.sleep(40).await;
         assert_eq!(cluster.status("p").await["phase"], "Failed");
         let patch = json!({"metadata": {"finalizers": null}});
-        let _ = cluster.requests.merge::<Pod>(NAMESPACE, "p", None, &patch).await;
+        let _ = cluster
+            .requests
+            .merge::<Pod>(NAMESPACE, "p", None, &patch)
+            .await;
         cluster.sleep(5).await;
         assert_eq!(cluster.pods().await.len(), 1);
     });

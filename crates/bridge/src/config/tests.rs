@@ -303,18 +303,21 @@ mod required_arguments {
 
     /// What is said of a profile that enables the plugin and has this `pluginConfig`.
     fn said(plugin_config: serde_json::Value) -> Vec<String> {
-        let registry =
-            in_tree().with_args("Zones", |_: ZonesArgs| PluginBuilder::new(Zones).filter().build());
+        let registry = in_tree().with_args("Zones", |_: ZonesArgs| {
+            PluginBuilder::new(Zones).filter().build()
+        });
         let mut config = KubeSchedulerConfiguration::from_profiles(vec![serde_json::json!({
             "plugins": {"multiPoint": {"enabled": [{"name": "Zones"}]}},
         })])
         .expect("a profile");
         let given = serde_json::from_value(plugin_config).expect("a pluginConfig");
         config.profiles[0].plugin_config = given;
-        with_interner(|interner| match profiles_with(&config, &registry, interner) {
-            Ok(_) => Vec::new(),
-            Err(ConfigErrors(errors)) => errors.iter().map(ToString::to_string).collect(),
-        })
+        with_interner(
+            |interner| match profiles_with(&config, &registry, interner) {
+                Ok(_) => Vec::new(),
+                Err(ConfigErrors(errors)) => errors.iter().map(ToString::to_string).collect(),
+            },
+        )
     }
 
     #[test]

@@ -38,7 +38,8 @@ async fn control(args: &Controllers) -> Result<()> {
     let mut options = args.chosen.options();
     if let Some(file) = &args.root_ca_file {
         let text = std::fs::read_to_string(file);
-        let text = text.with_context(|| format!("--root-ca-file: cannot read {}", file.display()))?;
+        let text =
+            text.with_context(|| format!("--root-ca-file: cannot read {}", file.display()))?;
         options.root_ca = Some(text.into());
     }
     let leadership = leadership(args, env.clone())?;
@@ -82,7 +83,8 @@ fn leadership(args: &Controllers, env: Arc<dyn Env>) -> Result<Option<Arc<Leader
     if !config.leader_elect {
         return Ok(None);
     }
-    let span = |given: stowplan_config::Duration| stowplan_base::Duration::from_nanos(given.as_nanos());
+    let span =
+        |given: stowplan_config::Duration| stowplan_base::Duration::from_nanos(given.as_nanos());
     let timings = Timings {
         lease_duration: span(config.lease_duration),
         renew_deadline: span(config.renew_deadline),

@@ -123,7 +123,11 @@ pub(crate) enum What {
 #[derive(Args, Debug)]
 pub(crate) struct Which {
     /// The names of nodes.
-    #[arg(value_name = "NAME", required_unless_present = "zone", conflicts_with = "zone")]
+    #[arg(
+        value_name = "NAME",
+        required_unless_present = "zone",
+        conflicts_with = "zone"
+    )]
     pub(crate) names: Vec<String>,
 
     /// All nodes of this zone.

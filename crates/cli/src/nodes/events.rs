@@ -18,7 +18,9 @@ impl EventSink for Events {
             },
             reason: event.reason,
             message: event.message,
-            field_path: event.container.map(|name| format!("spec.containers{{{name}}}")),
+            field_path: event
+                .container
+                .map(|name| format!("spec.containers{{{name}}}")),
             component: "kubelet".into(),
             host: node.into(),
         });

@@ -46,7 +46,9 @@ async fn change(args: &Args) -> Result<()> {
         let name = node.metadata.name.as_deref().unwrap_or_default();
         let patch = json!({"metadata": {"annotations": {FAULT: fault}}});
         let patched = requests.merge::<Node>("", name, None, &patch);
-        patched.await.with_context(|| format!("cannot change node {name:?}"))?;
+        patched
+            .await
+            .with_context(|| format!("cannot change node {name:?}"))?;
         output::print(&format!("node/{name} {done}\n"))?;
     }
     Ok(())
@@ -57,7 +59,10 @@ async fn meant(requests: &Requests, which: &Which) -> Result<Vec<Node>> {
     let mut nodes: Vec<Node> = Vec::new();
     if let Some(zone) = &which.zone {
         let path = "/api/v1/nodes?labelSelector=topology.kubernetes.io/zone%3D";
-        let list: Value = requests.get(&format!("{path}{zone}")).await.context("cannot list nodes")?;
+        let list: Value = requests
+            .get(&format!("{path}{zone}"))
+            .await
+            .context("cannot list nodes")?;
         for item in list["items"].as_array().into_iter().flatten() {
             nodes.push(serde_json::from_value(item.clone())?);
         }

@@ -47,7 +47,10 @@ async fn simulate(args: &NodesArgs) -> Result<()> {
     let requests = Arc::new(requests.named("kubelet").at_a_time(WRITERS * 2));
     let (recorder, events) = Recorder::new(env.clone());
     let informers = Informers::new(client, env.clone());
-    output::print(&format!("nodes: {}, and those that are adopted\n", nodes.len()))?;
+    output::print(&format!(
+        "nodes: {}, and those that are adopted\n",
+        nodes.len()
+    ))?;
     let settings = Settings {
         config: args.alike.config()?,
         nodes,
@@ -111,8 +114,8 @@ fn manifests(paths: &[PathBuf]) -> Result<Vec<Node>> {
         let text = text.with_context(|| format!("cannot read {}", path.display()))?;
         for (number, document) in serde_yaml_ng::Deserializer::from_str(&text).enumerate() {
             let place = || format!("{}: document {}", path.display(), number + 1);
-            let value: serde_json::Value = serde::Deserialize::deserialize(document)
-                .with_context(place)?;
+            let value: serde_json::Value =
+                serde::Deserialize::deserialize(document).with_context(place)?;
             let items = match value["items"].as_array() {
                 Some(items) => items.clone(),
                 None => vec![value],
@@ -156,7 +159,10 @@ mod tests {
     #[test]
     fn taints_are_read_as_kubectl_reads_them() {
         let read = taint("dedicated=gpu:NoSchedule").unwrap();
-        assert_eq!((read.key.as_str(), read.value.as_deref()), ("dedicated", Some("gpu")));
+        assert_eq!(
+            (read.key.as_str(), read.value.as_deref()),
+            ("dedicated", Some("gpu"))
+        );
         assert_eq!(taint("dedicated:NoExecute").unwrap().value, None);
         for wrong in ["", "dedicated", "dedicated=gpu", "a=b:Never", ":NoExecute"] {
             assert!(taint(wrong).is_err(), "{wrong}");

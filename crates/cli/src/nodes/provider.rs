@@ -3,27 +3,41 @@
 use axum::body::Body;
 use jiff::Timestamp;
 use serde_json::Value;
+use std::sync::Arc;
+use stowplan_api::k8s::api::core::v1::Pod;
 use stowplan_base::Time;
-use stowplan_nodes::{LogsWanted, Nodes};
+use stowplan_client::Cluster;
+use stowplan_nodes::{LogsWanted, Nodes, PodUsage};
 use stowplan_server::{LogOptions, Provider, Sample, Usage, Used};
 
 /// The nodes that are simulated in this process.
-pub(crate) struct NodesOfThisProcess(pub(crate) Nodes);
+#[derive(Clone)]
+pub(crate) struct NodesOfThisProcess {
+    pub(crate) nodes: Nodes,
+    pub(crate) cluster: Arc<Cluster>,
+}
 
 impl Provider for NodesOfThisProcess {
     fn log(&self, pod: &Value, options: &LogOptions, now: Time) -> Option<Body> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let node = text(&pod["spec"]["nodeName"]);
-        if !self.0.has(&node) {
+        if !self.nodes.has(&node) {
             return None;
         }
         let wanted = LogsWanted {
             previous: options.previous,
             since: since(options, now),
-            tail: options.tail_lines.and_then(|lines| usize::try_from(lines).ok()),
+            tail: options
+                .tail_lines
+                .and_then(|lines| usize::try_from(lines).ok()),
         };
-        let (namespace, name) = (text(&pod["metadata"]["namespace"]), text(&pod["metadata"]["name"]));
-        let lines = self.0.logs(&namespace, &name, &options.container, &wanted);
+        let (namespace, name) = (
+            text(&pod["metadata"]["namespace"]),
+            text(&pod["metadata"]["name"]),
+        );
+        let lines = self
+            .nodes
+            .logs(&namespace, &name, &options.container, &wanted);
         let mut log = String::new();
         for line in lines.unwrap_or_default() {
             if options.timestamps {
@@ -34,7 +48,9 @@ impl Provider for NodesOfThisProcess {
             log.push_str(&line.text);
             log.push('\n');
         }
-        let limit = options.limit_bytes.and_then(|bytes| usize::try_from(bytes).ok());
+        let limit = options
+            .limit_bytes
+            .and_then(|bytes| usize::try_from(bytes).ok());
         if let Some(limit) = limit.filter(|limit| *limit < log.len()) {
             let mut end = limit;
             while !log.is_char_boundary(end) {
@@ -48,7 +64,10 @@ impl Provider for NodesOfThisProcess {
 
 fn since(options: &LogOptions, now: Time) -> Option<Time> {
     if let Some(seconds) = options.since_seconds {
-        return Some(Time::from_nanos(now.as_nanos().saturating_sub(seconds.saturating_mul(1_000_000_000))));
+        return Some(Time::from_nanos(
+            now.as_nanos()
+                .saturating_sub(seconds.saturating_mul(1_000_000_000)),
+        ));
     }
     let at: Timestamp = options.since_time.as_ref()?.parse().ok()?;
     i64::try_from(at.as_nanosecond()).ok().map(Time::from_nanos)
@@ -56,7 +75,7 @@ fn since(options: &LogOptions, now: Time) -> Option<Time> {
 
 impl Usage for NodesOfThisProcess {
     fn nodes(&self, name: Option<&str>, _: Time) -> Vec<Sample> {
-        let all = self.0.node_usage().into_iter();
+        let all = self.nodes.node_usage().into_iter();
         let wanted = all.filter(|node| name.is_none_or(|name| name == node.name));
         let sample = |node: stowplan_nodes::NodeUsage| Sample {
             name: node.name,
@@ -67,22 +86,35 @@ impl Usage for NodesOfThisProcess {
     }
 
     fn pods(&self, namespace: &str, name: Option<&str>, _: Time) -> Vec<Sample> {
-        let all = self.0.pod_usage().into_iter();
+        let all = self.nodes.pod_usage().into_iter();
         let wanted = all.filter(|pod| {
-            [String::new(), pod.namespace.clone()].contains(&namespace.to_owned())
+            (namespace.is_empty() || namespace == pod.namespace)
                 && name.is_none_or(|name| name == pod.name)
         });
-        let sample = |pod: stowplan_nodes::PodUsage| Sample {
-            namespace: pod.namespace,
-            name: pod.name,
-            labels: pod.labels,
-            containers: pod
-                .containers
-                .into_iter()
-                .map(|(name, cpu_m, memory)| (name, used(cpu_m, memory)))
+        wanted.filter_map(|pod| self.sample(pod)).collect()
+    }
+}
+
+impl NodesOfThisProcess {
+    /// The containers of a pod share evenly what it uses.
+    fn sample(&self, used_by: PodUsage) -> Option<Sample> {
+        let pod = self.cluster.get::<Pod>(&used_by.namespace, &used_by.name)?;
+        let containers = pod.spec.as_ref().map(|spec| spec.containers.as_slice());
+        let containers = containers.unwrap_or_default();
+        let count = i64::try_from(containers.len()).unwrap_or(1).max(1);
+        let share = used(used_by.cpu_m / count, used_by.memory / count);
+        let labels = pod.metadata.labels.iter().flatten();
+        Some(Sample {
+            namespace: used_by.namespace,
+            name: used_by.name,
+            labels: labels
+                .map(|(key, value)| (key.clone(), value.clone()))
                 .collect(),
-        };
-        wanted.map(sample).collect()
+            containers: containers
+                .iter()
+                .map(|one| (one.name.clone(), share))
+                .collect(),
+        })
     }
 }
 

@@ -76,7 +76,10 @@ async fn reviewer(file: Option<&Path>) -> Result<Option<kube::Client>> {
 }
 
 /// How to reach the cluster: by a file, an address, or the pod's service account.
-pub(crate) async fn connection(file: Option<&Path>, master: Option<&http::Uri>) -> Result<kube::Config> {
+pub(crate) async fn connection(
+    file: Option<&Path>,
+    master: Option<&http::Uri>,
+) -> Result<kube::Config> {
     let mut found = match (file, master) {
         (Some(file), _) => address::read(file).await?,
         (None, Some(master)) => kube::Config::new(master.clone()),

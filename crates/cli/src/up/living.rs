@@ -25,7 +25,12 @@ pub(super) struct Living {
 
 impl Living {
     /// Starts what the command line asks for, within the current tokio runtime.
-    pub(super) fn start(args: &Up, api: &Arc<Api>, env: &Arc<dyn Env>, root_ca: &str) -> Result<Self> {
+    pub(super) fn start(
+        args: &Up,
+        api: &Arc<Api>,
+        env: &Arc<dyn Env>,
+        root_ca: &str,
+    ) -> Result<Self> {
         let mut tasks = JoinSet::new();
         let manager = match args.no_controllers {
             true => None,
@@ -51,8 +56,12 @@ impl Living {
             writers: WRITERS,
         };
         let nodes = Nodes::new(&informers, settings);
-        api.provide(Box::new(NodesOfThisProcess(nodes.clone())));
-        api.use_by(Box::new(NodesOfThisProcess(nodes.clone())));
+        let asked = NodesOfThisProcess {
+            nodes: nodes.clone(),
+            cluster: informers.cluster().clone(),
+        };
+        api.provide(Box::new(asked.clone()));
+        api.use_by(Box::new(asked));
         tasks.spawn(events.carry_out(requests.clone()));
         if !args.no_controllers {
             tasks.spawn(default_storage(requests.clone()));
@@ -65,7 +74,12 @@ impl Living {
     }
 }
 
-fn controllers(args: &Up, api: &Arc<Api>, env: &Arc<dyn Env>, root_ca: &str) -> Result<ControllerManager> {
+fn controllers(
+    args: &Up,
+    api: &Arc<Api>,
+    env: &Arc<dyn Env>,
+    root_ca: &str,
+) -> Result<ControllerManager> {
     let mut options = args.chosen.options();
     options.root_ca = Some(root_ca.into());
     let settings = Settings {

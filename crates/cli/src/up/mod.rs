@@ -144,7 +144,10 @@ pub(crate) fn usual_kubeconfig() -> Result<PathBuf> {
     let files = ["kubeconfig", "kubeconfig-memory"].map(|name| folder.join(name));
     let found = files.iter().find(|file| file.exists());
     found.cloned().with_context(|| {
-        format!("no kubeconfig in {}: say how to reach the cluster with --kubeconfig FILE", folder.display())
+        format!(
+            "no kubeconfig in {}: say how to reach the cluster with --kubeconfig FILE",
+            folder.display()
+        )
     })
 }
 

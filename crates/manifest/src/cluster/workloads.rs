@@ -6,7 +6,9 @@ use crate::road::made_up_uid;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use stowplan_apimachinery::{Edit, View as _, meta};
-use stowplan_controllers::expand::{Owner, View, daemon_set, deployment, job, replica_set, stateful_set};
+use stowplan_controllers::expand::{
+    Owner, View, daemon_set, deployment, job, replica_set, stateful_set,
+};
 
 /// Whether objects of a kind want pods.
 pub(super) fn is_workload(kind: &str) -> bool {

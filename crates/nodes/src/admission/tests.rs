@@ -32,7 +32,10 @@ fn port(number: i32, address: &str) -> Value {
 fn room(node: &Node) -> Room {
     let mut room = Room::default();
     room.set_allocatable(node);
-    for spec in [asks(json!({"cpu": "1", "nvidia.com/gpu": "1"})), port(80, "10.0.0.1")] {
+    for spec in [
+        asks(json!({"cpu": "1", "nvidia.com/gpu": "1"})),
+        port(80, "10.0.0.1"),
+    ] {
         let pod = pod(spec);
         room.take(&pod, &requests_of(&pod));
     }
@@ -76,10 +79,22 @@ fn a_node_refuses_in_a_kubelets_order_and_words() {
         (asks(json!({"example.com/else": "1"})), "admitted"),
         (json!({"nodeSelector": {"disk": "hdd"}}), unmatched),
         (json!({"nodeSelector": {"disk": "ssd"}}), "admitted"),
-        (affinity(json!({"key": "cores", "operator": "Gt", "values": ["8"]})), unmatched),
-        (affinity(json!({"key": "cores", "operator": "Lt", "values": ["9"]})), "admitted"),
-        (affinity(json!({"key": "disk", "operator": "NotIn", "values": ["hdd"]})), "admitted"),
-        (affinity(json!({"key": "disk", "operator": "DoesNotExist"})), unmatched),
+        (
+            affinity(json!({"key": "cores", "operator": "Gt", "values": ["8"]})),
+            unmatched,
+        ),
+        (
+            affinity(json!({"key": "cores", "operator": "Lt", "values": ["9"]})),
+            "admitted",
+        ),
+        (
+            affinity(json!({"key": "disk", "operator": "NotIn", "values": ["hdd"]})),
+            "admitted",
+        ),
+        (
+            affinity(json!({"key": "disk", "operator": "DoesNotExist"})),
+            unmatched,
+        ),
         (port(80, "10.0.0.1"), no_ports),
         (port(80, ""), no_ports),
         (port(80, "10.0.0.2"), "admitted"),
@@ -102,13 +117,33 @@ fn only_taints_that_evict_matter() {
     let rows = [
         (json!({}), "NoExecute", refused),
         (json!({}), "NoSchedule", "admitted"),
-        (tolerates(json!({"operator": "Exists"})), "NoExecute", "admitted"),
-        (tolerates(json!({"key": "k", "value": "v"})), "NoExecute", "admitted"),
-        (tolerates(json!({"key": "k", "value": "w"})), "NoExecute", refused),
-        (tolerates(json!({"key": "k", "operator": "Exists", "effect": "NoSchedule"})), "NoExecute", refused),
+        (
+            tolerates(json!({"operator": "Exists"})),
+            "NoExecute",
+            "admitted",
+        ),
+        (
+            tolerates(json!({"key": "k", "value": "v"})),
+            "NoExecute",
+            "admitted",
+        ),
+        (
+            tolerates(json!({"key": "k", "value": "w"})),
+            "NoExecute",
+            refused,
+        ),
+        (
+            tolerates(json!({"key": "k", "operator": "Exists", "effect": "NoSchedule"})),
+            "NoExecute",
+            refused,
+        ),
     ];
     for (spec, effect, expected) in rows {
-        assert_eq!(verdict(spec.clone(), taint(effect)), expected, "{spec} {effect}");
+        assert_eq!(
+            verdict(spec.clone(), taint(effect)),
+            expected,
+            "{spec} {effect}"
+        );
     }
 }
 
@@ -131,7 +166,8 @@ fn a_full_node_takes_no_pod_until_one_is_gone() {
 
 #[test]
 fn requests_are_those_of_the_pod_as_a_whole() {
-    let requests = |cpu: &str| json!({"requests": {"cpu": cpu, "memory": "64Mi"}, "limits": {"cpu": cpu}});
+    let requests =
+        |cpu: &str| json!({"requests": {"cpu": cpu, "memory": "64Mi"}, "limits": {"cpu": cpu}});
     let pod = pod(json!({
         "initContainers": [
             {"name": "i", "resources": requests("3")},

@@ -103,11 +103,7 @@ impl Nodes {
         loop {
             self.take_in(&inbox);
             let now = shared.env.now();
-            let mut world = shared.world();
-            world.advance(now);
-            let due = world.next_due();
-            shared.announce(world);
-            let pause = match due {
+            let pause = match self.advance(now) {
                 Some(due) => due.since(now).max(Duration::from_millis(1)),
                 None => Duration::from_secs(3_600),
             };
@@ -118,6 +114,15 @@ impl Nodes {
                 () = shared.env.sleep(pause) => {}
             }
         }
+    }
+
+    /// Lets time pass up to now; says when something is due again.
+    fn advance(&self, now: Time) -> Option<Time> {
+        let mut world = self.0.world();
+        world.advance(now);
+        let due = world.next_due();
+        self.0.announce(world);
+        due
     }
 
     fn take_in(&self, inbox: &Inbox) {

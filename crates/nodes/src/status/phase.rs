@@ -35,8 +35,8 @@ struct Counts {
 
 fn of_containers(sim: &PodSim, pod: &Pod, specs: &[Spec<'_>]) -> &'static str {
     let counts = count(sim, pod, specs);
-    let is_initializing = counts.pending_init > 0
-        || (counts.pending_sidecars > 0 && !sim.has_active_main(specs));
+    let is_initializing =
+        counts.pending_init > 0 || (counts.pending_sidecars > 0 && !sim.has_active_main(specs));
     if counts.failed_init > 0 {
         "Failed"
     } else if is_initializing || counts.waiting > 0 {

@@ -57,7 +57,8 @@ impl Api {
     }
 
     fn pod(&mut self, name: &str, annotations: Value) {
-        let container = json!({"name": "c", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}});
+        let container =
+            json!({"name": "c", "resources": {"requests": {"cpu": "1", "memory": "1Gi"}}});
         self.put(json!({
             "metadata": {"name": name, "namespace": "n", "uid": name, "generation": 1, "annotations": annotations},
             "spec": {"nodeName": "n1", "containers": [container], "restartPolicy": "Never"},
@@ -80,11 +81,13 @@ impl Api {
             };
             let is_pod = matches!(job, Job::PodStatus(_) | Job::PodDelete(_));
             if self.is_down {
-                self.world.done(&job, &request.subject, Outcome::Lost, self.now);
+                self.world
+                    .done(&job, &request.subject, Outcome::Lost, self.now);
                 continue;
             }
             if !is_pod {
-                self.world.done(&job, &request.subject, Outcome::Done(0), self.now);
+                self.world
+                    .done(&job, &request.subject, Outcome::Done(0), self.now);
                 continue;
             }
             let name = request.path.split('/').nth(6).unwrap().to_owned();
@@ -94,11 +97,17 @@ impl Api {
             if request.method == "DELETE" {
                 let pod = self.store.get("n", &name).unwrap();
                 self.store.delete(&Key::new("n", &name));
-                self.world.done(&job, &request.subject, Outcome::Done(0), self.now);
+                self.world
+                    .done(&job, &request.subject, Outcome::Done(0), self.now);
                 self.world.pod_gone(&pod);
             } else {
                 let status = status.clone();
-                self.world.done(&job, &request.subject, Outcome::Done(self.version + 1), self.now);
+                self.world.done(
+                    &job,
+                    &request.subject,
+                    Outcome::Done(self.version + 1),
+                    self.now,
+                );
                 self.change(&name, |pod| {
                     for (field, value) in status.as_object().unwrap() {
                         pod["status"][field] = value.clone();
@@ -154,7 +163,10 @@ fn each_step_is_written_once() {
     assert!(api.writes.is_empty());
     assert_eq!(api.world.pods.len(), 0);
     let node = api.world.nodes.get(0).unwrap();
-    assert_eq!((node.room.pods, node.room.used.cpu_m, node.pods.len()), (0, 0, 0));
+    assert_eq!(
+        (node.room.pods, node.room.used.cpu_m, node.pods.len()),
+        (0, 0, 0)
+    );
 }
 
 #[test]
@@ -166,7 +178,15 @@ fn a_pod_may_be_bound_before_its_node_is_known() {
     api.node("n1", json!({}));
     api.pass(5);
     assert_eq!(api.take_writes(), ["p Pending", "p Running"]);
-    let ip = api.store.get("n", "p").unwrap().status.as_ref().unwrap().pod_ip.clone();
+    let ip = api
+        .store
+        .get("n", "p")
+        .unwrap()
+        .status
+        .as_ref()
+        .unwrap()
+        .pod_ip
+        .clone();
     assert_eq!(ip.as_deref(), Some("10.0.7.2"));
 }
 
@@ -183,7 +203,9 @@ fn what_does_not_fit_is_refused_and_said_so() {
     assert_eq!(status.reason.as_deref(), Some("OutOfcpu"));
     assert_eq!(
         status.message.as_deref(),
-        Some("Pod was rejected: Node didn't have enough resource: cpu, requested: 1000, used: 4000, capacity: 4000")
+        Some(
+            "Pod was rejected: Node didn't have enough resource: cpu, requested: 1000, used: 4000, capacity: 4000"
+        )
     );
     assert!(status.container_statuses.is_none());
     // It stays until it is deleted, and takes no room.
@@ -243,7 +265,10 @@ fn a_new_generation_is_observed_and_takes_other_room() {
     let pod = api.store.get("n", "p").unwrap();
     let status = serde_json::to_value(pod.status.as_ref().unwrap()).unwrap();
     assert_eq!(status["observedGeneration"], 2);
-    assert_eq!(status["containerStatuses"][0]["allocatedResources"]["cpu"], "2");
+    assert_eq!(
+        status["containerStatuses"][0]["allocatedResources"]["cpu"],
+        "2"
+    );
     assert_eq!(api.world.nodes.get(0).unwrap().room.used.cpu_m, 2_000);
 }
 
@@ -254,7 +279,11 @@ fn a_failed_node_says_nothing_and_nothing_goes_on() {
     api.pod("p", json!({RUN_FOR: "30s"}));
     api.pass(10);
     api.take_writes();
-    assert_eq!(api.world.set_faults(Which::Zone("z"), Some(Fault::Fail), api.now), 1);
+    assert_eq!(
+        api.world
+            .set_faults(Which::Zone("z"), Some(Fault::Fail), api.now),
+        1
+    );
     api.pass(300);
     api.delete("p");
     api.pass(300);
@@ -268,11 +297,15 @@ fn a_failed_node_says_nothing_and_nothing_goes_on() {
     api.node("n1", json!({}));
     api.pod("p", json!({RUN_FOR: "30s"}));
     api.pass(10);
-    api.world.set_faults(Which::Node("n1"), Some(Fault::Fail), api.now);
+    api.world
+        .set_faults(Which::Node("n1"), Some(Fault::Fail), api.now);
     api.pass(290);
     api.world.set_faults(Which::Node("n1"), None, api.now);
     api.settle();
-    assert_eq!(api.finished_at("p").as_deref(), Some("2027-01-15T08:05:00Z"));
+    assert_eq!(
+        api.finished_at("p").as_deref(),
+        Some("2027-01-15T08:05:00Z")
+    );
 }
 
 #[test]
@@ -294,7 +327,10 @@ fn a_node_that_is_cut_off_goes_on_and_tells_later() {
     let mut writes = api.take_writes();
     writes.sort();
     assert_eq!(writes, ["p Succeeded", "q DELETE", "q Failed", "r Pending"]);
-    assert_eq!(api.finished_at("p").as_deref(), Some("2027-01-15T08:00:31Z"));
+    assert_eq!(
+        api.finished_at("p").as_deref(),
+        Some("2027-01-15T08:00:31Z")
+    );
 }
 
 #[test]
@@ -369,9 +405,21 @@ fn logs_follow_from_the_pod_and_the_time() {
 #[test]
 fn usage_follows_the_profile() {
     use crate::behaviour::{Rule, Rules, Usage};
-    let rule = |usage| Rules::new(vec![Rule { usage: Some(usage), ..Rule::default() }]);
-    let sine = Usage::Sine { low: 0.2, high: 0.8, period: Duration::from_secs(100) };
-    let constant = Usage::Constant { cpu_m: 7, memory: 9 };
+    let rule = |usage| {
+        Rules::new(vec![Rule {
+            usage: Some(usage),
+            ..Rule::default()
+        }])
+    };
+    let sine = Usage::Sine {
+        low: 0.2,
+        high: 0.8,
+        period: Duration::from_secs(100),
+    };
+    let constant = Usage::Constant {
+        cpu_m: 7,
+        memory: 9,
+    };
     for (rules, least, most) in [
         (Rules::default(), 280, 320),
         (rule(Usage::Fraction(0.5)), 470, 530),
@@ -388,7 +436,9 @@ fn usage_follows_the_profile() {
             api.pass(20);
             let usage = pod_usage(&api.world, api.now);
             assert_eq!(usage, pod_usage(&api.world, api.now));
-            let [one] = &usage[..] else { panic!("{usage:?}") };
+            let [one] = &usage[..] else {
+                panic!("{usage:?}")
+            };
             assert!((least..=most).contains(&one.cpu_m), "{one:?}");
             let nodes = node_usage(&api.world, api.now);
             assert_eq!(nodes[0].cpu_m, one.cpu_m + 100);

@@ -7,7 +7,7 @@ use serde_json::json;
 use std::sync::Arc;
 use stowplan_base::Env;
 use stowplan_client::{
-    Delta, Failed, Informers, Preconditions, Store, Requests, WorkQueue, run_workers,
+    Delta, Failed, Informers, Preconditions, Requests, Store, WorkQueue, run_workers,
 };
 
 const WORKERS: usize = 4;

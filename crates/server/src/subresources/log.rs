@@ -30,7 +30,10 @@ pub(super) fn get(api: &Api, request: &Request, target: &Target) -> Result<Answe
     if node.is_empty() {
         return Ok(answer::bytes(200, text, ""));
     }
-    if let Some(body) = api.provider().and_then(|p| p.log(&pod, &options, api.env().now())) {
+    if let Some(body) = api
+        .provider()
+        .and_then(|p| p.log(&pod, &options, api.env().now()))
+    {
         let mut answer = answer::bytes(200, text, "");
         *answer.body_mut() = body;
         return Ok(answer);
