@@ -21,6 +21,8 @@ pub mod cronjob;
 pub mod daemon;
 pub mod deployment;
 pub mod disruption;
+pub mod endpoint;
+pub mod endpointslice;
 pub mod ephemeral;
 mod event;
 pub mod expand;

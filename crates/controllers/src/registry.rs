@@ -18,7 +18,7 @@ pub struct Descriptor {
 /// All controllers, in the order of their names: a line each.
 #[rustfmt::skip]
 pub fn all() -> Vec<Descriptor> {
-    use crate::{cluster_role_aggregation, pod_gc, service_account_token};
+    use crate::{cluster_role_aggregation, endpoint, endpointslice, pod_gc, service_account_token};
     use crate::{cronjob, daemon, deployment, disruption, ephemeral, replicaset, replication, service_account, statefulset};
     use crate::{node_lifecycle, root_ca, taint_eviction, volume};
     vec![
@@ -27,6 +27,8 @@ pub fn all() -> Vec<Descriptor> {
         controller("daemonset-controller", make::<daemon::DaemonSets>),
         controller("deployment-controller", make::<deployment::Deployments>),
         controller("disruption-controller", make::<disruption::Disruption>),
+        controller("endpoints-controller", make::<endpoint::EndpointsOfServices>),
+        controller("endpointslice-controller", make::<endpointslice::EndpointSlices>),
         controller("ephemeral-volume-controller", make::<ephemeral::EphemeralVolumes>),
         configured("node-lifecycle-controller", |o| Box::new(node_lifecycle::NodeLifecycle::new(o.node_lifecycle.clone()))),
         controller("persistentvolume-binder-controller", make::<volume::Binder>),
