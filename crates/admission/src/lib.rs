@@ -33,7 +33,7 @@ mod taint_nodes;
 mod testing;
 
 pub use attributes::{Attributes, Operation};
-pub use resource_quota::{QuotaWrite, Quotas};
+pub use resource_quota::{QuotaWrite, Quotas, counted_resources, recount};
 
 use stowplan_apimachinery::Status;
 use stowplan_apimachinery::lookup::Lookup;

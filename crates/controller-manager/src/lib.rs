@@ -11,6 +11,9 @@
 
 pub mod garbage_collector;
 mod manager;
+pub mod namespace;
+mod pool;
+pub mod resource_quota;
 mod runner;
 
 pub use manager::{ControllerManager, Settings, UnknownController, known};

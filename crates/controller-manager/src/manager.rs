@@ -1,6 +1,6 @@
 //! All controllers that were asked for, at work.
 
-use crate::{Runner, garbage_collector};
+use crate::{Runner, garbage_collector, namespace, resource_quota};
 use std::sync::Arc;
 use stowplan_base::Env;
 use stowplan_client::{EventRecorder, Guard, Informers, Recorder, Requests, WorkQueue};
@@ -8,7 +8,11 @@ use stowplan_controllers::{Controller, Enqueue, Keys, Options, Watches, all, is_
 use tokio::task::JoinSet;
 
 /// The controllers that are more than a function: they look at all resources that a server serves.
-const DRIVEN: [&str; 1] = [garbage_collector::NAME];
+const DRIVEN: [&str; 3] = [
+    garbage_collector::NAME,
+    namespace::NAME,
+    resource_quota::NAME,
+];
 
 /// How many requests of controllers may be under way.
 const REQUESTS_MAX: usize = 96;
@@ -88,14 +92,20 @@ impl ControllerManager {
                 manager.add(descriptor.name, (descriptor.make)(&options));
             }
         }
+        let informers = manager.informers.clone();
+        if is_chosen(&controllers, namespace::NAME, true) {
+            let run = namespace::run(requests.clone(), env.clone(), informers.clone(), namespace::GRACE);
+            manager.tasks.spawn(run);
+        }
+        if is_chosen(&controllers, resource_quota::NAME, true) {
+            let (client, requests, env) = (client.clone(), requests.clone(), env.clone());
+            let run = resource_quota::run(client, requests, env, informers, resource_quota::RESYNC);
+            manager.tasks.spawn(run);
+        }
         if is_chosen(&controllers, garbage_collector::NAME, true) {
             let (recorder, events) = EventRecorder::new(env.clone(), &host);
-            manager
-                .tasks
-                .spawn(events.carry_out(requests.clone(), recorder.clone()));
-            manager
-                .tasks
-                .spawn(garbage_collector::run(client, requests, env, recorder));
+            manager.tasks.spawn(events.carry_out(requests.clone(), recorder.clone()));
+            manager.tasks.spawn(garbage_collector::run(client, requests, env, recorder));
         }
         Ok(manager)
     }

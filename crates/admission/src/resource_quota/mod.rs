@@ -8,7 +8,10 @@ mod claims;
 mod evaluator;
 mod ledger;
 mod pods;
+mod recount;
 mod scopes;
+
+pub use recount::{counted_resources, recount};
 
 use crate::{Attributes, Operation};
 use evaluator::Evaluator;

@@ -115,7 +115,7 @@ pub async fn run(
         if timeout(&*collector.env, PATIENCE, all_known).await.is_err() {
             tracing::warn!("not all objects are known; garbage is collected all the same");
         }
-        workers::run(&collector, WORKERS).await;
+        workers::run(collector.clone(), WORKERS).await;
     };
     join(follow(&collector, monitors), work).await;
 }

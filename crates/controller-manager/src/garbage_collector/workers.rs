@@ -1,11 +1,11 @@
 //! Those who look at objects.
 
 use super::Collector;
+use crate::pool::{self, work};
 use futures::StreamExt;
-use futures::future::{join, join_all};
+use futures::future::join;
 use futures::stream::FuturesUnordered;
 use std::sync::Arc;
-use stowplan_client::WorkQueue;
 use stowplan_controllers::garbage_collector::{
     Answer, Attempt, Effects, Identity, ORPHAN, RemoveFinalizer, RemoveOwners, Step, Verdict,
 };
@@ -14,35 +14,27 @@ use stowplan_controllers::garbage_collector::{
 const SIDE_BY_SIDE: usize = 50;
 
 /// Looks at objects until nobody lets it.
-pub(super) async fn run(collector: &Collector, workers: usize) {
-    let delete = work(&collector.to_delete, workers, |uid| {
-        collector.attempt_to_delete(uid)
-    });
-    let orphan = work(&collector.to_orphan, workers, |uid| {
-        collector.attempt_to_orphan(uid)
-    });
+pub(super) async fn run(collector: Arc<Collector>, workers: usize) {
+    let delete = work(
+        collector.clone(),
+        workers,
+        |collector| &collector.to_delete,
+        |collector, uid| async move { told(collector.attempt_to_delete(uid).await) },
+    );
+    let orphan = work(
+        collector,
+        workers,
+        |collector| &collector.to_orphan,
+        |collector, uid| async move { told(collector.attempt_to_orphan(uid).await) },
+    );
     join(delete, orphan).await;
 }
 
-async fn work<F: Future<Output = Verdict>>(
-    queue: &WorkQueue<Arc<str>>,
-    workers: usize,
-    look: impl Fn(Arc<str>) -> F,
-) {
-    let look = &look;
-    let all = (0..workers).map(|_| async move {
-        while let Some(uid) = queue.get().await {
-            match look(uid.clone()).await {
-                Verdict::Forget => queue.forget(&uid),
-                Verdict::Retry(why) => {
-                    tracing::debug!(%uid, why, "it will be looked at again");
-                    queue.add_rate_limited(uid.clone());
-                }
-            }
-            queue.done(&uid);
-        }
-    });
-    join_all(all).await;
+fn told(verdict: Verdict) -> pool::Verdict {
+    match verdict {
+        Verdict::Forget => pool::Verdict::Done,
+        Verdict::Retry(why) => pool::Verdict::Retry(why),
+    }
 }
 
 impl Collector {
@@ -74,14 +66,18 @@ impl Collector {
             (owner, graph.dependents(&uid))
         };
         let mut left = dependents.into_iter();
-        let forget = |dependent| self.forget(&uid, dependent);
-        let mut under_way: FuturesUnordered<_> =
-            left.by_ref().take(SIDE_BY_SIDE).map(forget).collect();
-        while let Some(outcome) = under_way.next().await {
-            if let Err(why) = outcome {
-                return Verdict::Retry(why);
+        let mut under_way = FuturesUnordered::new();
+        loop {
+            while under_way.len() < SIDE_BY_SIDE
+                && let Some(dependent) = left.next()
+            {
+                under_way.push(self.forget(&uid, dependent));
             }
-            under_way.extend(left.next().map(forget));
+            match under_way.next().await {
+                None => break,
+                Some(Ok(())) => {}
+                Some(Err(why)) => return Verdict::Retry(why),
+            }
         }
         let mut removal = RemoveFinalizer::new(owner, ORPHAN);
         let mut request = removal.start();
