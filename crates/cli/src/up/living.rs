@@ -3,6 +3,7 @@
 use crate::args::Up;
 use crate::nodes::{Events, NodesOfThisProcess};
 use crate::scheduler::host_name;
+use super::Identity;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use stowplan_client::{Informers, Recorder, Requests, Unguarded, in_process};
 use stowplan_controller_manager::{ControllerManager, Settings};
 use stowplan_controllers::volume::PROVISIONER;
 use stowplan_nodes::Nodes;
-use stowplan_server::{Api, User};
+use stowplan_server::{Api, User, token};
 use tokio::task::JoinSet;
 
 /// How many requests of nodes are sent at a time.
@@ -29,12 +30,12 @@ impl Living {
         args: &Up,
         api: &Arc<Api>,
         env: &Arc<dyn Env>,
-        root_ca: &str,
+        identity: &Identity,
     ) -> Result<Self> {
         let mut tasks = JoinSet::new();
         let manager = match args.no_controllers {
             true => None,
-            false => Some(controllers(args, api, env, root_ca)?),
+            false => Some(controllers(args, api, env, identity)?),
         };
         // A kind is watched once in this process.
         let client = in_process(api.service(component("system:nodes")));
@@ -78,10 +79,12 @@ fn controllers(
     args: &Up,
     api: &Arc<Api>,
     env: &Arc<dyn Env>,
-    root_ca: &str,
+    identity: &Identity,
 ) -> Result<ControllerManager> {
     let mut options = args.chosen.options();
-    options.root_ca = Some(root_ca.into());
+    options.root_ca = Some(identity.pki.ca_pem.as_str().into());
+    let key = token::Key::from_pkcs8(&identity.token_key)?;
+    options.signer = Some(Arc::new(move |claims| key.sign(claims).ok()));
     let settings = Settings {
         controllers: args.chosen.controllers.clone(),
         options,

@@ -82,7 +82,7 @@ async fn serve(args: &Up) -> Result<()> {
             scheduler.decisions(),
         )));
     }
-    let living = living::Living::start(args, &api, &env, &identity.pki.ca_pem)?;
+    let living = living::Living::start(args, &api, &env, &identity)?;
     // Last of all: a start that fails must not take the file of a server that runs.
     let path = args
         .kubeconfig
