@@ -180,10 +180,30 @@ fn bytes<T: serde::Serialize>(value: &T) -> Vec<u8> {
     serde_json::to_vec(value).unwrap_or_default()
 }
 
-fn absorb<K: Object>(cluster: &Cluster, _: &Key, text: &str) -> Option<AnyObject> {
+/// An object that was deleted goes when the last finalizer is removed: then that is what the write did.
+fn absorb<K: Object>(cluster: &Cluster, key: &Key, text: &str) -> Option<AnyObject> {
     let object: K = read_lean(text).ok()?;
-    cluster.add(object.clone());
+    match object.metadata().deletion_timestamp {
+        Some(_) => keep_while_held(cluster, key, &object),
+        None => cluster.add(object.clone()),
+    }
     Some(Arc::new(object))
+}
+
+/// An object that was deleted is there as long as something holds it.
+fn keep_while_held<K: Object>(cluster: &Cluster, key: &Key, object: &K) {
+    let meta = object.metadata();
+    let is_held = meta
+        .finalizers
+        .as_ref()
+        .is_some_and(|held| !held.is_empty());
+    let has_grace = meta.deletion_grace_period_seconds.is_some_and(|s| s > 0);
+    if is_held || has_grace {
+        cluster.add(object.clone());
+    } else if meta.deletion_timestamp.is_some() {
+        let uid = meta.uid.as_deref().unwrap_or_default();
+        cluster.of::<K>().forget(key, uid);
+    }
 }
 
 /// A deleted object may still be there, on its way out. It is gone if the server answers with a Status, or
@@ -207,18 +227,7 @@ fn absorb_deleted<K: Object>(cluster: &Cluster, key: &Key, text: &str) -> Option
         return None;
     }
     let object: K = read_lean(text).ok()?;
-    let meta = object.metadata();
-    let is_held = meta
-        .finalizers
-        .as_ref()
-        .is_some_and(|held| !held.is_empty());
-    let has_grace = meta.deletion_grace_period_seconds.is_some_and(|s| s > 0);
-    if is_held || has_grace {
-        cluster.add(object.clone());
-    } else if meta.deletion_timestamp.is_some() {
-        let uid = meta.uid.as_deref().unwrap_or_default();
-        cluster.of::<K>().forget(key, uid);
-    }
+    keep_while_held(cluster, key, &object);
     Some(Arc::new(object))
 }
 
