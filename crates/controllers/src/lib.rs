@@ -19,11 +19,12 @@ pub mod cron;
 pub mod cronjob;
 mod event;
 pub mod expand;
-mod job;
+pub mod job;
 mod plan;
 mod registry;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+pub mod ttlafterfinished;
 mod write;
 
 pub use controller::{Controller, Cx, Enqueue, Keys, Watches};

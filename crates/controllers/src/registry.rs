@@ -14,9 +14,15 @@ pub struct Descriptor {
 
 /// All controllers, in the order of their names.
 pub fn all() -> Vec<Descriptor> {
-    vec![controller("cronjob-controller", || {
-        Box::new(crate::cronjob::CronJobs::default())
-    })]
+    vec![
+        controller("cronjob-controller", || {
+            Box::new(crate::cronjob::CronJobs::default())
+        }),
+        controller("job-controller", || Box::new(crate::job::Jobs::default())),
+        controller("ttl-after-finished-controller", || {
+            Box::new(crate::ttlafterfinished::TtlAfterFinished)
+        }),
+    ]
 }
 
 fn controller(name: &'static str, make: fn() -> Box<dyn Controller>) -> Descriptor {
