@@ -28,7 +28,7 @@ mod event;
 pub mod expand;
 pub mod garbage_collector;
 pub mod history;
-mod job;
+pub mod job;
 pub mod namespace;
 pub mod node_lifecycle;
 mod options;
@@ -44,6 +44,7 @@ pub mod statefulset;
 pub mod taint_eviction;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+pub mod ttlafterfinished;
 pub mod volume;
 mod write;
 

@@ -260,7 +260,12 @@ impl World {
         Ok(self.keep(write.kind, path, value))
     }
 
-    fn replace(&mut self, write: &Write, body: Value, is_patch: bool) -> Result<Value, Failure> {
+    fn replace(
+        &mut self,
+        write: &Write,
+        mut body: Value,
+        is_patch: bool,
+    ) -> Result<Value, Failure> {
         let path = write.kind.path_of(&write.key);
         let Some(old) = self.objects.get(&path).cloned() else {
             return Err(failure(404, "NotFound", &path));
@@ -268,6 +273,9 @@ impl World {
         let given = body["metadata"]["resourceVersion"].as_str();
         if given.is_some_and(|given| Some(given) != old["metadata"]["resourceVersion"].as_str()) {
             return Err(failure(409, "Conflict", &path));
+        }
+        if write.content_type == "application/strategic-merge-patch+json" {
+            merge_finalizers(&old, &mut body);
         }
         let mut new = match is_patch {
             true => merged(old.clone(), &body),
@@ -475,6 +483,31 @@ fn merged(mut old: Value, patch: &Value) -> Value {
         }
     }
     old
+}
+
+/// Finalizers are added to those that there are, or taken from them, as a strategic merge patch does.
+fn merge_finalizers(old: &Value, patch: &mut Value) {
+    let Some(meta) = patch["metadata"].as_object_mut() else {
+        return;
+    };
+    let list = |value: Option<Value>| match value {
+        Some(Value::Array(list)) => list,
+        _ => Vec::new(),
+    };
+    let removed = meta.remove("$deleteFromPrimitiveList/finalizers");
+    let added = meta.remove("finalizers");
+    if removed.is_none() && added.is_none() {
+        return;
+    }
+    let mut held = list(old["metadata"].get("finalizers").cloned());
+    let removed = list(removed);
+    held.retain(|finalizer| !removed.contains(finalizer));
+    for finalizer in list(added) {
+        if !held.contains(&finalizer) {
+            held.push(finalizer);
+        }
+    }
+    meta.insert("finalizers".to_owned(), Value::Array(held));
 }
 
 /// Owners are merged by uid, as a strategic merge patch does.
