@@ -119,6 +119,7 @@ impl Api {
 
     /// Lets seconds pass, step by step.
     fn pass(&mut self, seconds: i64) {
+        self.settle();
         let end = self.now + Duration::from_secs(seconds);
         while let Some(due) = self.world.next_due().filter(|due| *due <= end) {
             self.now = due.max(self.now);
