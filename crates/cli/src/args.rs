@@ -127,6 +127,10 @@ pub(crate) struct Up {
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) nodes: u32,
 
+    /// Simulate no nodes.
+    #[arg(long, conflicts_with = "nodes")]
+    pub(crate) no_nodes: bool,
+
     #[command(flatten)]
     pub(crate) alike: Alike,
 

@@ -1,9 +1,9 @@
 //! What makes a cluster live: controllers and nodes, in the same process as the API server.
 
+use super::Identity;
 use crate::args::Up;
 use crate::nodes::{Events, NodesOfThisProcess};
 use crate::scheduler::host_name;
-use super::Identity;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -32,47 +32,61 @@ impl Living {
         env: &Arc<dyn Env>,
         identity: &Identity,
     ) -> Result<Self> {
-        let mut tasks = JoinSet::new();
         let manager = match args.no_controllers {
             true => None,
             false => Some(controllers(args, api, env, identity)?),
         };
-        // A kind is watched once in this process.
+        let mut tasks = JoinSet::new();
         let client = in_process(api.service(component("system:nodes")));
-        let informers = match &manager {
-            Some(manager) => manager.informers().clone(),
-            None => Arc::new(Informers::new(client.clone(), env.clone())),
-        };
-        let requests = Requests::new(client, env.clone(), Arc::new(Unguarded));
+        let requests = Requests::new(client.clone(), env.clone(), Arc::new(Unguarded));
         let requests = Arc::new(requests.named("kubelet").at_a_time(WRITERS * 2));
-        let (recorder, events) = Recorder::new(env.clone());
-        let mut config = args.alike.config()?;
-        // Nobody else takes the taint of new nodes away.
-        config.untaint = args.no_controllers;
-        let settings = stowplan_nodes::Settings {
-            config,
-            nodes: args.alike.nodes(args.nodes),
-            env: env.clone(),
-            events: Arc::new(Events(recorder)),
-            writers: WRITERS,
-        };
-        let nodes = Nodes::new(&informers, settings);
-        let asked = NodesOfThisProcess {
-            nodes: nodes.clone(),
-            cluster: informers.cluster().clone(),
-        };
-        api.provide(Box::new(asked.clone()));
-        api.use_by(Box::new(asked));
-        tasks.spawn(events.carry_out(requests.clone()));
-        if !args.no_controllers {
+        if manager.is_some() {
             tasks.spawn(default_storage(requests.clone()));
         }
-        tasks.spawn(async move { nodes.run(&informers, requests).await });
+        if !args.no_nodes {
+            // A kind is watched once in this process.
+            let informers = match &manager {
+                Some(manager) => manager.informers().clone(),
+                None => Arc::new(Informers::new(client, env.clone())),
+            };
+            nodes(args, api, env, informers, requests, &mut tasks)?;
+        }
         Ok(Self {
             _manager: manager,
             _tasks: tasks,
         })
     }
+}
+
+fn nodes(
+    args: &Up,
+    api: &Api,
+    env: &Arc<dyn Env>,
+    informers: Arc<Informers>,
+    requests: Arc<Requests>,
+    tasks: &mut JoinSet<()>,
+) -> Result<()> {
+    let (recorder, events) = Recorder::new(env.clone());
+    let mut config = args.alike.config()?;
+    // Nobody else takes the taint of new nodes away.
+    config.untaint = args.no_controllers;
+    let settings = stowplan_nodes::Settings {
+        config,
+        nodes: args.alike.nodes(args.nodes),
+        env: env.clone(),
+        events: Arc::new(Events(recorder)),
+        writers: WRITERS,
+    };
+    let nodes = Nodes::new(&informers, settings);
+    let asked = NodesOfThisProcess {
+        nodes: nodes.clone(),
+        cluster: informers.cluster().clone(),
+    };
+    api.provide(Box::new(asked.clone()));
+    api.use_by(Box::new(asked));
+    tasks.spawn(events.carry_out(requests.clone()));
+    tasks.spawn(async move { nodes.run(&informers, requests).await });
+    Ok(())
 }
 
 fn controllers(

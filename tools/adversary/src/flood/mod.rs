@@ -33,7 +33,8 @@ impl Up {
         let folder = std::env::temp_dir().join(format!("stowplan-flood-{}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
         let mut child = Command::new(program)
-            .args(["up", "--memory", "--listen", "127.0.0.1:0", "--data-dir"])
+            .args(["up", "--no-controllers", "--no-nodes", "--memory"])
+            .args(["--listen", "127.0.0.1:0", "--data-dir"])
             .arg(&folder)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

@@ -24,6 +24,8 @@ impl Server {
             .args([
                 "up",
                 "--no-scheduler",
+                "--no-controllers",
+                "--no-nodes",
                 "--listen",
                 "127.0.0.1:0",
                 "--data-dir",

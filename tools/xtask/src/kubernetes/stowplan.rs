@@ -69,7 +69,9 @@ impl Stowplan {
     fn run(binary: &Path, folder: &Path, arguments: &[&str]) -> Result<Self> {
         std::fs::create_dir_all(folder)?;
         let mut command = Command::new(binary);
-        command.args(["up", "--data-dir"]).arg(folder);
+        // Nobody else plays controllers and kubelets then: what is compared has none either.
+        command.args(["up", "--no-controllers", "--no-nodes", "--data-dir"]);
+        command.arg(folder);
         command.args(arguments);
         let log = folder.join("stowplan.log");
         // What one before it said is not its word.

@@ -50,8 +50,10 @@ pub(super) fn up(folder: &Path) -> Command {
 /// `stowplan up` on this address.
 pub(super) fn up_on(address: &str, folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_stowplan"));
-    command.args(["up", "--no-scheduler", "--listen", address, "--data-dir"]);
-    command.arg(folder);
+    command.args(["up", "--no-scheduler", "--no-controllers", "--no-nodes"]);
+    command
+        .args(["--listen", address, "--data-dir"])
+        .arg(folder);
     command
 }
 

@@ -73,7 +73,8 @@ fn explain(kubeconfig: &Path, arguments: &[&str]) -> Output {
 fn a_live_pod_is_explained() {
     let folder = Folder::new();
     let mut command = Command::new(env!("CARGO_BIN_EXE_stowplan"));
-    command.args(["up", "--memory", "--listen", "127.0.0.1:0", "--data-dir"]);
+    command.args(["up", "--no-controllers", "--no-nodes", "--memory"]);
+    command.args(["--listen", "127.0.0.1:0", "--data-dir"]);
     let mut server = Server::spawn(command.arg(&folder.0));
     let kubeconfig = server.ready();
     let client = Client::read(&kubeconfig);
