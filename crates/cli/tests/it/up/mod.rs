@@ -4,6 +4,7 @@ mod client;
 mod damage;
 mod decisions;
 mod kill;
+mod living;
 
 use client::{Client, Folder, Server, up, up_on};
 use http::Method;
