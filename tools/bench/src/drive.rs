@@ -29,6 +29,8 @@ pub(crate) struct Drive {
     effects: Vec<Effect>,
     /// More such room, for what follows from what was done.
     spare: Vec<Vec<Effect>>,
+    /// What watches tell; the room is used over and over too.
+    echo: Vec<Change>,
     /// What is recorded of the last attempt, if that is wanted.
     records: Option<Records>,
     /// Attempts to schedule pods in the background.
@@ -61,6 +63,7 @@ impl Drive {
             rng: Rng::new(seed),
             effects: Vec::new(),
             spare: Vec::new(),
+            echo: Vec::new(),
             records: None,
             background_attempts: 0,
             background_bound: 0,
@@ -168,13 +171,15 @@ impl Drive {
 
     /// Plays the API server: what was asked for is so, and its watch says so.
     fn carry_out(&mut self, owner: Owner, request: &Request) {
-        let echo = self.echo(&request.command);
+        let mut echo = std::mem::take(&mut self.echo);
+        self.echo(&request.command, &mut echo);
         if echo.is_empty() && request.ticket == Ticket::Nobody {
+            self.echo = echo;
             return;
         }
         let mut effects = self.spare.pop().unwrap_or_default();
         let ((), time) = self.meter.time(|| {
-            for change in echo {
+            for change in echo.drain(..) {
                 self.scheduler.apply(change, self.now);
             }
             let (uid, ticket) = (&request.pod.uid, request.ticket);
@@ -182,6 +187,7 @@ impl Drive {
             self.scheduler.answer(uid, ticket, done, self.now);
             self.scheduler.swap_effects(&mut effects);
         });
+        self.echo = echo;
         self.meter.charge(owner, time);
         for effect in &effects {
             self.settle(owner, effect);
@@ -191,7 +197,7 @@ impl Drive {
     }
 
     /// What the API's watches tell of a command that was carried out.
-    fn echo(&mut self, command: &Command) -> Vec<Change> {
+    fn echo(&mut self, command: &Command, to: &mut Vec<Change>) {
         match command {
             Command::Bind { pod, node } => {
                 let bound = Pod {
@@ -199,17 +205,16 @@ impl Drive {
                     nominated_node_name: None,
                     ..Pod::clone(pod)
                 };
-                vec![Change::Upsert(Object::Pod(Arc::new(bound)))]
+                to.push(Change::Upsert(Object::Pod(Arc::new(bound))));
             }
             Command::Patch(patch) => {
                 let (kind, namespace, name) = patch.target.key;
                 let cluster = self.scheduler.cluster_mut();
-                let Some(object) = cluster.object(kind, namespace, name) else {
-                    return Vec::new();
-                };
-                let changed = object.changed(&patch.changes, &mut cluster.names);
-                let objects = volumes::follow(cluster, changed).into_iter();
-                objects.map(Change::Upsert).collect()
+                if let Some(object) = cluster.object(kind, namespace, name) {
+                    let changed = object.changed(&patch.changes, &mut cluster.names);
+                    let objects = volumes::follow(cluster, changed).into_iter();
+                    to.extend(objects.map(Change::Upsert));
+                }
             }
             Command::PatchStatus {
                 pod,
@@ -220,16 +225,16 @@ impl Drive {
                     nominated_node_name: *node,
                     ..Pod::clone(pod)
                 };
-                vec![Change::Upsert(Object::Pod(Arc::new(nominated)))]
+                to.push(Change::Upsert(Object::Pod(Arc::new(nominated))));
             }
-            Command::PatchStatus { .. } | Command::Event(_) => Vec::new(),
+            Command::PatchStatus { .. } | Command::Event(_) => {}
             Command::Delete(target) => {
                 let (kind, namespace, name) = target.key;
-                vec![Change::Delete {
+                to.push(Change::Delete {
                     kind,
                     namespace,
                     name,
-                }]
+                });
             }
         }
     }

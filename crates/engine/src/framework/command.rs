@@ -91,6 +91,37 @@ impl Target {
     }
 }
 
+/// What an event is about. Most are about pods that somebody holds anyway.
+#[derive(Clone, Hash, Debug)]
+pub enum Regarding {
+    /// A pod.
+    Pod(Arc<Pod>),
+    /// Any other object, or a pod as it was at some time.
+    Object(Box<Target>),
+}
+
+impl Regarding {
+    /// What tells the object from all others.
+    pub fn target(&self) -> Target {
+        match self {
+            Self::Pod(pod) => Target::pod(pod),
+            Self::Object(target) => (**target).clone(),
+        }
+    }
+}
+
+impl From<&Arc<Pod>> for Regarding {
+    fn from(pod: &Arc<Pod>) -> Self {
+        Self::Pod(pod.clone())
+    }
+}
+
+impl From<Target> for Regarding {
+    fn from(target: Target) -> Self {
+        Self::Object(Box::new(target))
+    }
+}
+
 /// A change of some fields of an object.
 #[derive(Clone, Debug)]
 pub struct Patch {
@@ -126,31 +157,45 @@ pub struct Expect {
 }
 
 /// A condition of a pod.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct PodCondition {
+    /// What it says.
+    pub says: &'static ConditionType,
+    /// `message`.
+    pub message: Text,
+}
+
+/// What a condition says, whatever the pod: apart, so that commands are small.
+#[derive(Debug)]
+pub struct ConditionType {
     /// `type`.
     pub kind: &'static str,
     /// `status`.
     pub status: &'static str,
     /// `reason`.
     pub reason: &'static str,
-    /// `message`.
-    pub message: Text,
 }
 
 /// An event in upstream's sense: something that people can read of an object.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Event {
     /// What it is about.
-    pub regarding: Target,
+    pub regarding: Regarding,
+    /// What happened.
+    pub says: &'static EventType,
+    /// `note`.
+    pub note: Text,
+}
+
+/// What happened, whatever the object: apart, so that commands are small.
+#[derive(Debug)]
+pub struct EventType {
     /// `type`: `Normal` or `Warning`.
     pub kind: &'static str,
     /// `reason`.
     pub reason: &'static str,
     /// `action`.
     pub action: &'static str,
-    /// `note`.
-    pub note: Text,
 }
 
 /// A text that is made when somebody reads it.

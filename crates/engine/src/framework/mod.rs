@@ -27,8 +27,8 @@ mod status;
 
 pub use builder::{AnyPlugin, PluginBuilder};
 pub use command::{
-    Command, Event, Expect, FieldChange, ObjectKey, Outcome, Patch, PodCondition, Seen, Step,
-    Target, Text, Wait, WaitCondition,
+    Command, ConditionType, Event, EventType, Expect, FieldChange, ObjectKey, Outcome, Patch,
+    PodCondition, Regarding, Seen, Step, Target, Text, Wait, WaitCondition,
 };
 pub use context::{Cx, PostFilterCx};
 pub use cycle::{CycleState, Slot};

@@ -9,16 +9,36 @@
 //!
 //! What happens past Permit is in [`binding_cycle`](super::binding_cycle).
 
-use super::binding_cycle::Progress;
 use super::{Binding, Effect, Request, Scheduler};
 use crate::Snapshot;
 use crate::framework::{
-    ClusterEvent, Command, Diagnosis, Event, Nomination, PodCondition, Target, Text,
+    ClusterEvent, Command, ConditionType, Diagnosis, Event, EventType, Nomination, PodCondition,
+    Text,
 };
 use crate::model::{Object, Pod};
 use crate::queue::{PluginIds, Profiles, QueuedPod};
 use std::sync::Arc;
 use stowplan_base::{Sym, Time};
+
+/// The event of a pod that is not scheduled.
+pub(super) const FAILED_SCHEDULING: EventType = EventType {
+    kind: "Warning",
+    reason: "FailedScheduling",
+    action: "Scheduling",
+};
+
+/// Plugins rejected the pod.
+const UNSCHEDULABLE: ConditionType = ConditionType {
+    kind: "PodScheduled",
+    status: "False",
+    reason: "Unschedulable",
+};
+
+/// Something broke.
+const SCHEDULER_ERROR: ConditionType = ConditionType {
+    reason: "SchedulerError",
+    ..UNSCHEDULABLE
+};
 
 /// Why an attempt failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -144,18 +164,14 @@ impl Scheduler {
     fn tell_failed(&mut self, pod: Arc<Pod>, failure: Failure, nomination: Nomination) {
         let message = Text::Made(failure.shared_message());
         let event = Event {
-            regarding: Target::pod(&pod),
-            kind: "Warning",
-            reason: "FailedScheduling",
-            action: "Scheduling",
+            regarding: (&pod).into(),
+            says: &FAILED_SCHEDULING,
             note: message.clone(),
         };
         let condition = PodCondition {
-            kind: "PodScheduled",
-            status: "False",
-            reason: match failure.is_rejection() {
-                true => "Unschedulable",
-                false => "SchedulerError",
+            says: match failure.is_rejection() {
+                true => &UNSCHEDULABLE,
+                false => &SCHEDULER_ERROR,
             },
             message,
         };
@@ -199,25 +215,19 @@ impl Scheduler {
         queued.flushed = false;
         let uid = queued.pod.uid.clone();
         self.nominator.remove(&uid);
-        let binding = Binding {
-            queued,
-            node,
-            reserved: Vec::new(),
-            progress: Progress::default(),
-        };
+        let binding = Binding { queued, node };
         self.bindings.insert(uid, binding);
         Ok(())
     }
 
     /// Assumes objects that change with an assumed pod's placement, for as long as its binding
     /// lasts.
-    pub(super) fn reserve(&mut self, uid: &str, objects: Vec<Object>) {
+    pub(super) fn reserve(&mut self, uid: &Arc<str>, objects: Vec<Object>) {
         for object in objects {
             let before = self.cluster.upsert(object.clone());
             let before = self.before_assumptions(before);
-            if let Some(binding) = self.bindings.get_mut(uid) {
-                binding.reserved.push((object, before));
-            }
+            let reserved = self.reserved.or_insert_with(uid.clone(), Vec::new);
+            reserved.push((object, before));
         }
     }
 
@@ -225,8 +235,7 @@ impl Scheduler {
     /// come back when all of them fail.
     fn before_assumptions(&self, object: Option<Object>) -> Option<Object> {
         let current = object?;
-        let bindings = self.bindings.iter();
-        let mut assumptions = bindings.flat_map(|(_, binding)| &binding.reserved);
+        let mut assumptions = self.reserved.iter().flat_map(|(_, reserved)| reserved);
         match assumptions.find(|(assumed, _)| assumed.is_same(&current)) {
             Some((_, before)) => before.clone(),
             None => Some(current),
@@ -257,6 +266,7 @@ impl Scheduler {
             return;
         };
         self.waits_no_more(uid);
+        self.take_reserved(uid);
         let pod = queued.pod.clone();
         self.effects.push(Effect::Bound { queued, node });
         self.tell_scheduled(&pod, node);
@@ -265,11 +275,22 @@ impl Scheduler {
 
     /// The binding of this pod is over: it waits for nothing any more.
     fn waits_no_more(&mut self, uid: &str) {
+        if !self.steps.is_empty() {
+            self.steps.remove(uid);
+        }
         if !self.waits.is_empty() {
             self.waits.end(uid);
         }
         if !self.unsettled.is_empty() {
             self.unsettled.remove(uid);
+        }
+    }
+
+    /// What is assumed of objects for this pod's sake is nobody's to take back any more.
+    fn take_reserved(&mut self, uid: &str) -> Option<Vec<(Object, Option<Object>)>> {
+        match self.reserved.is_empty() {
+            true => None,
+            false => self.reserved.remove(uid),
         }
     }
 
@@ -311,7 +332,8 @@ impl Scheduler {
         if let Some(framework) = self.profiles.of(pod) {
             framework.run_unreserve(self.cx(), pod, binding.node);
         }
-        for (assumed, before) in binding.reserved.iter().rev() {
+        let reserved = self.take_reserved(&pod.uid).unwrap_or_default();
+        for (assumed, before) in reserved.iter().rev() {
             self.unreserve(assumed, before.as_ref());
         }
         let profile = binding.queued.pod.scheduler_name;

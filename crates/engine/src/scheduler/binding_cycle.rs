@@ -13,33 +13,34 @@
 
 use super::{Effect, Failure, Request, Scheduler, Ticket};
 use crate::framework::{
-    Command, CycleState, Event, Nomination, ObjectKey, Outcome, PluginStatus, Point, Step, Target,
-    Text,
+    Command, CycleState, Event, EventType, Nomination, ObjectKey, Outcome, PluginStatus, Point,
+    Step, Text,
 };
 use crate::model::{Object, Pod};
 use std::hash::Hash;
 use std::sync::Arc;
 use stowplan_base::{Marks, Sym, Time};
 
-/// What is left of a pod's PreBind.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Progress {
-    /// The last comes first.
-    steps: Vec<(&'static str, Step)>,
-}
+/// The event of a binding.
+const SCHEDULED: EventType = EventType {
+    kind: "Normal",
+    reason: "Scheduled",
+    action: "Binding",
+};
 
-impl Progress {
-    /// Marks the names in steps that are yet to be taken.
-    pub(super) fn mark_names(&self, marks: &mut Marks) {
-        for (_, step) in &self.steps {
-            match step {
-                Step::Wait(wait) => wait.on.hash(marks),
-                Step::Command(Command::Patch(patch)) => patch.target.hash(marks),
-                Step::Command(Command::Delete(target)) => target.hash(marks),
-                Step::Command(Command::Event(event)) => event.regarding.hash(marks),
-                Step::Command(Command::Bind { pod, node }) => (pod, node).hash(marks),
-                Step::Command(Command::PatchStatus { pod, .. }) => pod.hash(marks),
-            }
+/// What is left of a pod's PreBind, and by whose wish; the last comes first.
+pub(super) type Steps = Vec<(&'static str, Step)>;
+
+/// Marks the names in steps that are yet to be taken.
+pub(super) fn mark_names(steps: &Steps, marks: &mut Marks) {
+    for (_, step) in steps {
+        match step {
+            Step::Wait(wait) => wait.on.hash(marks),
+            Step::Command(Command::Patch(patch)) => patch.target.hash(marks),
+            Step::Command(Command::Delete(target)) => target.hash(marks),
+            Step::Command(Command::Event(event)) => event.regarding.hash(marks),
+            Step::Command(Command::Bind { pod, node }) => (pod, node).hash(marks),
+            Step::Command(Command::PatchStatus { pod, .. }) => pod.hash(marks),
         }
     }
 }
@@ -67,13 +68,7 @@ impl Scheduler {
         }
     }
 
-    fn begin_pre_bind(
-        &mut self,
-        pod: &Arc<Pod>,
-        node: Sym,
-        mut steps: Vec<(&'static str, Step)>,
-        now: Time,
-    ) {
+    fn begin_pre_bind(&mut self, pod: &Arc<Pod>, node: Sym, mut steps: Steps, now: Time) {
         self.announce(pod, node);
         for (_, step) in &steps {
             if let Step::Wait(wait) = step {
@@ -81,8 +76,8 @@ impl Scheduler {
             }
         }
         steps.reverse();
-        if let Some(binding) = self.bindings.get_mut(&pod.uid) {
-            binding.progress.steps = steps;
+        if self.bindings.get(&pod.uid).is_some() {
+            self.steps.insert(pod.uid.clone(), steps);
         }
         self.advance(&pod.uid.clone(), now);
     }
@@ -103,10 +98,10 @@ impl Scheduler {
     /// Takes the next step of a pod's binding cycle.
     fn advance(&mut self, uid: &Arc<str>, now: Time) {
         loop {
-            let Some(binding) = self.bindings.get_mut(uid) else {
+            let Some(binding) = self.bindings.get(uid) else {
                 return;
             };
-            let Some((plugin, step)) = binding.progress.steps.pop() else {
+            let Some((plugin, step)) = self.steps.get_mut(uid).and_then(Vec::pop) else {
                 let (pod, node) = (binding.queued.pod.clone(), binding.node);
                 return self.bind_now(pod, node, now);
             };
@@ -280,10 +275,8 @@ impl Scheduler {
     /// The event that tells of a binding.
     pub(super) fn tell_scheduled(&mut self, pod: &Arc<Pod>, node: Sym) {
         let event = Event {
-            regarding: Target::pod(pod),
-            kind: "Normal",
-            reason: "Scheduled",
-            action: "Binding",
+            regarding: pod.into(),
+            says: &SCHEDULED,
             note: Text::Assigned {
                 pod: (pod.namespace, pod.name),
                 node,

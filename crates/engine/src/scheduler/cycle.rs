@@ -1,11 +1,12 @@
 //! One scheduling cycle, from the queue to a node or back. Upstream's `scheduleOnePod`.
 
+use super::attempt::FAILED_SCHEDULING;
 use super::{Failure, Request, Scheduler};
 use crate::extended::{Extenders, NoExtenders, schedule_extended};
 use crate::fast::{Classes, Decision, Path, Refusal};
 use crate::framework::{
     Command, CycleState, Diagnosis, Event, Framework, Nomination, PluginStatus, PreemptionReport,
-    Said, Target, Text, WaitingPod,
+    Said, Text, WaitingPod,
 };
 use crate::meter::Start;
 use crate::model::Pod;
@@ -73,10 +74,8 @@ impl Scheduler {
     fn skip(&mut self, pod: &Arc<Pod>) {
         if pod.terminating {
             let event = Event {
-                regarding: Target::pod(pod),
-                kind: "Warning",
-                reason: "FailedScheduling",
-                action: "Scheduling",
+                regarding: pod.into(),
+                says: &FAILED_SCHEDULING,
                 note: Text::SkipDeleting {
                     pod: (pod.namespace, pod.name),
                 },

@@ -44,6 +44,9 @@ pub enum Effect {
     },
 }
 
+// Every decision moves some effects to and fro: that is cheap as long as they are small.
+const _: () = assert!(size_of::<Effect>() <= 128);
+
 /// A command, and who asks for it.
 #[derive(Clone, Debug)]
 pub struct Request {

@@ -8,14 +8,30 @@
 //! Once a victim stays, no others are sent away in vain.
 
 use super::{Effect, Request, Scheduler, Ticket};
-use crate::framework::Preemption;
-use crate::framework::{Command, Event, Nomination, Outcome, PodCondition, Target, Text};
+use crate::framework::{
+    Command, ConditionType, Event, EventType, Nomination, Outcome, PodCondition, Preemption,
+    Target, Text,
+};
 use crate::model::Pod;
 use std::sync::Arc;
 use stowplan_base::{Sym, Time};
 
 /// How many victims are evicted at a time: upstream's `parallelism`.
 const EVICTIONS_MAX: usize = 16;
+
+/// Tells why a victim goes.
+const DISRUPTION_TARGET: ConditionType = ConditionType {
+    kind: "DisruptionTarget",
+    status: "True",
+    reason: "PreemptionByScheduler",
+};
+
+/// The event of a victim that goes.
+const PREEMPTED: EventType = EventType {
+    kind: "Normal",
+    reason: "Preempted",
+    action: "Preempting",
+};
 
 /// A preemption that is being carried out.
 #[derive(Debug)]
@@ -158,19 +174,15 @@ impl Scheduler {
 /// Tells why a victim goes.
 fn disruption_target(scheduler: Sym) -> PodCondition {
     PodCondition {
-        kind: "DisruptionTarget",
-        status: "True",
-        reason: "PreemptionByScheduler",
+        says: &DISRUPTION_TARGET,
         message: Text::Preempting { scheduler },
     }
 }
 
 fn preempted(pod: &Arc<Pod>, victim: &Arc<Pod>, node: Sym) -> Effect {
     let event = Event {
-        regarding: Target::pod(victim),
-        kind: "Normal",
-        reason: "Preempted",
-        action: "Preempting",
+        regarding: victim.into(),
+        says: &PREEMPTED,
         note: Text::PreemptedBy {
             preemptor: pod.uid.clone(),
             node,

@@ -32,7 +32,7 @@ use crate::framework::{Cx, Evaluated, Handle, Nomination, Preempting};
 use crate::meter::{Lap, Meter};
 use crate::model::{Object, Pod};
 use crate::queue::{Env, Nominator, PluginIds, Profiles, QueueConfig, QueuedPod, SchedulingQueue};
-use binding_cycle::Progress;
+use binding_cycle::Steps;
 use evictions::Evictions;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -52,6 +52,11 @@ pub struct Scheduler {
     attempts: Table<Arc<str>, QueuedPod>,
     /// Pods on their way to a node, by uid.
     bindings: Table<Arc<str>, Binding>,
+    /// Of those for which Reserve changed objects: these as they are assumed to be, with what they
+    /// were.
+    reserved: Table<Arc<str>, Vec<(Object, Option<Object>)>>,
+    /// Of those that are in PreBind: what is left of it.
+    steps: Table<Arc<str>, Steps>,
     /// Pods on their way to a node that some plugin holds at Permit.
     handle: Handle,
     /// Pods on their way to a node that wait for something at PreBind.
@@ -80,9 +85,6 @@ pub struct Binding {
     pub queued: QueuedPod,
     /// Its node.
     pub node: Sym,
-    /// Objects that Reserve changed, as they are assumed to be, with what they were.
-    reserved: Vec<(Object, Option<Object>)>,
-    progress: Progress,
 }
 
 impl Scheduler {
@@ -106,6 +108,8 @@ impl Scheduler {
             preempting: Preempting::default(),
             attempts: Table::new(),
             bindings: Table::new(),
+            reserved: Table::new(),
+            steps: Table::new(),
             handle: Handle::default(),
             waits: Waits::default(),
             unsettled: BTreeMap::new(),

@@ -1,5 +1,6 @@
 //! Forgetting names: pods and what belongs to them come and go for as long as the scheduler runs.
 
+use super::binding_cycle::mark_names;
 use super::{Binding, Scheduler};
 use crate::framework::Preemption;
 use crate::queue::InFlightEntry;
@@ -75,14 +76,14 @@ impl Scheduler {
             queued.pod.hash(marks);
         }
         for (_, binding) in self.bindings.iter() {
-            let Binding {
-                queued,
-                node,
-                reserved,
-                progress,
-            } = binding;
-            (&queued.pod, node, reserved).hash(marks);
-            progress.mark_names(marks);
+            let Binding { queued, node } = binding;
+            (&queued.pod, node).hash(marks);
+        }
+        for (_, reserved) in self.reserved.iter() {
+            reserved.hash(marks);
+        }
+        for (_, steps) in self.steps.iter() {
+            mark_names(steps, marks);
         }
         self.waits.mark_names(marks);
         for (_, evictions) in self.evictions.iter() {

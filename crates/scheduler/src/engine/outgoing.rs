@@ -10,7 +10,8 @@ use std::time::Duration;
 use stowplan_base::{Duration as Span, Sym, Time};
 use stowplan_bridge::effects::merge_patch;
 use stowplan_engine::framework::{
-    Command, Event, Nomination, Patch as FieldPatch, PodCondition, Point, Preemption, Target,
+    Command, ConditionType, Event, Nomination, Patch as FieldPatch, PodCondition, Point,
+    Preemption, Target,
 };
 use stowplan_engine::model::Pod;
 use stowplan_engine::queue::QueuedPod;
@@ -214,12 +215,12 @@ impl Engine {
 
     fn event(&self, event: &Event) -> Task {
         let note = Note {
-            kind: event.kind,
-            reason: event.reason,
-            action: event.action,
+            kind: event.says.kind,
+            reason: event.says.reason,
+            action: event.says.action,
             text: event.note.render(&self.scheduler.cluster().names),
         };
-        Task::Event(self.object_ref(&event.regarding), note)
+        Task::Event(self.object_ref(&event.regarding.target()), note)
     }
 
     fn status(
@@ -233,16 +234,21 @@ impl Engine {
         if let Some(condition) = condition {
             let message = condition.message.render(&self.scheduler.cluster().names);
             // Of pending pods it is known what they say.
-            if condition.kind == "PodScheduled" {
+            let ConditionType {
+                kind,
+                status: value,
+                reason,
+            } = *condition.says;
+            if kind == "PodScheduled" {
                 let (notes, now) = (&self.state.notes, self.clock.now());
-                if let Some(changed) = notes.changed(pod, condition.reason, &message, now) {
+                if let Some(changed) = notes.changed(pod, reason, &message, now) {
                     status.insert("conditions".to_owned(), json!([changed]));
                 }
             } else {
                 unread = Some(Condition {
-                    kind: condition.kind,
-                    status: condition.status,
-                    reason: condition.reason,
+                    kind,
+                    status: value,
+                    reason,
                     message,
                 });
             }

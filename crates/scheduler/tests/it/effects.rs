@@ -13,9 +13,9 @@ use stowplan_client::Unguarded;
 use stowplan_config::KubeSchedulerConfiguration;
 use stowplan_engine::framework::Registry;
 use stowplan_engine::framework::{
-    Bind, Command, Cx, Event, FieldChange, ObjectKey, Patch, Permit, PermitResult, Plugin,
-    PluginBuilder, PostBind, PreBind, Reserve, Seen, Slot, Status, Step, Target, Text, Wait,
-    WaitCondition,
+    Bind, Command, Cx, Event, EventType, FieldChange, ObjectKey, Patch, Permit, PermitResult,
+    Plugin, PluginBuilder, PostBind, PreBind, Reserve, Seen, Slot, Status, Step, Target, Text,
+    Wait, WaitCondition,
 };
 use stowplan_engine::model::{Kind, Object, Pod};
 use stowplan_engine::plugins::registry::in_tree;
@@ -191,14 +191,18 @@ impl Bind for Pairs {
     }
 }
 
+const PAIRED: EventType = EventType {
+    kind: "Normal",
+    reason: "Paired",
+    action: "Pairing",
+};
+
 impl PostBind for Pairs {
     fn post_bind(&self, _cx: Cx<'_>, pod: &Pod, _node: Sym) -> Vec<Command> {
         self.reserved.borrow_mut().remove(&pod.uid);
         let event = Event {
-            regarding: Target::pod(pod),
-            kind: "Normal",
-            reason: "Paired",
-            action: "Pairing",
+            regarding: Target::pod(pod).into(),
+            says: &PAIRED,
             note: Text::Made("they are together".into()),
         };
         let patch = annotate(Target::pod(pod), "example.com/bound-by", "Pairs");
@@ -222,11 +226,11 @@ fn describe(request: &Request, names: &Names) -> String {
         } => {
             let condition = condition
                 .as_ref()
-                .map(|c| (c.reason, c.message.render(names)));
+                .map(|c| (c.says.reason, c.message.render(names)));
             format!("status {condition:?} {nomination:?}")
         }
         Command::Delete(target) => format!("delete {}", names.text(target.key.2)),
-        Command::Event(event) => format!("{}: {}", event.reason, event.note.render(names)),
+        Command::Event(event) => format!("{}: {}", event.says.reason, event.note.render(names)),
     };
     // Symbols are another number in another cluster.
     let what = what.replace(|c: char| c.is_ascii_digit(), "#");
