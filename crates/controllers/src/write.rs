@@ -205,7 +205,8 @@ fn absorb<K: Object>(cluster: &Cluster, key: &Key, text: &str) -> Option<AnyObje
     Some(Arc::new(object))
 }
 
-/// Whether nothing holds an object any more that somebody has deleted.
+/// Whether nothing holds an object any more that somebody has deleted. What holds a namespace is in its spec:
+/// the watch tells when it is gone.
 fn is_gone<K: Object>(object: &K) -> bool {
     let meta = object.metadata();
     let is_held = meta
@@ -213,7 +214,8 @@ fn is_gone<K: Object>(object: &K) -> bool {
         .as_ref()
         .is_some_and(|held| !held.is_empty());
     let has_grace = meta.deletion_grace_period_seconds.is_some_and(|s| s > 0);
-    meta.deletion_timestamp.is_some() && !is_held && !has_grace
+    let is_namespace = K::KIND == "Namespace";
+    meta.deletion_timestamp.is_some() && !is_held && !has_grace && !is_namespace
 }
 
 /// A deleted object may still be there, on its way out. It is gone if the server answers with a Status, or
@@ -298,5 +300,42 @@ impl Failure {
     /// Whether an object of that name exists.
     pub fn is_already_exists(&self) -> bool {
         self.code == 409 && self.reason == "AlreadyExists"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use k8s_openapi::api::core::v1::{Namespace, Pod};
+
+    fn answered<K: Object>(meta: &Value) -> bool {
+        let cluster = Cluster::default();
+        let read = |meta: &Value| serde_json::from_value::<K>(json!({"metadata": meta}));
+        let before = read(&json!({"name": "a", "uid": "u", "resourceVersion": "1"}));
+        let before = before.expect("an object");
+        cluster.add(before.clone());
+        let answer = json!({"metadata": meta}).to_string();
+        let outcome = Write::update(&before).answered(&cluster, Ok(&answer));
+        assert!(outcome.object::<K>().is_some());
+        !cluster.all::<K>().is_empty()
+    }
+
+    #[test]
+    fn an_object_that_nothing_holds_any_more_is_gone() {
+        let meta = |finalizers: &[&str], grace: Option<i64>| {
+            json!({
+                "name": "a", "uid": "u", "resourceVersion": "2",
+                "deletionTimestamp": "2026-03-01T12:00:00Z",
+                "deletionGracePeriodSeconds": grace, "finalizers": finalizers,
+            })
+        };
+        assert!(!answered::<Pod>(&meta(&[], None)));
+        assert!(!answered::<Pod>(&meta(&[], Some(0))));
+        assert!(answered::<Pod>(&meta(&[], Some(30))));
+        assert!(answered::<Pod>(&meta(&["x/y"], None)));
+        // Namespaces are held by what their spec says.
+        assert!(answered::<Namespace>(&meta(&[], None)));
+        let there = json!({"name": "a", "uid": "u", "resourceVersion": "2"});
+        assert!(answered::<Pod>(&there));
     }
 }

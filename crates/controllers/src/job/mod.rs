@@ -5,7 +5,7 @@
 //!                                                          └─▶ manage: make, delete ┴─▶ track
 //! ```
 //!
-//! Pods are held by a finalizer until they are counted: see [`track`](track).
+//! Pods are held by a finalizer until they are counted: see `track.rs`.
 
 mod backoff;
 mod claim;
