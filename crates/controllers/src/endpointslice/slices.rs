@@ -168,6 +168,7 @@ fn fill(
         let kept = slice
             .endpoints
             .iter()
+            .flatten()
             .filter_map(|known| missing.remove(&target(known)));
         let kept: Vec<Endpoint> = kept.collect();
         filled.push((Some(slice), kept));
@@ -221,15 +222,15 @@ fn write(
             },
             address_type: address_type.to_owned(),
             ports: Some(ports),
-            endpoints,
+            endpoints: Some(endpoints),
         }));
     };
     let mut changed = EndpointSlice::clone(&slice);
     changed.metadata.labels = labels;
     changed.ports = Some(ports);
-    changed.endpoints = endpoints;
+    changed.endpoints = Some(endpoints);
     let is_same = changed.metadata.labels == slice.metadata.labels
-        && changed.endpoints == slice.endpoints
+        && changed.endpoints.as_deref() == Some(slice.endpoints.as_deref().unwrap_or_default())
         && changed.ports.as_deref() == Some(slice.ports.as_deref().unwrap_or_default());
     (!is_same).then(|| Write::update(&changed))
 }
