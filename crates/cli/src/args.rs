@@ -131,6 +131,15 @@ pub(crate) struct Up {
     #[arg(long, conflicts_with = "nodes")]
     pub(crate) no_nodes: bool,
 
+    /// The memory of a node.
+    #[arg(
+        long,
+        value_name = "QUANTITY",
+        default_value = "32Gi",
+        help_heading = "Simulated nodes"
+    )]
+    pub(crate) node_memory: String,
+
     #[command(flatten)]
     pub(crate) alike: Alike,
 
@@ -507,4 +516,15 @@ Examples:
 pub(crate) struct Completions {
     /// The shell.
     pub(crate) shell: Shell,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cli;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_makes_sense() {
+        Cli::command().debug_assert();
+    }
 }

@@ -248,8 +248,12 @@ where
             {
                 Ok(Ok(())) => queue.forget(&key),
                 Ok(Err(error)) => {
-                    tracing::warn!(?key, %error, "it will be tried again");
                     queue.add_rate_limited(key.clone());
+                    // What fails for long is told ever more rarely.
+                    match queue.failures(&key).is_power_of_two() {
+                        true => tracing::warn!(?key, %error, "it will be tried again"),
+                        false => tracing::debug!(?key, %error, "it will be tried again"),
+                    }
                 }
                 // The hook for panics has told of it.
                 Err(_) => queue.add_rate_limited(key.clone()),

@@ -94,7 +94,12 @@ impl ControllerManager {
         }
         let informers = manager.informers.clone();
         if is_chosen(&controllers, namespace::NAME, true) {
-            let run = namespace::run(requests.clone(), env.clone(), informers.clone(), namespace::GRACE);
+            let run = namespace::run(
+                requests.clone(),
+                env.clone(),
+                informers.clone(),
+                namespace::GRACE,
+            );
             manager.tasks.spawn(run);
         }
         if is_chosen(&controllers, resource_quota::NAME, true) {
@@ -104,8 +109,12 @@ impl ControllerManager {
         }
         if is_chosen(&controllers, garbage_collector::NAME, true) {
             let (recorder, events) = EventRecorder::new(env.clone(), &host);
-            manager.tasks.spawn(events.carry_out(requests.clone(), recorder.clone()));
-            manager.tasks.spawn(garbage_collector::run(client, requests, env, recorder));
+            manager
+                .tasks
+                .spawn(events.carry_out(requests.clone(), recorder.clone()));
+            manager
+                .tasks
+                .spawn(garbage_collector::run(client, requests, env, recorder));
         }
         Ok(manager)
     }

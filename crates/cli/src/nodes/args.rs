@@ -45,6 +45,15 @@ pub(crate) struct Nodes {
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub(crate) count: u32,
 
+    /// The memory of a node.
+    #[arg(
+        long,
+        value_name = "QUANTITY",
+        default_value = "32Gi",
+        help_heading = "Simulated nodes"
+    )]
+    pub(crate) memory: String,
+
     #[command(flatten)]
     pub(crate) alike: Alike,
 
@@ -63,10 +72,6 @@ pub(crate) struct Alike {
     /// The cpus of a node.
     #[arg(long, value_name = "QUANTITY", default_value = "8")]
     pub(crate) cpu: String,
-
-    /// The memory of a node.
-    #[arg(long, value_name = "QUANTITY", default_value = "32Gi")]
-    pub(crate) memory: String,
 
     /// How many pods a node takes.
     #[arg(long, value_name = "NUMBER", default_value_t = 110)]

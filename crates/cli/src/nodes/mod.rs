@@ -39,7 +39,7 @@ async fn simulate(args: &NodesArgs) -> Result<()> {
     args.telling.begin();
     stowplan_transport::raise_open_files();
     let mut nodes = manifests(&args.filename)?;
-    nodes.extend(args.alike.nodes(args.count));
+    nodes.extend(args.alike.nodes(args.count, &args.memory)?);
     let config = connection(args.kubeconfig.as_deref(), args.master.as_ref()).await?;
     let client = kube::Client::try_from(config).context("cannot make a client")?;
     let env: Arc<dyn Env> = Arc::new(System::new());
@@ -69,29 +69,28 @@ async fn simulate(args: &NodesArgs) -> Result<()> {
 
 impl Alike {
     /// So many nodes.
-    pub(crate) fn nodes(&self, count: u32) -> Vec<Node> {
+    pub(crate) fn nodes(&self, count: u32, memory: &str) -> Result<Vec<Node>> {
+        for (what, given) in [("cpu", self.cpu.as_str()), ("memory", memory)] {
+            if given.parse::<stowplan_base::Quantity>().is_err() {
+                bail!("{given:?} is not an amount of {what}, expected for example 8 or 32Gi");
+            }
+        }
         let template = NodeTemplate {
             count,
             zones: self.zones.clone(),
             cpu: self.cpu.clone(),
-            memory: self.memory.clone(),
+            memory: memory.to_owned(),
             pods: self.max_pods,
             gpus: self.gpus,
             taints: self.taint.clone(),
             prefix: self.prefix.clone(),
             ..NodeTemplate::default()
         };
-        template.nodes()
+        Ok(template.nodes())
     }
 
     /// How they behave.
     pub(crate) fn config(&self) -> Result<Config> {
-        for (flag, given) in [("--cpu", &self.cpu), ("--memory", &self.memory)] {
-            let read = given.parse::<stowplan_base::Quantity>();
-            if read.is_err() {
-                bail!("{flag}: {given:?} is not a quantity, expected for example 8 or 32Gi");
-            }
-        }
         let mut config = Config::default();
         if let Some(file) = &self.rules {
             config.rules = rules::read(file)?;

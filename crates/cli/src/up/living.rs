@@ -72,7 +72,7 @@ fn nodes(
     config.untaint = args.no_controllers;
     let settings = stowplan_nodes::Settings {
         config,
-        nodes: args.alike.nodes(args.nodes),
+        nodes: args.alike.nodes(args.nodes, &args.node_memory)?,
         env: env.clone(),
         events: Arc::new(Events(recorder)),
         writers: WRITERS,

@@ -14,7 +14,7 @@ use k8s_openapi::api::storage::v1::StorageClass;
 use serde_json::{Value, json};
 
 /// Who makes simulated volumes: `provisioner` of a StorageClass.
-pub const PROVISIONER: &str = "stowplan.dev/simulated";
+pub const PROVISIONER: &str = "simulated.stowplan.dev";
 
 /// Where a volume can be reached from.
 const ZONE: &str = "topology.kubernetes.io/zone";

@@ -70,7 +70,7 @@ fn a_pod_starts_after_its_delay_and_runs_on() {
     }
     let status = life.status();
     assert_eq!(status["startTime"], "2027-01-15T08:00:00Z");
-    assert_eq!(status["podIPs"], json!([{"ip": "10.0.0.2"}]));
+    assert_eq!(status["podIPs"], json!([{"ip": "10.64.0.2"}]));
     assert_eq!(status["observedGeneration"], 1);
     let container = &status["containerStatuses"][0];
     assert_eq!(
@@ -141,7 +141,7 @@ fn pods_of_a_job_are_done_at_once() {
     }
     let state = &life.status()["containerStatuses"][0]["state"];
     assert_eq!(state["terminated"]["reason"], "Completed");
-    assert_eq!(life.status()["podIP"], "10.0.0.2");
+    assert_eq!(life.status()["podIP"], "10.64.0.2");
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::net::Ipv4Addr;
 
 /// The smallest block that a node gets, as the number of bits of addresses in it.
 const BITS_MIN: u32 = 8;
-/// Pods are in 10.0.0.0/8.
-const PODS: u32 = 10 << 24;
+/// Pods are in 10.0.0.0/8, from 10.64.0.0 on: the beginning is for Services.
+const PODS: u32 = (10 << 24) | (64 << 16);
 /// Nodes are in 172.16.0.0/12; the first ones are in 172.18.0.0/16, as those of kind.
 const HOSTS: u32 = (172 << 24) | (18 << 16);
 
@@ -133,19 +133,19 @@ mod tests {
     #[test]
     fn each_node_has_its_block_and_each_pod_its_address() {
         let mut blocks = Blocks::default();
-        blocks.mark(&Cidr::parse("10.0.0.0/24").unwrap());
+        blocks.mark(&Cidr::parse("10.64.0.0/24").unwrap());
         let mut small = blocks.allocate(110);
         let large = blocks.allocate(1_000);
-        assert_eq!(small.text(), "10.0.1.0/24");
-        assert_eq!(large.text(), "10.0.4.0/22");
-        assert_eq!(blocks.allocate(110).text(), "10.0.8.0/24");
+        assert_eq!(small.text(), "10.64.1.0/24");
+        assert_eq!(large.text(), "10.64.4.0/22");
+        assert_eq!(blocks.allocate(110).text(), "10.64.8.0/24");
         assert_eq!(small.host().to_string(), "172.18.0.3");
-        small.mark("10.0.1.3".parse().unwrap());
+        small.mark("10.64.1.3".parse().unwrap());
         let first = small.allocate().unwrap();
         let second = small.allocate().unwrap();
         assert_eq!(
             [first, second].map(|ip| ip.to_string()),
-            ["10.0.1.2", "10.0.1.4"]
+            ["10.64.1.2", "10.64.1.4"]
         );
         small.free(first);
         assert_eq!(small.allocate(), Some(first));
