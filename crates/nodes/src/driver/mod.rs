@@ -102,21 +102,26 @@ impl Nodes {
         let _writers = writers::start(shared.clone(), &requests);
         loop {
             self.take_in(&inbox);
-            let now = shared.env.now();
-            let mut world = shared.world();
-            world.advance(now);
-            let due = world.next_due();
-            shared.announce(world);
-            let pause = match due {
-                Some(due) => due.since(now).max(Duration::from_millis(1)),
-                None => Duration::from_secs(3_600),
-            };
+            let pause = self.turn();
             tokio::select! {
                 biased;
                 () = inbox.changed() => {}
                 () = shared.wake.notified() => {}
                 () = shared.env.sleep(pause) => {}
             }
+        }
+    }
+
+    /// Does what is due. Says how long there is nothing to do then.
+    fn turn(&self) -> Duration {
+        let now = self.now();
+        let mut world = self.0.world();
+        world.advance(now);
+        let due = world.next_due();
+        self.0.announce(world);
+        match due {
+            Some(due) => due.since(now).max(Duration::from_millis(1)),
+            None => Duration::from_secs(3_600),
         }
     }
 
