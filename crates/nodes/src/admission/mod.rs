@@ -40,7 +40,7 @@ impl Room {
             .and_then(|status| status.allocatable.as_ref());
         self.allocatable = Amounts::of(offered);
         let pods = offered.and_then(|offered| offered.get("pods"));
-        self.pods_max = pods.map_or(0, |quantity| amounts::value(quantity));
+        self.pods_max = pods.map_or(0, amounts::value);
     }
 
     /// A pod is on the node.

@@ -102,11 +102,7 @@ impl Nodes {
         let _writers = writers::start(shared.clone(), &requests);
         loop {
             self.take_in(&inbox);
-            let now = shared.env.now();
-            let pause = match self.advance(now) {
-                Some(due) => due.since(now).max(Duration::from_millis(1)),
-                None => Duration::from_secs(3_600),
-            };
+            let pause = self.turn();
             tokio::select! {
                 biased;
                 () = inbox.changed() => {}
@@ -116,13 +112,17 @@ impl Nodes {
         }
     }
 
-    /// Lets time pass up to now; says when something is due again.
-    fn advance(&self, now: Time) -> Option<Time> {
+    /// Does what is due. Says how long there is nothing to do then.
+    fn turn(&self) -> Duration {
+        let now = self.now();
         let mut world = self.0.world();
         world.advance(now);
         let due = world.next_due();
         self.0.announce(world);
-        due
+        match due {
+            Some(due) => due.since(now).max(Duration::from_millis(1)),
+            None => Duration::from_secs(3_600),
+        }
     }
 
     fn take_in(&self, inbox: &Inbox) {

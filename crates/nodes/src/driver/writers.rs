@@ -71,8 +71,11 @@ fn outcome(job: &Job, path: &str, answer: Result<Answer, Failed>) -> Outcome {
         Err(failed) => {
             let code = failed.code();
             let error = failed.message();
-            match code {
-                Some(404 | 409) => tracing::debug!(path, error, "a write came too late"),
+            match (code, job) {
+                (Some(409), Job::Register(name)) => {
+                    tracing::warn!(%name, "there is a node of that name, which is not simulated");
+                }
+                (Some(404 | 409), _) => tracing::debug!(path, error, "a write came too late"),
                 _ => tracing::warn!(path, error, ?job, "a write failed"),
             }
             code.map_or(Outcome::Lost, Outcome::Refused)

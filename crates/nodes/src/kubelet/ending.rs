@@ -42,6 +42,18 @@ impl PodSim {
         }
     }
 
+    /// Somebody else says that the pod failed: all that still runs is stopped.
+    pub(crate) fn overrule(&mut self, cx: &mut Cx<'_>, reason: &str, message: &str, now: Time) {
+        if matches!(self.stage, Stage::Setup | Stage::Living) {
+            self.end(cx, Cause::Completed, now);
+            self.verdict = Some(Box::new(Verdict {
+                reason: reason.into(),
+                message: message.into(),
+                is_rejection: false,
+            }));
+        }
+    }
+
     /// The pod is over: all that still runs is stopped.
     pub(super) fn end(&mut self, cx: &mut Cx<'_>, cause: Cause, now: Time) {
         self.stage = Stage::Ending;

@@ -6,6 +6,8 @@ use std::net::Ipv4Addr;
 const BITS_MIN: u32 = 8;
 /// Pods are in 10.0.0.0/8, from 10.64.0.0 on: the beginning is for Services.
 const PODS: u32 = (10 << 24) | (64 << 16);
+/// How many addresses there are for pods.
+const ROOM: u32 = (11 << 24) - PODS;
 /// Nodes are in 172.16.0.0/12; the first ones are in 172.18.0.0/16, as those of kind.
 const HOSTS: u32 = (172 << 24) | (18 << 16);
 
@@ -108,7 +110,7 @@ impl Blocks {
         let size = 1 << bits;
         let start = self.next.next_multiple_of(size);
         // What does not fit any more begins anew: more pods than an IPv4 network has.
-        let start = if start + size > 1 << 24 { 0 } else { start };
+        let start = if start + size > ROOM { 0 } else { start };
         self.next = start + size;
         Cidr {
             base: PODS + start,
@@ -119,9 +121,9 @@ impl Blocks {
 
     /// A block is known to be taken.
     pub(crate) fn mark(&mut self, cidr: &Cidr) {
-        if cidr.base & 0xff00_0000 == PODS {
-            let end = (cidr.base & 0x00ff_ffff) + (1 << cidr.bits.min(24));
-            self.next = self.next.max(end);
+        let start = cidr.base.checked_sub(PODS);
+        if let Some(start) = start.filter(|start| *start < ROOM) {
+            self.next = self.next.max(start + (1 << cidr.bits.min(24)));
         }
     }
 }

@@ -37,8 +37,11 @@ pub(crate) fn patch(sim: &PodSim, pod: &Pod, specs: &[Spec<'_>], host: Ipv4Addr)
         .as_ref()
         .filter(|_| sim.stage == Stage::Finished)
     {
-        set("reason", (*verdict.reason).into());
-        set("message", (*verdict.message).into());
+        for (field, text) in [("reason", &verdict.reason), ("message", &verdict.message)] {
+            if !text.is_empty() {
+                set(field, (**text).into());
+            }
+        }
     }
     if sim
         .verdict

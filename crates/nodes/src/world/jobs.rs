@@ -6,7 +6,7 @@ use crate::node::{Facts, status_patch};
 use crate::status;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use stowplan_base::Time;
+use stowplan_base::{Duration, Time};
 use stowplan_client::pod_path;
 
 const MERGE: &str = "application/merge-patch+json";
@@ -15,6 +15,9 @@ const JSON: &str = "application/json";
 const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 /// `leaseDurationSeconds`, as kubelets have it.
 const LEASE_S: u32 = 40;
+
+/// When something about a node is tried again.
+const RETRY: Duration = Duration::from_secs(1);
 
 /// One thing to be written.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -76,26 +79,41 @@ impl World {
         match job {
             Job::Register(name) => self.prepare_node(name, now),
             Job::Adopt(name) => self.prepare_adoption(name),
-            Job::NodeStatus(id) => {
-                let node = self.nodes.get_mut(*id)?;
-                node.is_status_queued = false;
-                if node.is_silent() {
-                    return None;
-                }
-                let facts = Facts { host: node.host };
-                Some(Prepared {
-                    method: "PATCH",
-                    path: format!("/api/v1/nodes/{}/status", node.name),
-                    content_type: STRATEGIC,
-                    body: status_patch(&node.object, &facts, now),
-                    subject: node.name.clone(),
-                })
-            }
+            Job::NodeStatus(id) => self.prepare_node_status(*id, now),
             Job::Untaint(id) => self.prepare_untaint(*id),
             Job::Lease(id) => self.prepare_lease(*id, now),
             Job::PodStatus(id) => self.prepare_status(*id),
             Job::PodDelete(id) => self.prepare_deletion(*id),
         }
+    }
+
+    fn prepare_node_status(&mut self, id: u32, now: Time) -> Option<Prepared> {
+        let node = self.nodes.get_mut(id)?;
+        node.is_status_queued = false;
+        if node.is_silent() {
+            return None;
+        }
+        let facts = Facts { host: node.host };
+        let mut body = status_patch(&node.object, &facts, now);
+        // A manifest says how large the node is, whatever it was before.
+        let manifest = self.manifests.get(&node.name);
+        if let Some(wanted) = manifest.and_then(|manifest| manifest.status.as_ref()) {
+            for (field, room) in [
+                ("capacity", wanted.capacity.as_ref()),
+                ("allocatable", wanted.allocatable.as_ref()),
+            ] {
+                if let Some(room) = room {
+                    body["status"][field] = serde_json::to_value(room).ok()?;
+                }
+            }
+        }
+        Some(Prepared {
+            method: "PATCH",
+            path: format!("/api/v1/nodes/{}/status", node.name),
+            content_type: STRATEGIC,
+            body,
+            subject: node.name.clone(),
+        })
     }
 
     fn prepare_lease(&mut self, id: u32, now: Time) -> Option<Prepared> {
@@ -209,8 +227,14 @@ impl World {
                     }
                 }
             }
-            Job::Register(name) => self.registered(name, outcome),
-            Job::Adopt(_) | Job::NodeStatus(_) | Job::Untaint(_) => {}
+            Job::Register(_) | Job::Adopt(_) | Job::NodeStatus(_) => {
+                let is_open = matches!(outcome, Outcome::Lost | Outcome::Refused(429 | 500..));
+                if is_open {
+                    self.later.push_back((now + RETRY, job.clone()));
+                }
+            }
+            // If the node is another one now, that is told.
+            Job::Untaint(_) => {}
         }
     }
 

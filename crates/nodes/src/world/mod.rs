@@ -109,6 +109,8 @@ pub(crate) struct World {
     /// What has to be written of nodes, and of pods; nodes come first.
     node_jobs: VecDeque<Job>,
     pod_jobs: VecDeque<Job>,
+    /// What of nodes has to be tried again, and when: the earliest first.
+    later: VecDeque<(Time, Job)>,
     /// How many jobs were added and not yet announced.
     fresh: usize,
     told: Vec<Told>,
@@ -134,6 +136,7 @@ impl World {
             timers: Timers::default(),
             node_jobs: VecDeque::new(),
             pod_jobs: VecDeque::new(),
+            later: VecDeque::new(),
             fresh: 0,
             told: Vec::new(),
             tick: 0,
@@ -163,15 +166,17 @@ impl World {
         while let Some(id) = self.timers.pop(now) {
             self.look_at(id, now);
         }
+        while let Some((_, job)) = self.later.pop_front_if(|(at, _)| *at <= now) {
+            self.push_node_job(job);
+        }
         self.heartbeats(now);
     }
 
     /// When to come back.
     pub(crate) fn next_due(&self) -> Option<Time> {
-        [self.timers.next(), self.next_tick()]
-            .into_iter()
-            .flatten()
-            .min()
+        let later = self.later.front().map(|(at, _)| *at);
+        let due = [self.timers.next(), self.next_tick(), later];
+        due.into_iter().flatten().min()
     }
 
     /// What happened since this was last asked.

@@ -3,7 +3,7 @@
 use super::{BY_NODE, Job, Told, World};
 use crate::events::NodeEvent;
 use crate::node::{Cidr, Facts, Fault, NODE, NodeSim, is_simulated, prepared, status_patch};
-use crate::world::jobs::{Outcome, Prepared};
+use crate::world::jobs::Prepared;
 use k8s_openapi::api::core::v1::Node;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -187,18 +187,18 @@ impl World {
         let manifest = self.manifests.get(name)?.clone();
         let mut body = serde_json::to_value(&*manifest).ok()?;
         if let Some(known) = self.node_id(name).and_then(|id| self.nodes.get(id)) {
-            // It is there: labels, annotations and room are those of the manifest.
+            // It is there: labels and annotations are those of the manifest, and so is its room.
             let meta = &body["metadata"];
-            let mut patch = json!({
+            let patch = json!({
                 "metadata": {"labels": meta["labels"], "annotations": meta["annotations"]},
             });
-            if let Some(status) = &manifest.status {
-                let room = json!({"capacity": status.capacity, "allocatable": status.allocatable});
-                patch["status"] = room;
+            let path = format!("/api/v1/nodes/{}", known.name);
+            if let Some(id) = self.node_id(name) {
+                self.queue_status(id);
             }
             return Some(Prepared {
                 method: "PATCH",
-                path: format!("/api/v1/nodes/{}", known.name),
+                path,
                 content_type: "application/merge-patch+json",
                 body: patch,
                 subject: name.into(),
@@ -264,13 +264,6 @@ impl World {
             body: json!({"metadata": {"resourceVersion": version}, "spec": {"taints": rest}}),
             subject: node.name.clone(),
         })
-    }
-
-    pub(super) fn registered(&mut self, name: &str, outcome: Outcome) {
-        // Somebody else made it meanwhile: the watch will tell. What was not heard is said again.
-        if outcome == Outcome::Lost && self.node_id(name).is_none() {
-            self.push_node_job(Job::Register(name.into()));
-        }
     }
 
     pub(super) fn queue_lease(&mut self, id: u32) {

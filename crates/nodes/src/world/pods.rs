@@ -25,6 +25,18 @@ fn version(pod: &Pod) -> u64 {
         .unwrap_or(0)
 }
 
+/// Reason and message with which the API says that the pod failed.
+fn failed_by_others(pod: &Pod) -> Option<(&str, &str)> {
+    let status = pod
+        .status
+        .as_ref()
+        .filter(|one| one.phase.as_deref() == Some("Failed"))?;
+    Some((
+        status.reason.as_deref().unwrap_or_default(),
+        status.message.as_deref().unwrap_or_default(),
+    ))
+}
+
 impl World {
     /// A pod is new or changed.
     pub(crate) fn pod_seen(&mut self, pod: &Arc<Pod>, now: Time) {
@@ -164,7 +176,7 @@ impl World {
         let is_newest = version(pod) >= entry.written;
         entry.is_deleted |= pod.metadata.deletion_timestamp.is_some();
         let specs = specs(pod);
-        self.step(id, pod, &specs, now);
+        self.step(id, pod, &specs, is_newest, now);
         let Some(entry) = self.pods.get_mut(id) else {
             return;
         };
@@ -204,13 +216,13 @@ impl World {
         if matches!(fault, Some(Fault::Partition)) {
             // It does not know what others want now, but goes on.
             let specs = specs(&pod);
-            return self.step(id, &pod, &specs, now);
+            return self.step(id, &pod, &specs, false, now);
         }
         self.pod_changed(id, &pod, now);
     }
 
-    /// Lets a pod live up to now.
-    fn step(&mut self, id: u32, pod: &Arc<Pod>, specs: &[Spec<'_>], now: Time) {
+    /// Lets a pod live up to now. What others say of it counts if it is the newest that there is.
+    fn step(&mut self, id: u32, pod: &Arc<Pod>, specs: &[Spec<'_>], is_newest: bool, now: Time) {
         let Some(entry) = self.pods.get_mut(id) else {
             return;
         };
@@ -229,6 +241,10 @@ impl World {
         let is_over = entry.sim.stage == Stage::Finished && entry.sim.signature == 0;
         if !is_over || entry.is_dirty {
             let mut changed = entry.sim.advance(&mut cx, now);
+            if let Some((reason, message)) = failed_by_others(pod).filter(|_| is_newest) {
+                entry.sim.overrule(&mut cx, reason, message, now);
+                changed |= entry.sim.advance(&mut cx, now);
+            }
             if entry.is_deleted && !home.is_silent() {
                 entry.sim.delete(&mut cx, now);
                 changed |= entry.sim.advance(&mut cx, now);
