@@ -22,7 +22,7 @@ pub const GRACE: Duration = Duration::from_secs(5);
 /// How many namespaces are looked at side by side (`--concurrent-namespace-syncs`).
 const WORKERS: usize = 10;
 /// The longest pause after a failure.
-const PAUSE_MAX: Duration = Duration::from_mins(1);
+const PAUSE_MAX: Duration = Duration::from_secs(60);
 
 /// Deletes the content of namespaces for as long as it is let, each `grace` ([`GRACE`]) after it was deleted.
 pub async fn run(

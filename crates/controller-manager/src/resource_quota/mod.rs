@@ -26,7 +26,7 @@ use stowplan_client::{Delta, Informers, Key, Object, Requests, Store, WorkQueue}
 pub const NAME: &str = "resourcequota-controller";
 
 /// How often all of a quota is counted (`--resource-quota-sync-period`).
-pub const RESYNC: Duration = Duration::from_mins(5);
+pub const RESYNC: Duration = Duration::from_secs(300);
 
 /// How many quotas are counted side by side (`--concurrent-resource-quota-syncs`).
 const WORKERS: usize = 5;
@@ -198,7 +198,6 @@ impl Counter {
     /// As `metav1.Time` prints it.
     fn now(&self) -> String {
         let seconds = self.env.now().as_nanos() / 1_000_000_000;
-        let seconds = i64::try_from(seconds).unwrap_or_default();
         let now = jiff::Timestamp::from_second(seconds).unwrap_or_default();
         now.to_string()
     }

@@ -55,7 +55,9 @@ fn what_was_there_before_and_has_no_owner_is_collected() {
     run(async |world| {
         let ghost =
             json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "ghost", "uid": "1-2-3"});
-        world.create(MAPS, map("lost", &[ghost.clone()])).await;
+        world
+            .create(MAPS, map("lost", std::slice::from_ref(&ghost)))
+            .await;
         let kept = world.create(MAPS, map("kept", &[])).await;
         let mixed = map("mixed", &[ghost, owner(&kept, false)]);
         world.create(MAPS, mixed).await;
