@@ -164,7 +164,12 @@ impl Class {
         parts.clear();
         apart.clear();
         let position = |name: Sym| cx.cluster.node_position(name).map(|at| at as u32);
-        apart.extend(cx.nominator.iter().filter_map(|(name, _)| position(name)));
+        apart.extend(
+            cx.underway
+                .nominator
+                .iter()
+                .filter_map(|(name, _)| position(name)),
+        );
         for reads in reads {
             let reads = reads?;
             apart.extend(reads.apart.iter().filter_map(|name| position(*name)));
