@@ -4,12 +4,11 @@ pub(crate) mod churn;
 pub(crate) mod storage;
 
 use crate::Snapshot;
-use crate::framework::{Cx, Handle, Preempting};
+use crate::framework::{Cx, Underway};
 use crate::model::{
     Labels, Namespace, Node, NodeAffinity, Object, Pod, PodKey, PodRequests, Requirement,
     ResourceId, ResourceList, Resources, Selector,
 };
-use crate::queue::Nominator;
 use std::sync::Arc;
 use stowplan_base::{Sym, sym};
 
@@ -17,9 +16,7 @@ use stowplan_base::{Sym, sym};
 #[derive(Default)]
 pub(crate) struct World {
     pub(crate) snapshot: Snapshot,
-    pub(crate) nominator: Nominator,
-    pub(crate) preempting: Preempting,
-    pub(crate) handle: Handle,
+    pub(crate) underway: Underway,
 }
 
 impl World {
@@ -27,9 +24,7 @@ impl World {
     pub(crate) fn cx(&self) -> Cx<'_> {
         Cx {
             cluster: &self.snapshot,
-            nominator: &self.nominator,
-            preempting: &self.preempting,
-            handle: &self.handle,
+            underway: &self.underway,
         }
     }
 

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use stowplan_base::{Quantity, Rng, Sym, Time, sym};
 use stowplan_engine::Snapshot;
 use stowplan_engine::fast::Classes;
-use stowplan_engine::framework::{Cx, Handle, Outcome, Preempting};
+use stowplan_engine::framework::{Cx, Outcome, Underway};
 use stowplan_engine::model::{
     AffinityTerm, Kind, Labels, Node, NodeAffinity, Object, Pod, PodAffinity, PodKey, PodRequests,
     Requirement, ResourceId, ResourceList, Resources, Selector, SpreadConstraint,
     UnsatisfiableAction, WeightedAffinityTerm,
 };
 use stowplan_engine::plugins::registry::default_framework;
-use stowplan_engine::queue::{Nominator, Profiles, QueueConfig};
+use stowplan_engine::queue::{Profiles, QueueConfig};
 use stowplan_engine::scheduler::{Change, Effect, Scheduler};
 
 #[global_allocator]
@@ -298,17 +298,13 @@ fn classes_know_how_large_they_are() {
         for _ in 0..300 {
             world.place(template);
         }
-        let nominator = Nominator::default();
-        let preempting = Preempting::default();
-        let handle = Handle::default();
+        let underway = Underway::default();
         let framework = default_framework();
         let mut classes = Classes::default();
         let mut pods: Vec<Pod> = (0..101).map(|_| world.pod(template)).collect();
         let cx = Cx {
             cluster: world.scheduler.cluster(),
-            nominator: &nominator,
-            preempting: &preempting,
-            handle: &handle,
+            underway: &underway,
         };
         // What is no class's own is there after the first.
         let mut before = (0, 0);

@@ -15,9 +15,8 @@ use stowplan_bridge::convert::{Interner, object};
 use stowplan_engine::Snapshot;
 use stowplan_engine::explain::explain;
 use stowplan_engine::fast::Path;
-use stowplan_engine::framework::{Cx, Framework, Handle, Preempting};
+use stowplan_engine::framework::{Cx, Framework, Underway};
 use stowplan_engine::model::{Kind, Object, Pod};
-use stowplan_engine::queue::Nominator;
 
 /// Runs one case on these paths; returns the differences, none if all is equal.
 pub fn run_case(case: &Value, paths: &[Path]) -> Vec<String> {
@@ -63,7 +62,7 @@ const LISTS: &[(&str, Kind)] = &[
 /// A case, ready to be decided.
 struct World {
     cluster: Snapshot,
-    nominator: Nominator,
+    underway: Underway,
     framework: Framework,
     pod: Arc<Pod>,
 }
@@ -98,7 +97,7 @@ impl World {
         };
         let mut world = Self {
             cluster,
-            nominator: Nominator::default(),
+            underway: Underway::default(),
             framework,
             pod,
         };
@@ -115,7 +114,7 @@ impl World {
             };
             let gated = self.with_cx(|cx| self.framework.run_pre_enqueue(cx, &pod, None).is_some());
             if !pod.finished && pod.scheduler_name == self.pod.scheduler_name && !gated {
-                self.nominator.add(pod, node);
+                self.underway.nominator.add(pod, node);
             }
         }
     }
@@ -146,9 +145,7 @@ impl World {
     fn with_cx<T>(&self, f: impl FnOnce(Cx<'_>) -> T) -> T {
         f(Cx {
             cluster: &self.cluster,
-            nominator: &self.nominator,
-            preempting: &Preempting::default(),
-            handle: &Handle::default(),
+            underway: &self.underway,
         })
     }
 }

@@ -119,7 +119,7 @@ mod tests {
             ("- usage: {cpu: much, memory: 1Gi}", "[0].usage"),
             ("runFor: 5m", "sequence"),
         ] {
-            let error = format!("{:#}", parse(wrong).err().expect(wrong));
+            let error = format!("{:#}", parse(wrong).expect_err(wrong));
             assert!(error.contains(said), "{wrong}: {error}");
         }
     }

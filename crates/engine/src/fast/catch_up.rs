@@ -65,7 +65,7 @@ impl Class {
         }
         let (deltas, nominations) = (
             cx.cluster.log().since(self.seen),
-            cx.nominator.changes_since(self.seen_nominations),
+            cx.underway.nominator.changes_since(self.seen_nominations),
         );
         let (Some((a, b)), Some(nominations)) = (deltas, nominations) else {
             return self.reopen(profile, cx, scratch);
@@ -105,7 +105,7 @@ impl Class {
             }
         }
         let seen = std::mem::replace(&mut self.seen, cx.cluster.log().end());
-        self.seen_nominations = cx.nominator.changes_end();
+        self.seen_nominations = cx.underway.nominator.changes_end();
         self.stale |= kept >= Invalidation::Answers;
         if !matches!(self.scope, Scope::All) {
             scratch.marks.forget();

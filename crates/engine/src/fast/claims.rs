@@ -153,7 +153,7 @@ impl Class {
     ) -> Result<(), Failed> {
         let Asking { profile, cx, pod } = asking;
         let mut dry_run = DryRun::new(profile.framework, cx, &self.cycle, pod, space);
-        for (name, _) in cx.nominator.iter() {
+        for (name, _) in cx.underway.nominator.iter() {
             let Some(at) = cx.cluster.node_position(name) else {
                 continue;
             };

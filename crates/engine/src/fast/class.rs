@@ -141,7 +141,7 @@ impl Class {
     pub(super) fn reopen(&mut self, profile: Profile<'_>, cx: Cx<'_>, scratch: &mut Scratch) {
         let Profile { framework, plan } = profile;
         self.seen = cx.cluster.log().end();
-        self.seen_nominations = cx.nominator.changes_end();
+        self.seen_nominations = cx.underway.nominator.changes_end();
         self.resources = cx.cluster.resource_names.len();
         self.scope = Scope::Plain;
         self.overlooked = None;

@@ -204,7 +204,7 @@ impl Class {
         pod: &Pod,
         scratch: &mut Scratch,
     ) {
-        let own = cx.nominator.node_of(&pod.uid);
+        let own = cx.underway.nominator.node_of(&pod.uid);
         if let Some(at) = own.and_then(|name| cx.cluster.node_position(name)) {
             self.look(profile, cx, at, Some(pod), &mut scratch.sheet);
             self.overlooked = Some(narrow(at));

@@ -165,7 +165,8 @@ impl Class {
         parts.clear();
         apart.clear();
         let position = |name: Sym| cx.cluster.node_position(name).map(narrow);
-        apart.extend(cx.nominator.iter().filter_map(|(name, _)| position(name)));
+        let nominated = cx.underway.nominator.iter();
+        apart.extend(nominated.filter_map(|(name, _)| position(name)));
         for reads in reads {
             let reads = reads?;
             apart.extend(reads.apart.iter().filter_map(|name| position(*name)));

@@ -54,7 +54,7 @@ impl Class {
         let listed = evaluation.positions.len();
         self.find_needs(profile, listed, &mut evaluation.needs);
         let known = !evaluation.needs.is_empty();
-        let promises = !cx.nominator.is_empty();
+        let promises = !cx.underway.nominator.is_empty();
         // What a node needs cannot be foretold: all are written down, and those stay that ask for it.
         let mut count = 0;
         for i in 0..listed {

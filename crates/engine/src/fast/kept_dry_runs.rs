@@ -54,13 +54,13 @@ impl ClassDryRuns {
             None => self.renew(preemptor, scratch),
         }
         self.seen = Some(cx.cluster.log().end());
-        self.seen_nominations = cx.nominator.changes_end();
+        self.seen_nominations = cx.underway.nominator.changes_end();
     }
 
     /// The positions of the nodes where something changed, each once; `None` if too much did.
     fn changed(&mut self, cx: Cx<'_>, pod: &Pod) -> Option<Vec<usize>> {
         let (a, b) = cx.cluster.log().since(self.seen?)?;
-        let nominations = cx.nominator.changes_since(self.seen_nominations)?;
+        let nominations = cx.underway.nominator.changes_since(self.seen_nominations)?;
         let mut nodes: Vec<usize> = self.overlooked.take().into_iter().collect();
         let mut namespaces: Vec<Sym> = Vec::new();
         for delta in a.iter().chain(b) {
@@ -98,7 +98,7 @@ impl ClassDryRuns {
     /// stand in its way.
     fn look_past_own_nomination(&mut self, preemptor: Preemptor<'_>, scratch: &mut Scratch) {
         let cx = preemptor.cx;
-        let own = cx.nominator.node_of(&preemptor.pod.uid);
+        let own = cx.underway.nominator.node_of(&preemptor.pod.uid);
         if let Some(at) = own.and_then(|name| cx.cluster.node_position(name)) {
             let nodes = std::iter::once(at);
             self.runs.run(preemptor, &mut scratch.sheet.space, nodes);

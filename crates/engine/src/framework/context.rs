@@ -4,17 +4,25 @@ use super::{CycleState, Framework, Handle, KeptDryRuns, Preempting, Verdicts};
 use crate::Snapshot;
 use crate::queue::Nominator;
 
-/// What every plugin may look at.
+/// What every plugin may look at. It is handed on with every question: two references are passed in
+/// registers, more would be copied each time.
 #[derive(Clone, Copy)]
 pub struct Cx<'a> {
     /// The cluster.
     pub cluster: &'a Snapshot,
+    /// What the scheduler has begun and not ended yet.
+    pub underway: &'a Underway,
+}
+
+/// What the scheduler has begun and not ended yet.
+#[derive(Default)]
+pub struct Underway {
     /// Pods that are promised a node.
-    pub nominator: &'a Nominator,
+    pub nominator: Nominator,
     /// Preemptions that are being carried out.
-    pub preempting: &'a Preempting,
+    pub preempting: Preempting,
     /// Pods that wait at Permit, to be let go.
-    pub handle: &'a Handle,
+    pub handle: Handle,
 }
 
 /// What PostFilter may look at.

@@ -30,7 +30,7 @@ pub use command::{
     Command, ConditionType, Event, EventType, Expect, FieldChange, ObjectKey, Outcome, Patch,
     PodCondition, Regarding, Seen, Step, Target, Text, Wait, WaitCondition,
 };
-pub use context::{Cx, PostFilterCx};
+pub use context::{Cx, PostFilterCx, Underway};
 pub use cycle::{CycleState, Slot};
 pub use diagnosis::{Diagnosis, NodeStatuses, Verdicts};
 pub(crate) use diagnosis::{Histogram, message};

@@ -42,7 +42,7 @@ impl SchedulingQueue {
             return;
         }
         if self.replace(env, new) {
-            env.nominator.update(old, new, env.cluster);
+            env.underway.nominator.update(old, new, env.cluster);
             for event in events {
                 if self.wake_updated(env, &happening(event)) {
                     break;
@@ -85,7 +85,7 @@ impl SchedulingQueue {
 
     /// A pending pod is gone, or on a node.
     pub fn delete(&mut self, env: &mut Env<'_>, pod: &Arc<Pod>) {
-        env.nominator.remove(&pod.uid);
+        env.underway.nominator.remove(&pod.uid);
         self.take(env, id_of(pod));
     }
 
@@ -121,6 +121,7 @@ impl SchedulingQueue {
     }
 
     /// The attempt of a popped pod is over.
+    #[inline]
     pub fn done(&mut self, uid: &str) {
         self.in_flight.done(uid);
     }

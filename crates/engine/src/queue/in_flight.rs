@@ -74,10 +74,14 @@ impl InFlight {
     }
 
     /// The pod's attempt is over.
+    #[inline]
     pub(super) fn done(&mut self, uid: &str) {
-        if self.marks.is_empty() {
-            return;
+        if !self.marks.is_empty() {
+            self.unmark(uid);
         }
+    }
+
+    fn unmark(&mut self, uid: &str) {
         let Some(number) = self.marks.remove(uid) else {
             return;
         };

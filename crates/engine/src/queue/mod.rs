@@ -43,7 +43,7 @@ pub use queued_pod::{PodId, QueuedPod};
 pub use trace::{AskedHint, Cause, Incoming, Part, Trace};
 
 use crate::Snapshot;
-use crate::framework::{Cx, Handle, Preempting};
+use crate::framework::{Cx, Underway};
 use crate::meter::Meter;
 use crate::model::Pod;
 use heap::Heap;
@@ -84,12 +84,8 @@ pub struct Env<'a> {
     pub profiles: &'a Profiles,
     /// The cluster.
     pub cluster: &'a Snapshot,
-    /// Pods that are promised a node; the queue keeps it up to date.
-    pub nominator: &'a mut Nominator,
-    /// Preemptions that are being carried out.
-    pub preempting: &'a Preempting,
-    /// Pods that wait at Permit.
-    pub handle: &'a Handle,
+    /// What is under way; the queue keeps the nominations up to date.
+    pub underway: &'a mut Underway,
     /// Takes the time.
     pub(crate) meter: &'a Meter,
 }
@@ -98,9 +94,7 @@ impl Env<'_> {
     fn cx(&self) -> Cx<'_> {
         Cx {
             cluster: self.cluster,
-            nominator: self.nominator,
-            preempting: self.preempting,
-            handle: self.handle,
+            underway: self.underway,
         }
     }
 

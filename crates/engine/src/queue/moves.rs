@@ -189,7 +189,9 @@ impl SchedulingQueue {
         ];
         if is_entry.map(Cause::Event).contains(&cause) {
             let cluster = env.cluster;
-            env.nominator.nominate(&pod.pod, Nomination::Keep, cluster);
+            env.underway
+                .nominator
+                .nominate(&pod.pod, Nomination::Keep, cluster);
         }
         if home == Some(Home::Active) {
             self.change(env, id, |waiting| *waiting = pod);

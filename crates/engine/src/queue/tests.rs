@@ -4,7 +4,7 @@ use super::heap::Heap;
 use super::in_flight::{Happening, InFlight};
 use super::pool::Pool;
 use super::slots::{Home, Slots};
-use super::{Env, Nominator, PluginId, PluginIds, Profiles, QueueConfig, QueuedPod};
+use super::{Env, PluginId, PluginIds, Profiles, QueueConfig, QueuedPod};
 use super::{PodId, SchedulingQueue};
 use crate::framework::ClusterEvent;
 use crate::meter::Meter;
@@ -266,14 +266,11 @@ fn a_hundred_thousand_pods_pass_through() {
             })
         })
         .collect();
-    let mut nominator = Nominator::default();
     let mut env = Env {
         now: Time::from_secs(1),
         profiles: &profiles,
         cluster: &world.snapshot,
-        nominator: &mut nominator,
-        preempting: &world.preempting,
-        handle: &world.handle,
+        underway: &mut world.underway,
         meter: &Meter::default(),
     };
     for pod in &pods {

@@ -2,7 +2,6 @@
 
 use crate::framework::{ClusterEvent, Hint};
 use crate::model::Pod;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The parts of the queue, as metrics name them.
@@ -54,16 +53,27 @@ impl Cause {
 
 /// How many pods entered which part of the queue, and why: `scheduler_queue_incoming_pods_total`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Incoming(BTreeMap<(Part, Cause), u64>);
+pub struct Incoming {
+    /// In order. There are few: looking through them is the quickest.
+    counters: Vec<(Part, Cause, u64)>,
+}
 
 impl Incoming {
     pub(super) fn count(&mut self, part: Part, cause: Cause) {
-        *self.0.entry((part, cause)).or_default() += 1;
+        let mut counters = self.counters.iter_mut();
+        match counters.find(|(p, c, _)| (*p, *c) == (part, cause)) {
+            Some((.., n)) => *n += 1,
+            None => {
+                let before = |(p, c, _): &(Part, Cause, u64)| (*p, *c) < (part, cause);
+                let at = self.counters.partition_point(before);
+                self.counters.insert(at, (part, cause, 1));
+            }
+        }
     }
 
     /// The counters that are not 0.
     pub fn iter(&self) -> impl Iterator<Item = (Part, Cause, u64)> + '_ {
-        self.0.iter().map(|((part, cause), n)| (*part, *cause, *n))
+        self.counters.iter().copied()
     }
 }
 

@@ -151,10 +151,12 @@ impl Scheduler {
                 queued.pod = listed.clone();
                 let (queue, mut env) = self.queue_env(now);
                 queue.add_unschedulable(&mut env, queued);
-                self.nominator.nominate(&listed, nomination, &self.cluster);
+                self.underway
+                    .nominator
+                    .nominate(&listed, nomination, &self.cluster);
                 self.tell_failed(listed, failure, nomination);
             }
-            _ => self.nominator.remove(&uid),
+            _ => self.underway.nominator.remove(&uid),
         }
         self.queue.done(&uid);
     }
@@ -214,7 +216,7 @@ impl Scheduler {
         }
         queued.flushed = false;
         let uid = queued.pod.uid.clone();
-        self.nominator.remove(&uid);
+        self.underway.nominator.remove(&uid);
         let binding = Binding { queued, node };
         self.bindings.insert(uid, binding);
         Ok(())
@@ -274,6 +276,7 @@ impl Scheduler {
     }
 
     /// The binding of this pod is over: it waits for nothing any more.
+    #[inline]
     fn waits_no_more(&mut self, uid: &str) {
         if !self.steps.is_empty() {
             self.steps.remove(uid);
@@ -287,6 +290,7 @@ impl Scheduler {
     }
 
     /// What is assumed of objects for this pod's sake is nobody's to take back any more.
+    #[inline]
     fn take_reserved(&mut self, uid: &str) -> Option<Vec<(Object, Option<Object>)>> {
         match self.reserved.is_empty() {
             true => None,

@@ -51,7 +51,12 @@ impl Scheduler {
         // From here on the pod cannot be rejected any more, it can only fail.
         self.queue.done(&pod.uid);
         let start = self.meter.start();
+        let profile = pod.scheduler_name;
         let framework = self.framework_of(&pod);
+        if !framework.takes_part(Point::PreBind, cycle, &pod) {
+            self.meter.point(start, "PreBindPreFlight", "Skip", profile);
+            return self.bind_now(pod, node, now);
+        }
         let steps = framework.run_pre_bind(self.cx(), cycle, &pod, node);
         let status = match &steps {
             Ok(steps) if steps.is_empty() => "Skip",
@@ -59,7 +64,6 @@ impl Scheduler {
             Err(error) => error.status.code.as_str(),
         };
         // Who would have something to do at PreBind, and what.
-        let profile = pod.scheduler_name;
         self.meter.point(start, "PreBindPreFlight", status, profile);
         match steps {
             Ok(steps) if steps.is_empty() => self.bind_now(pod, node, now),
@@ -290,9 +294,12 @@ impl Scheduler {
         let Some(framework) = self.profiles.of(pod) else {
             return;
         };
-        let start = self.meter.start();
+        let (start, profile) = (self.meter.start(), pod.scheduler_name);
+        if !framework.has(Point::PostBind) {
+            self.meter.point(start, "PostBind", "Success", profile);
+            return;
+        }
         let commands = framework.run_post_bind(self.cx(), pod, node);
-        let profile = pod.scheduler_name;
         self.meter.point(start, "PostBind", "Success", profile);
         for (plugin, command) in commands {
             self.effects.push(Effect::Request(Request {

@@ -5,8 +5,8 @@ use super::{Failure, Request, Scheduler};
 use crate::extended::{Extenders, NoExtenders, schedule_extended};
 use crate::fast::{Classes, Decision, Path, Refusal};
 use crate::framework::{
-    Command, CycleState, Diagnosis, Event, Framework, Nomination, PluginStatus, PreemptionReport,
-    Said, Text, WaitingPod,
+    Command, CycleState, Diagnosis, Event, Framework, Nomination, PluginStatus, Point,
+    PreemptionReport, Said, Text, WaitingPod,
 };
 use crate::meter::Start;
 use crate::model::Pod;
@@ -269,8 +269,7 @@ impl Scheduler {
         let preemption = preemption.and_then(|report| report.preemption(self.cx(), pod));
         if let Some(preemption) = preemption {
             let pod = pod.clone();
-            self.preempt(&pod, preemption);
-            self.go_on_evicting(&pod.uid, now);
+            self.preempt(&pod, preemption, now);
         }
         self.requeue_failed(queued, failure, nomination, now);
     }
@@ -299,7 +298,7 @@ impl Scheduler {
             .into_iter()
             .map(|(plugin, span)| (plugin, (now + span, span)));
         self.announce(&pod, node);
-        self.handle.insert(WaitingPod {
+        self.underway.handle.insert(WaitingPod {
             pod,
             node,
             cycle: cycle.clone(),
@@ -315,12 +314,15 @@ impl Scheduler {
         node: Sym,
     ) -> Result<Vec<(&'static str, Duration)>, PluginStatus> {
         let (start, profile) = (self.meter.start(), pod.scheduler_name);
-        let objects = self
-            .framework_of(pod)
-            .run_reserve(self.cx(), cycle, pod, node);
-        let status = status_of(objects.as_ref().err());
-        self.meter.point(start, "Reserve", status, profile);
-        self.reserve(&pod.uid, objects?);
+        let framework = self.framework_of(pod);
+        if framework.takes_part(Point::Reserve, cycle, pod) {
+            let objects = framework.run_reserve(self.cx(), cycle, pod, node);
+            let status = status_of(objects.as_ref().err());
+            self.meter.point(start, "Reserve", status, profile);
+            self.reserve(&pod.uid, objects?);
+        } else {
+            self.meter.point(start, "Reserve", "Success", profile);
+        }
         let start = self.meter.start();
         let waits = self.framework_of(pod).run_permit(self.cx(), pod, node);
         let status = match &waits {
@@ -335,15 +337,15 @@ impl Scheduler {
     #[inline]
     pub(super) fn heed_plugins(&mut self, now: Time) {
         // Mostly nobody said anything: that must cost nothing.
-        if self.handle.has_said() {
+        if self.underway.handle.has_said() {
             self.do_as_plugins_said(now);
         }
     }
 
     #[cold]
     fn do_as_plugins_said(&mut self, now: Time) {
-        while self.handle.has_said() {
-            for said in self.handle.take_said() {
+        while self.underway.handle.has_said() {
+            for said in self.underway.handle.take_said() {
                 match said {
                     Said::Allow { uid, plugin } => self.allow(&uid, plugin, now),
                     Said::Reject {
@@ -358,12 +360,12 @@ impl Scheduler {
 
     /// A plugin lets a pod go on that it held at Permit.
     fn allow(&mut self, uid: &str, plugin: &str, now: Time) {
-        let Some(waiting) = self.handle.get_mut(uid) else {
+        let Some(waiting) = self.underway.handle.get_mut(uid) else {
             return;
         };
         waiting.holders.remove(plugin);
         if waiting.holders.is_empty()
-            && let Some(waiting) = self.handle.remove(uid)
+            && let Some(waiting) = self.underway.handle.remove(uid)
         {
             self.bind(waiting.pod, waiting.node, &waiting.cycle, now);
         }
@@ -371,7 +373,7 @@ impl Scheduler {
 
     /// A plugin gives a pod back that it held at Permit.
     pub(super) fn reject(&mut self, uid: &str, plugin: &'static str, message: &str, now: Time) {
-        if self.handle.remove(uid).is_some() {
+        if self.underway.handle.remove(uid).is_some() {
             let failure = Failure::Rejected {
                 unschedulable: self.profiles.ids([&plugin]),
                 pending: PluginIds::NONE,
@@ -389,6 +391,7 @@ impl Scheduler {
             Some((waiting.pod.uid.clone(), *plugin, *wait))
         };
         let overdue: Vec<_> = self
+            .underway
             .handle
             .waiting_pods()
             .filter_map(first)
@@ -404,7 +407,7 @@ impl Scheduler {
 
     /// When the first pod has waited at Permit for too long.
     pub(super) fn next_overdue(&self) -> Option<Time> {
-        let waiting = self.handle.waiting_pods();
+        let waiting = self.underway.handle.waiting_pods();
         waiting
             .flat_map(|waiting| waiting.holders.values())
             .map(|(until, _)| *until)

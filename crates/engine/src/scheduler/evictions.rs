@@ -9,8 +9,8 @@
 
 use super::{Effect, Request, Scheduler, Ticket};
 use crate::framework::{
-    Command, ConditionType, Event, EventType, Nomination, Outcome, PodCondition, Preemption,
-    Target, Text,
+    Command, ConditionType, Event, EventType, Nomination, Outcome, PodCondition, Preempting,
+    Preemption, Target, Text,
 };
 use crate::model::Pod;
 use std::sync::Arc;
@@ -47,10 +47,42 @@ pub(super) struct Evictions {
     stopped: bool,
 }
 
+impl Evictions {
+    /// Goes on, unless this waits for something; returns whether all is over.
+    fn go_on(&mut self, effects: &mut Vec<Effect>, preempting: &mut Preempting) -> bool {
+        loop {
+            let all = self.preemption.evict.len();
+            let (open, begun) = (self.open, self.begun);
+            let is_clearing = begun == 0 && open > 0;
+            // The last goes after all others.
+            let is_last = begun + 1 == all;
+            if self.stopped || begun == all {
+                return open == 0;
+            }
+            if is_clearing || open >= EVICTIONS_MAX || (is_last && open > 0) {
+                return false;
+            }
+            self.open += 1;
+            self.begun += 1;
+            let (pod, victim) = (&self.pod, &self.preemption.evict[begun]);
+            if is_last {
+                preempting.last_victim(&pod.uid, victim.namespace, victim.name);
+            }
+            let command = Command::PatchStatus {
+                pod: victim.clone(),
+                condition: Some(disruption_target(pod.scheduler_name)),
+                nomination: Nomination::Keep,
+            };
+            let ticket = Ticket::Told(u32::try_from(begun).unwrap_or(u32::MAX));
+            effects.push(Request::asked(pod, command, ticket));
+        }
+    }
+}
+
 impl Scheduler {
     /// Begins a preemption.
-    pub(super) fn preempt(&mut self, pod: &Arc<Pod>, preemption: Preemption) {
-        self.preempting.start(&pod.uid);
+    pub(super) fn preempt(&mut self, pod: &Arc<Pod>, preemption: Preemption, now: Time) {
+        self.underway.preempting.start(&pod.uid);
         for other in &preemption.denominate {
             let command = Command::PatchStatus {
                 pod: other.clone(),
@@ -60,7 +92,7 @@ impl Scheduler {
             let request = Request::asked(pod, command, Ticket::Nomination);
             self.effects.push(request);
         }
-        let evictions = Evictions {
+        let mut evictions = Evictions {
             pod: pod.clone(),
             open: preemption.denominate.len(),
             begun: 0,
@@ -68,43 +100,10 @@ impl Scheduler {
             stopped: false,
             preemption,
         };
+        let is_over = evictions.go_on(&mut self.effects, &mut self.underway.preempting);
         self.evictions.insert(pod.uid.clone(), evictions);
-    }
-
-    /// Goes on with the preemption for this pod, if it waits for nothing.
-    pub(super) fn go_on_evicting(&mut self, uid: &str, now: Time) {
-        let Some(evictions) = self.evictions.get_mut(uid) else {
-            return;
-        };
-        loop {
-            let all = evictions.preemption.evict.len();
-            let (open, begun) = (evictions.open, evictions.begun);
-            let is_clearing = begun == 0 && open > 0;
-            // The last goes after all others.
-            let is_last = begun + 1 == all;
-            if evictions.stopped || begun == all {
-                if open == 0 {
-                    self.end_preemption(uid, now);
-                }
-                return;
-            }
-            if is_clearing || open >= EVICTIONS_MAX || (is_last && open > 0) {
-                return;
-            }
-            evictions.open += 1;
-            evictions.begun += 1;
-            let (pod, victim) = (evictions.pod.clone(), &evictions.preemption.evict[begun]);
-            if is_last {
-                let (namespace, name) = (victim.namespace, victim.name);
-                self.preempting.last_victim(&pod.uid, namespace, name);
-            }
-            let command = Command::PatchStatus {
-                pod: victim.clone(),
-                condition: Some(disruption_target(pod.scheduler_name)),
-                nomination: Nomination::Keep,
-            };
-            let ticket = Ticket::Told(u32::try_from(begun).unwrap_or(u32::MAX));
-            self.effects.push(Request::asked(&pod, command, ticket));
+        if is_over {
+            self.end_preemption(&pod.uid, now);
         }
     }
 
@@ -143,7 +142,9 @@ impl Scheduler {
         }
         evictions.failed |= failed;
         evictions.open -= 1;
-        self.go_on_evicting(uid, now);
+        if evictions.go_on(&mut self.effects, &mut self.underway.preempting) {
+            self.end_preemption(uid, now);
+        }
     }
 
     fn end_preemption(&mut self, uid: &str, now: Time) {

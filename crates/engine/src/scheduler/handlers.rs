@@ -223,7 +223,7 @@ impl Scheduler {
         let (queue, mut env) = self.queue_env(now);
         queue.delete(&mut env, &pod);
         self.meter.event(UNSCHEDULED_POD_DELETE);
-        self.preempting.end(&pod.uid);
+        self.underway.preempting.end(&pod.uid);
         if self.cluster.is_assumed(&pod.uid) {
             self.assumed_pod_deleted(&pod.uid, now);
         } else if pod.nominated_node_name.is_some() {

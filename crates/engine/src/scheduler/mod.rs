@@ -28,7 +28,7 @@ pub use handlers::Change;
 use crate::Snapshot;
 use crate::explain::{Explanation, explain};
 use crate::fast::{Classes, MOST_BYTES, Path, TopNodes};
-use crate::framework::{Cx, Evaluated, Handle, Nomination, Preempting};
+use crate::framework::{Cx, Evaluated, Nomination, Underway};
 use crate::meter::{Lap, Meter};
 use crate::model::{Object, Pod};
 use crate::queue::{Env, Nominator, PluginIds, Profiles, QueueConfig, QueuedPod, SchedulingQueue};
@@ -46,8 +46,7 @@ pub struct Scheduler {
     cluster: Snapshot,
     profiles: Profiles,
     queue: SchedulingQueue,
-    nominator: Nominator,
-    preempting: Preempting,
+    underway: Underway,
     /// Popped pods whose node somebody else has yet to choose, by uid.
     attempts: Table<Arc<str>, QueuedPod>,
     /// Pods on their way to a node, by uid.
@@ -57,8 +56,6 @@ pub struct Scheduler {
     reserved: Table<Arc<str>, Vec<(Object, Option<Object>)>>,
     /// Of those that are in PreBind: what is left of it.
     steps: Table<Arc<str>, Steps>,
-    /// Pods on their way to a node that some plugin holds at Permit.
-    handle: Handle,
     /// Pods on their way to a node that wait for something at PreBind.
     waits: Waits,
     /// Pods of which nobody knows whether they are bound, by uid, with the reason.
@@ -104,13 +101,11 @@ impl Scheduler {
             cluster,
             profiles,
             queue: SchedulingQueue::new(config),
-            nominator: Nominator::default(),
-            preempting: Preempting::default(),
+            underway: Underway::default(),
             attempts: Table::new(),
             bindings: Table::new(),
             reserved: Table::new(),
             steps: Table::new(),
-            handle: Handle::default(),
             waits: Waits::default(),
             unsettled: BTreeMap::new(),
             evictions: Table::new(),
@@ -248,7 +243,7 @@ impl Scheduler {
 
     /// Pods that are promised a node.
     pub fn nominator(&self) -> &Nominator {
-        &self.nominator
+        &self.underway.nominator
     }
 
     /// Popped pods whose node is not chosen yet, by uid.
@@ -268,16 +263,14 @@ impl Scheduler {
 
     /// Whether some plugin holds the pod of this uid at Permit.
     pub fn waits_at_permit(&self, uid: &str) -> bool {
-        self.handle.waiting_pod(uid).is_some()
+        self.underway.handle.waiting_pod(uid).is_some()
     }
 
     /// What plugins see.
     pub fn cx(&self) -> Cx<'_> {
         Cx {
             cluster: &self.cluster,
-            nominator: &self.nominator,
-            preempting: &self.preempting,
-            handle: &self.handle,
+            underway: &self.underway,
         }
     }
 
@@ -287,9 +280,7 @@ impl Scheduler {
             now,
             profiles: &self.profiles,
             cluster: &self.cluster,
-            nominator: &mut self.nominator,
-            preempting: &self.preempting,
-            handle: &self.handle,
+            underway: &mut self.underway,
             meter: &self.meter,
         };
         (&mut self.queue, env)
@@ -298,7 +289,9 @@ impl Scheduler {
     /// Nominates the pod of this name as the API has it, if it does.
     pub fn nominate(&mut self, namespace: Sym, name: Sym, nomination: Nomination) {
         if let Some(pod) = self.cluster.listed_pod(namespace, name) {
-            self.nominator.nominate(pod, nomination, &self.cluster);
+            self.underway
+                .nominator
+                .nominate(pod, nomination, &self.cluster);
         }
     }
 
@@ -312,12 +305,14 @@ impl Scheduler {
 
     /// The victims of this pod are being evicted; until that is over it is not tried again.
     pub fn preemption_started(&mut self, preemptor: &Arc<str>) {
-        self.preempting.start(preemptor);
+        self.underway.preempting.start(preemptor);
     }
 
     /// Of the victims of this pod only this one is left.
     pub fn preemption_at_last_victim(&mut self, preemptor: &Arc<str>, namespace: Sym, name: Sym) {
-        self.preempting.last_victim(preemptor, namespace, name);
+        self.underway
+            .preempting
+            .last_victim(preemptor, namespace, name);
     }
 
     /// The evictions for this pod are over. If one failed the pod is tried at once.
@@ -328,7 +323,7 @@ impl Scheduler {
         failed: bool,
         now: Time,
     ) {
-        self.preempting.end(preemptor);
+        self.underway.preempting.end(preemptor);
         if failed {
             self.activate(&[(namespace, name)], now);
         }

@@ -41,7 +41,7 @@ impl Scheduler {
     /// [now and then](Self::has_many_names). Nothing is forgotten while a plugin holds a pod at Permit,
     /// or effects are yet to be taken.
     pub fn sweep_names(&mut self, others: impl FnOnce(&mut Marks)) {
-        if self.handle.waiting_pods().next().is_some() || !self.effects.is_empty() {
+        if self.underway.handle.waiting_pods().next().is_some() || !self.effects.is_empty() {
             return;
         }
         let mut marks = self.cluster.names.marks(self.sweeps.permanent);
@@ -66,10 +66,11 @@ impl Scheduler {
                 InFlightEntry::Event(happening) => (&happening.old, &happening.new).hash(marks),
             }
         }
-        for (node, pods) in self.nominator.iter() {
+        for (node, pods) in self.underway.nominator.iter() {
             (node, pods).hash(marks);
         }
-        self.preempting
+        self.underway
+            .preempting
             .last_victims()
             .for_each(|victim: (Sym, Sym)| victim.hash(marks));
         for (_, queued) in self.attempts.iter() {

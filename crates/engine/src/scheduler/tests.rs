@@ -268,7 +268,7 @@ impl Rig {
 
     fn nominated(&mut self, node: &str) -> Vec<String> {
         let node = self.sym(node);
-        let pods = self.scheduler.nominator.pods_on(node).iter();
+        let pods = self.scheduler.underway.nominator.pods_on(node).iter();
         pods.map(|pod| pod.key.name.to_string()).collect()
     }
 

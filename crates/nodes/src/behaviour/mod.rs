@@ -145,8 +145,10 @@ mod tests {
 
     #[test]
     fn annotations_come_before_rules_before_commands_before_defaults() {
-        let mut selector = LabelSelector::default();
-        selector.match_labels = Some([("app".to_owned(), "web".to_owned())].into());
+        let selector = LabelSelector {
+            match_labels: Some([("app".to_owned(), "web".to_owned())].into()),
+            ..LabelSelector::default()
+        };
         let rule = Rule {
             selector,
             run_for: Some(Duration::from_secs(7)),

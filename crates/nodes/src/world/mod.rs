@@ -166,7 +166,9 @@ impl World {
         while let Some(id) = self.timers.pop(now) {
             self.look_at(id, now);
         }
-        while let Some((_, job)) = self.later.pop_front_if(|(at, _)| *at <= now) {
+        while self.later.front().is_some_and(|(at, _)| *at <= now)
+            && let Some((_, job)) = self.later.pop_front()
+        {
             self.push_node_job(job);
         }
         self.heartbeats(now);

@@ -115,11 +115,11 @@ impl Permit for Pairs {
         let Some(own) = pair(pod) else {
             return PermitResult::Allow;
         };
-        let mut waiting = cx.handle.waiting_pods();
+        let mut waiting = cx.underway.handle.waiting_pods();
         match waiting.find(|other| pair(&other.pod) == Some(own)) {
             Some(other) => {
                 assert_eq!(other.pending_plugins().collect::<Vec<_>>(), ["Pairs"]);
-                cx.handle.allow(&other.pod.uid, "Pairs");
+                cx.underway.handle.allow(&other.pod.uid, "Pairs");
                 PermitResult::Allow
             }
             None => PermitResult::Wait(Duration::from_secs(600)),

@@ -26,7 +26,7 @@ pub trait Reserve: Plugin {
 
 /// Holds back or refuses a binding.
 pub trait Permit: 'static {
-    /// May the binding go on? Pods that wait are let go through [`Cx::handle`].
+    /// May the binding go on? Pods that wait are let go through [`Underway::handle`](crate::framework::Underway::handle).
     fn permit(&self, cx: Cx<'_>, pod: &Pod, node: Sym) -> PermitResult;
 }
 

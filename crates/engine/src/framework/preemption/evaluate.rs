@@ -271,6 +271,7 @@ impl PreemptionReport {
             return None;
         }
         let denominate = cx
+            .underway
             .nominator
             .pods_on(chosen.node)
             .iter()

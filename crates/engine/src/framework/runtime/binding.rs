@@ -13,6 +13,19 @@ use stowplan_base::{Duration, Sym};
 const PERMIT_WAIT_MAX: Duration = Duration::from_secs(15 * 60);
 
 impl Framework {
+    /// Whether some plugin has something to do for the pod at Reserve or PreBind. For PreBind this is
+    /// upstream's `RunPreBindPreFlights`.
+    pub fn takes_part(&self, point: Point, cycle: &CycleState, pod: &Pod) -> bool {
+        let mut plugins = self.at(point);
+        plugins.any(|(i, plugin)| !has_nothing_to_do(plugin, &cycle.filter[i], pod))
+    }
+
+    /// Whether the profile has plugins that run at this point.
+    #[inline]
+    pub fn has(&self, point: Point) -> bool {
+        !self.enabled[point as usize].is_empty()
+    }
+
     /// Runs Reserve: the objects that change with the placement, or who objects.
     pub fn run_reserve(
         &self,

@@ -164,13 +164,13 @@ fn nominated<'a>(
     node: &NodeInfo,
 ) -> impl Iterator<Item = &'a Arc<Pod>> + use<'a> {
     let counts = |other: &&Arc<Pod>| other.priority >= pod.priority && other.uid != pod.uid;
-    let pods = cx.nominator.pods_on(node.node.name).iter();
+    let pods = cx.underway.nominator.pods_on(node.node.name).iter();
     pods.filter(counts)
 }
 
 /// Whether pods are nominated to the node that `pod` has to reckon with.
 pub(crate) fn has_nominated(cx: Cx<'_>, pod: &Pod, node: &NodeInfo) -> bool {
-    !cx.nominator.is_empty() && nominated(cx, pod, node).next().is_some()
+    !cx.underway.nominator.is_empty() && nominated(cx, pod, node).next().is_some()
 }
 
 impl Framework {
@@ -305,9 +305,9 @@ mod tests {
         let mut promised = world.pod("ns/promised", &[]);
         promised.host_ports = [PORT].into();
         let (a, b) = (world.sym("a"), world.sym("b"));
-        world.nominator.add(Arc::new(promised.clone()), a);
+        world.underway.nominator.add(Arc::new(promised.clone()), a);
         promised.uid = "another".into();
-        world.nominator.add(Arc::new(promised), b);
+        world.underway.nominator.add(Arc::new(promised), b);
         let mut pod = world.pod("ns/p", &[]);
         pod.host_ports = [PORT].into();
         check(&world, &pod, |dry_run, nodes| {

@@ -89,7 +89,7 @@ impl Plugin for DefaultPreemption {
 
 impl PreEnqueue for DefaultPreemption {
     fn pre_enqueue(&self, cx: Cx<'_>, pod: &Pod) -> Fit {
-        if cx.preempting.gates(cx.cluster, &pod.uid) {
+        if cx.underway.preempting.gates(cx.cluster, &pod.uid) {
             return Err(Status::unresolvable(
                 "waiting for the preemption for this pod to be finished",
             ));

@@ -337,8 +337,8 @@ fn semantic_30_nominated_pods_count_in_the_dry_run() {
     let mut lesser = pod(&mut world, "lesser", 50, "500m");
     lesser.nominated_node_name = Some(world.sym("b"));
     let (a, b) = (world.sym("a"), world.sym("b"));
-    world.nominator.add(Arc::new(promised), a);
-    world.nominator.add(Arc::new(lesser), b);
+    world.underway.nominator.add(Arc::new(promised), a);
+    world.underway.nominator.add(Arc::new(lesser), b);
     let new = pod(&mut world, "new", 100, "1");
     let report = report(&world, &new);
     assert_eq!(summary(&world, &report), "b: y (0); b by only");
@@ -363,10 +363,11 @@ fn queue_36_a_preemptor_waits_until_the_last_victim_is_leaving() {
     let gated = |world: &World| plugin.pre_enqueue(world.cx(), &waiting).is_err();
 
     assert!(!gated(&world));
-    world.preempting.start(&waiting.uid);
+    world.underway.preempting.start(&waiting.uid);
     assert!(gated(&world));
     world.snapshot.list_pod(Arc::new(victim.clone()));
     world
+        .underway
         .preempting
         .last_victim(&waiting.uid, victim.namespace, victim.name);
     assert!(gated(&world));
@@ -375,7 +376,7 @@ fn queue_36_a_preemptor_waits_until_the_last_victim_is_leaving() {
     assert!(!gated(&world));
     world.snapshot.unlist_pod(victim.namespace, victim.name);
     assert!(!gated(&world));
-    world.preempting.end(&waiting.uid);
-    world.preempting.start(&waiting.uid);
+    world.underway.preempting.end(&waiting.uid);
+    world.underway.preempting.start(&waiting.uid);
     assert!(gated(&world), "the last victim is forgotten");
 }

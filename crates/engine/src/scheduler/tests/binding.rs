@@ -61,10 +61,10 @@ fn held() -> Rig {
 fn a_held_pod_is_bound_when_it_is_allowed() {
     let mut rig = held();
     let uid = "default/p".into();
-    rig.scheduler.cx().handle.allow(&uid, "Another");
+    rig.scheduler.cx().underway.handle.allow(&uid, "Another");
     rig.scheduler.tick(rig.now);
     assert!(rig.scheduler.take_effects().is_empty(), "Holder holds it");
-    rig.scheduler.cx().handle.allow(&uid, "Holder");
+    rig.scheduler.cx().underway.handle.allow(&uid, "Holder");
     rig.scheduler.tick(rig.now);
     let effects = rig.scheduler.take_effects();
     assert!(effects[0].as_bind().is_some(), "{effects:?}");
@@ -101,6 +101,7 @@ fn a_plugin_that_names_no_events_listens_to_all() {
     let uid = "default/p".into();
     rig.scheduler
         .cx()
+        .underway
         .handle
         .reject(&uid, "Holder", "not today");
     rig.scheduler.tick(rig.now);

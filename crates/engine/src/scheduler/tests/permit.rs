@@ -57,7 +57,11 @@ fn message(rig: &mut Rig) -> Option<String> {
 }
 
 fn allow(rig: &mut Rig, plugin: &'static str) {
-    rig.scheduler.cx().handle.allow(&"default/p".into(), plugin);
+    rig.scheduler
+        .cx()
+        .underway
+        .handle
+        .allow(&"default/p".into(), plugin);
     rig.scheduler.tick(rig.now);
 }
 

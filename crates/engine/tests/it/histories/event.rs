@@ -5,9 +5,8 @@ use std::sync::Arc;
 use stowplan_base::{Names, Sym};
 use stowplan_engine::Snapshot;
 use stowplan_engine::framework::Cx;
-use stowplan_engine::framework::{Handle, Preempting};
+use stowplan_engine::framework::Underway;
 use stowplan_engine::model::{Kind, Labels, Node, Object, Pod};
-use stowplan_engine::queue::Nominator;
 
 /// One thing that happens. Every event stands for itself: a history with some of them left out is a
 /// history too.
@@ -37,9 +36,7 @@ pub(super) enum Event {
 #[derive(Default)]
 pub(super) struct World {
     pub(super) snapshot: Snapshot,
-    pub(super) nominator: Nominator,
-    preempting: Preempting,
-    handle: Handle,
+    pub(super) underway: Underway,
 }
 
 impl World {
@@ -53,9 +50,7 @@ impl World {
     pub(super) fn cx(&self) -> Cx<'_> {
         Cx {
             cluster: &self.snapshot,
-            nominator: &self.nominator,
-            preempting: &self.preempting,
-            handle: &self.handle,
+            underway: &self.underway,
         }
     }
 
@@ -85,9 +80,9 @@ impl World {
             }
             Event::Nominate(pod, node) => {
                 let pod = self.with_columns(pod);
-                self.nominator.add(pod, *node);
+                self.underway.nominator.add(pod, *node);
             }
-            Event::Denominate(uid) => self.nominator.remove(uid),
+            Event::Denominate(uid) => self.underway.nominator.remove(uid),
             Event::Churn(pod, times) => {
                 let pod = self.with_columns(pod);
                 for _ in 0..*times {
