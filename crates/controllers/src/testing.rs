@@ -104,6 +104,23 @@ impl World {
         self.add(object);
     }
 
+    /// Changes an object without telling anybody yet: what controllers see is stale.
+    pub fn change_unseen<K: Object>(
+        &mut self,
+        namespace: &str,
+        name: &str,
+        change: impl FnOnce(&mut K),
+    ) {
+        let path = Kind::of::<K>().path_of(&Key::new(namespace, name));
+        let value = self.objects.get(&path).cloned().expect("an object");
+        let mut object: K = serde_json::from_value(value).expect("an object of the kind");
+        change(&mut object);
+        self.version += 1;
+        object.metadata_mut().resource_version = Some(self.version.to_string());
+        let value = serde_json::to_value(&object).expect("an object");
+        self.objects.insert(path, value);
+    }
+
     /// Makes writes fail.
     pub fn refuse(&mut self, refuse: impl FnMut(&Write) -> Option<Failure> + 'static) {
         self.refuse = Box::new(refuse);

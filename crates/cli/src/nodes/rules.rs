@@ -40,7 +40,9 @@ pub(super) fn read(file: &Path) -> Result<Rules> {
 }
 
 fn parse(text: &str) -> Result<Rules> {
-    let written: Vec<Written> = serde_yaml_ng::from_str(text)?;
+    let document = serde_yaml_ng::Deserializer::from_str(text);
+    let written: Vec<Written> = serde_path_to_error::deserialize(document)
+        .map_err(|error| anyhow!("{}: {}", error.path(), error.inner()))?;
     let rules = written.into_iter().enumerate().map(|(at, written)| {
         let span = |given: Option<stowplan_config::Duration>| {
             given.map(|span| stowplan_base::Duration::from_nanos(span.as_nanos()))

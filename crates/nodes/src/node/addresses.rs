@@ -90,7 +90,7 @@ impl Cidr {
 
     /// The address of a node with these pods, if it says none.
     pub(crate) fn host(&self) -> Ipv4Addr {
-        let number = (self.base & 0x00ff_ffff) >> BITS_MIN;
+        let number = (self.base.wrapping_sub(PODS) & 0x00ff_ffff) >> BITS_MIN;
         Ipv4Addr::from_bits(HOSTS + number + 2)
     }
 }

@@ -76,12 +76,7 @@ fn nobody_adopts_for_a_set_that_has_changed_meanwhile() {
     let mut world = world(1);
     world.add_json::<Pod>(bare_pod("orphan", "web"));
     // The server knows a newer set than the controller.
-    let key = Key::new("a", "web");
-    let seen = world.cluster.clone();
-    let old = ReplicaSet::clone(&web(&world));
-    world.change::<ReplicaSet>("a", "web", |set| set.metadata.labels = Some([].into()));
-    seen.of::<ReplicaSet>().delete(&key);
-    seen.add(old);
+    world.change_unseen::<ReplicaSet>("a", "web", |set| set.metadata.labels = Some([].into()));
     world.sync(&ReplicaSets, "a", "web");
     assert_eq!(
         world.take_writes(),
