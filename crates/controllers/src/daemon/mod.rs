@@ -3,10 +3,10 @@
 //! Upstream: `pkg/controller/daemon`. What is done about a set at one time:
 //!
 //! 1. pods and revisions are adopted or released;
-//! 2. the revision of the present template is made, or made the newest again ([`revisions`]);
-//! 3. nodes get the pods that they lack and lose those that are too many ([`manage`]);
-//! 4. if there was nothing of that to do, pods of other revisions are replaced ([`rolling_update`]);
-//! 5. old revisions are deleted, and the status is written ([`status`]).
+//! 2. the revision of the present template is made, or made the newest again (`revisions`);
+//! 3. nodes get the pods that they lack and lose those that are too many (`manage`);
+//! 4. if there was nothing of that to do, pods of other revisions are replaced (`rolling_update`);
+//! 5. old revisions are deleted, and the status is written (`status`).
 
 mod backoff;
 mod manage;

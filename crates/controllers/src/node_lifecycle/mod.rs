@@ -3,7 +3,7 @@
 //! Upstream: `pkg/controller/nodelifecycle`.
 //!
 //! One key is a node (taints that follow from conditions), one is a pod (a pod that lands on a dead node is
-//! not ready), and [`MONITOR`] is a look at all nodes every five seconds, which also adds NoExecute taints
+//! not ready), and `MONITOR` is a look at all nodes every five seconds, which also adds NoExecute taints
 //! at the rate that a zone is allowed.
 
 mod health;

@@ -1,6 +1,6 @@
 //! ReplicaSets: as many pods as are wanted.
 //!
-//! Upstream: `pkg/controller/replicaset`. ReplicationControllers share all of it ([`Replicated`]).
+//! Upstream: `pkg/controller/replicaset`. ReplicationControllers share all of it (`Replicated`).
 
 mod control;
 mod ranks;
