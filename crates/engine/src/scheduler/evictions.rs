@@ -118,23 +118,23 @@ impl Scheduler {
         let Some(evictions) = self.evictions.get_mut(uid) else {
             return;
         };
-        let pod = evictions.pod.clone();
+        let pod = &evictions.pod;
         let failed = !matches!(outcome, Outcome::Done(_) | Outcome::NotFound(_));
         let is_done = matches!(outcome, Outcome::Done(_));
         let node = evictions.preemption.node;
-        let victim = |at: u32| evictions.preemption.evict.get(at as usize).cloned();
+        let victim = |at: u32| evictions.preemption.evict.get(at as usize);
         match ticket {
             Ticket::Told(at) if is_done => {
                 if let Some(victim) = victim(at) {
-                    let command = Command::Delete(Target::pod(&victim));
-                    let request = Request::asked(&pod, command, Ticket::Deleted(at));
+                    let command = Command::Delete(Target::pod(victim));
+                    let request = Request::asked(pod, command, Ticket::Deleted(at));
                     self.effects.push(request);
                     return;
                 }
             }
             Ticket::Deleted(at) if is_done => {
                 if let Some(victim) = victim(at) {
-                    self.effects.push(preempted(&pod, &victim, node));
+                    self.effects.push(preempted(pod, victim, node));
                 }
             }
             Ticket::Told(_) | Ticket::Deleted(_) => evictions.stopped |= failed,
