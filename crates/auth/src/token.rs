@@ -4,6 +4,9 @@
 //! (`pkg/serviceaccount/claims.go`), so that clients can read them.
 
 mod legacy;
+mod rsa;
+
+pub use rsa::RsaKey;
 
 use crate::User;
 use base64::Engine;

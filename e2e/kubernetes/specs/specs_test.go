@@ -1,5 +1,5 @@
-// Package specs is Kubernetes' own end-to-end suite with the specs of [sig-scheduling] alone: the
-// whole of it takes far longer to build.
+// Package specs is Kubernetes' own end-to-end suite, with the specs that need no container: the whole
+// of it takes far longer to build.
 package specs
 
 import (
@@ -14,20 +14,29 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/kubernetes/test/e2e"
+	_ "k8s.io/kubernetes/test/e2e/apimachinery"
+	_ "k8s.io/kubernetes/test/e2e/apps"
+	_ "k8s.io/kubernetes/test/e2e/common/node"
+	_ "k8s.io/kubernetes/test/e2e/common/storage"
 	_ "k8s.io/kubernetes/test/e2e/feature"
 	"k8s.io/kubernetes/test/e2e/framework"
 	"k8s.io/kubernetes/test/e2e/framework/config"
 	_ "k8s.io/kubernetes/test/e2e/framework/debug/init"
 	_ "k8s.io/kubernetes/test/e2e/framework/node/init"
+	_ "k8s.io/kubernetes/test/e2e/node"
 	_ "k8s.io/kubernetes/test/e2e/scheduling"
+	_ "k8s.io/kubernetes/test/e2e/storage"
 	_ "k8s.io/kubernetes/test/utils/format"
 )
 
-// A spec goes by what is free on the nodes, but does not wait until the pods of the spec before are
-// gone: a namespace takes some seconds to be deleted.
+// A serial spec goes by what is free on the nodes, but does not wait until the pods of the spec before
+// are gone: a namespace takes some seconds to be deleted.
 func init() {
 	framework.NewFrameworkExtensions = append(framework.NewFrameworkExtensions, func(f *framework.Framework) {
 		ginkgo.BeforeEach(func(ctx context.Context) {
+			if !ginkgo.CurrentSpecReport().IsSerial {
+				return
+			}
 			gone := func(ctx context.Context) (bool, error) {
 				all, err := f.ClientSet.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
 				if err != nil {

@@ -41,6 +41,11 @@ pub(crate) struct Controllers {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) root_ca_file: Option<PathBuf>,
 
+    /// The key that signs the tokens of Secrets (PEM: RSA, or ECDSA on P-256); without it such Secrets
+    /// stay empty.
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) service_account_private_key_file: Option<PathBuf>,
+
     /// How many requests to send per second; 0 for as many as the server answers.
     #[arg(long, value_name = "NUMBER", default_value_t = 20.0)]
     pub(crate) kube_api_qps: f32,

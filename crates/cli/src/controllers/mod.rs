@@ -6,12 +6,17 @@ use crate::scheduler::{connection, host_name};
 use crate::{Verdict, up};
 use anyhow::{Context, Result, bail};
 use args::Controllers;
+use rustls::pki_types::PrivateKeyDer;
+use rustls::pki_types::pem::PemObject;
+use std::path::Path;
 use std::sync::Arc;
+use stowplan_auth::token::{Key, RsaKey};
 use stowplan_base::Env;
 use stowplan_client::election::{Candidate, Leadership, LeaseName, Timings};
 use stowplan_client::{Guard, Unguarded};
 use stowplan_config::LeaderElection;
 use stowplan_controller_manager::{ControllerManager, Settings};
+use stowplan_controllers::Signer;
 use stowplan_env::System;
 use tokio::sync::oneshot;
 
@@ -41,6 +46,11 @@ async fn control(args: &Controllers) -> Result<()> {
         let text =
             text.with_context(|| format!("--root-ca-file: cannot read {}", file.display()))?;
         options.root_ca = Some(text.into());
+    }
+    if let Some(file) = &args.service_account_private_key_file {
+        let signer = signer(file);
+        let signer = signer.context("--service-account-private-key-file")?;
+        options.signer = Some(signer);
     }
     let leadership = leadership(args, env.clone())?;
     let guard: Arc<dyn Guard> = match &leadership {
@@ -73,6 +83,33 @@ async fn control(args: &Controllers) -> Result<()> {
     let _ = told.send(());
     held.await;
     Ok(())
+}
+
+/// Signs tokens with the key of a file.
+fn signer(file: &Path) -> Result<Signer> {
+    let key = PrivateKeyDer::from_pem_file(file)
+        .with_context(|| format!("no private key could be read from {}", file.display()))?;
+    let unusable = || {
+        let file = file.display();
+        format!("{file} has to hold an RSA key or an ECDSA key on P-256")
+    };
+    Ok(match key {
+        PrivateKeyDer::Pkcs1(key) => {
+            let key = RsaKey::from_pkcs1(key.secret_pkcs1_der()).with_context(unusable)?;
+            Arc::new(move |claims| key.sign(claims).ok())
+        }
+        PrivateKeyDer::Pkcs8(key) => {
+            let bytes = key.secret_pkcs8_der();
+            match Key::from_pkcs8(bytes) {
+                Ok(key) => Arc::new(move |claims| key.sign(claims).ok()),
+                Err(_) => {
+                    let key = RsaKey::from_pkcs8(bytes).with_context(unusable)?;
+                    Arc::new(move |claims| key.sign(claims).ok())
+                }
+            }
+        }
+        _ => bail!(unusable()),
+    })
 }
 
 /// Whether this process has to lead before it does anything, and how it comes to.

@@ -19,10 +19,18 @@ pub(super) fn outcome(container: &Container) -> Option<Outcome> {
     let command = container.command.as_deref().unwrap_or_default();
     let args = container.args.as_deref().unwrap_or_default();
     match (command.is_empty(), args.is_empty()) {
+        (true, true) if is_pause(container) => Some(Outcome::RunsOn),
         (_, true) => of_words(command),
         // Arguments alone are those of an entry point that nobody knows, but most often a shell's.
         _ => of_words(&[command, args].concat()),
     }
+}
+
+/// Whether the image is the one that does nothing until it is told to stop.
+fn is_pause(container: &Container) -> bool {
+    let image = container.image.as_deref().unwrap_or_default();
+    let name = base(image.split('@').next().unwrap_or_default());
+    name.split(':').next() == Some("pause")
 }
 
 /// What becomes of a command with its arguments.
@@ -56,7 +64,8 @@ fn of_script(script: &str) -> Option<Outcome> {
         after: Duration::ZERO,
         code: 0,
     };
-    for (statement, is_chained) in statements(script)? {
+    let (statements, is_whole) = statements(script);
+    for (statement, is_chained) in statements {
         let words: Vec<&str> = statement.iter().map(String::as_str).collect();
         match of_statement(&words)? {
             Outcome::RunsOn => return Some(Outcome::RunsOn),
@@ -67,16 +76,23 @@ fn of_script(script: &str) -> Option<Outcome> {
             }
         }
         if words.first() == Some(&"exit") || (is_chained && total.code != 0) {
-            break;
+            return Some(Outcome::Exits(total));
         }
     }
-    Some(Outcome::Exits(total))
+    is_whole.then_some(Outcome::Exits(total))
 }
 
-/// The words of each statement, and whether the next one is only reached if it succeeds; `None` if the
-/// script has anything beyond plain words.
-fn statements(script: &str) -> Option<Vec<(Vec<String>, bool)>> {
+/// The words of a statement, and whether the next one is only reached if it succeeds.
+type Statement = (Vec<String>, bool);
+
+/// The statements up to the first that has anything beyond plain words, and whether these are all.
+fn statements(script: &str) -> (Vec<Statement>, bool) {
     let mut all = Vec::new();
+    let is_whole = split(script, &mut all).is_some();
+    (all, is_whole)
+}
+
+fn split(script: &str, all: &mut Vec<Statement>) -> Option<()> {
     let mut words: Vec<String> = Vec::new();
     let mut word: Option<String> = None;
     let mut letters = script.chars().peekable();
@@ -111,7 +127,7 @@ fn statements(script: &str) -> Option<Vec<(Vec<String>, bool)>> {
     if !words.is_empty() {
         all.push((words, false));
     }
-    (!all.is_empty()).then_some(all)
+    (!all.is_empty()).then_some(())
 }
 
 fn of_statement(words: &[&str]) -> Option<Outcome> {
@@ -122,6 +138,8 @@ fn of_statement(words: &[&str]) -> Option<Outcome> {
             "inf" | "infinity" => Some(Outcome::RunsOn),
             span => exits(seconds(span)?, 0),
         },
+        ("while", ["true" | ":" | "sleep", ..]) | ("until", ["false"]) => Some(Outcome::RunsOn),
+        ("tail", ["-f" | "-F", ..]) | ("pause", []) => Some(Outcome::RunsOn),
         ("exit", []) => exits(Duration::ZERO, 0),
         ("exit", [code]) => exits(Duration::ZERO, code.parse::<i32>().ok()? & 0xff),
         ("true" | ":", _) => exits(Duration::ZERO, 0),
@@ -151,12 +169,31 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_image_that_does_nothing_runs_on() {
+        let container = |image: &str, command: &[&str]| Container {
+            image: Some(image.to_owned()),
+            command: Some(command.iter().map(|word| (*word).to_owned()).collect()),
+            ..Container::default()
+        };
+        let runs_on = Some(Outcome::RunsOn);
+        for image in [
+            "pause",
+            "registry.k8s.io/pause:3.10",
+            "a:5000/pause@sha256:0",
+        ] {
+            assert_eq!(outcome(&container(image, &[])), runs_on, "{image}");
+        }
+        assert_eq!(outcome(&container("pausebox", &[])), None);
+        assert_ne!(outcome(&container("pause", &["true"])), runs_on);
+    }
+
+    #[test]
     fn plain_commands_are_understood_and_others_are_not() {
         let exits = |millis, code| {
             let after = Duration::from_millis(millis);
             Some(Outcome::Exits(Exit { after, code }))
         };
-        let rows: [(&[&str], Option<Outcome>); 23] = [
+        let rows: [(&[&str], Option<Outcome>); 26] = [
             (&["sleep", "30"], exits(30_000, 0)),
             (&["/bin/sleep", "0.5"], exits(500, 0)),
             (&["sleep", "2m"], exits(120_000, 0)),
@@ -175,7 +212,17 @@ mod tests {
             (&["false"], exits(0, 1)),
             (&["/bin/false"], exits(0, 1)),
             (&["exit", "7"], exits(0, 7)),
-            (&["sh", "-c", "while true; do sleep 1; done"], None),
+            (
+                &[
+                    "sh",
+                    "-c",
+                    "while true; do date | tee -a log; sleep 1; done",
+                ],
+                Some(Outcome::RunsOn),
+            ),
+            (&["tail", "-f", "/dev/null"], Some(Outcome::RunsOn)),
+            (&["sh", "-c", "exit 2; ls | wc"], exits(0, 2)),
+            (&["sh", "-c", "if true; then exit 0; fi"], None),
             (&["sh", "-c", "sleep 5 & wait"], None),
             (&["sh", "-c", "sleep $N"], None),
             (&["sh", "-c", "ls | wc"], None),

@@ -1,6 +1,9 @@
-//! The specs that there are, and what is expected of each: `e2e/kubernetes/specs/list`.
+//! The specs that there are, and what is expected of each: `e2e/kubernetes/specs/lists`.
 
+use super::{Home, Sig};
 use anyhow::{Context, Result, bail};
+use std::fmt::Write as _;
+use std::path::PathBuf;
 
 /// What is expected of a spec.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,12 +21,43 @@ pub(super) enum Expected {
 pub(super) struct List(Vec<(String, Expected)>);
 
 impl List {
-    /// Reads the list of the repository.
-    pub(super) fn read() -> Result<Self> {
-        let path = xtask::tidy::workspace().join("e2e/kubernetes/specs/list");
+    fn path(home: Home, sig: Sig) -> PathBuf {
+        let lists = xtask::tidy::workspace().join("e2e/kubernetes/specs/lists");
+        lists.join(home.to_string()).join(sig.to_string())
+    }
+
+    /// Reads a list of the repository.
+    pub(super) fn read(home: Home, sig: Sig) -> Result<Self> {
+        let path = Self::path(home, sig);
         let text = std::fs::read_to_string(&path);
         let text = text.with_context(|| format!("no {}", path.display()))?;
         Self::parse(&text).with_context(|| path.display().to_string())
+    }
+
+    /// Writes the list of the repository anew. What stood there stays, but for specs that pass now.
+    pub(super) fn record(mut self, home: Home, sig: Sig, passed: &[&str]) -> Result<()> {
+        for name in passed {
+            match self.0.iter_mut().find(|(known, _)| known == name) {
+                Some((_, expected @ Expected::Skip(_))) => *expected = Expected::Pass,
+                Some(_) => {}
+                None => self.0.push(((*name).to_owned(), Expected::Pass)),
+            }
+        }
+        self.0.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut text = format!(
+            "# The end-to-end specs of [sig-{sig}] in Kubernetes {}, and what `cargo xtask specs` expects:\n\
+             # pass, slow (it passes, but takes minutes: only with --all), or skip, with the reason below.\n\n",
+            xtask::kubernetes::VERSION
+        );
+        for (name, expected) in &self.0 {
+            match expected {
+                Expected::Pass => writeln!(text, "pass {name}")?,
+                Expected::Slow => writeln!(text, "slow {name}")?,
+                Expected::Skip(why) => writeln!(text, "skip {name}\n  {why}")?,
+            }
+        }
+        let path = Self::path(home, sig);
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
     }
 
     /// One spec per line; why it is skipped stands on the next one, indented.
@@ -68,14 +102,19 @@ impl List {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::ValueEnum;
 
     #[test]
-    fn the_list_of_the_repository_can_be_read() {
-        let list = List::read().unwrap();
-        assert!(list.iter().any(|(_, expected)| *expected == Expected::Pass));
-        for (name, expected) in list.iter() {
-            assert!(!name.is_empty());
-            assert_ne!(*expected, Expected::Skip(String::new()), "{name}: why?");
+    fn the_lists_of_the_repository_can_be_read() {
+        for home in Home::value_variants() {
+            for sig in Sig::value_variants() {
+                let list = List::read(*home, *sig).unwrap();
+                assert!(list.iter().any(|(_, expected)| *expected == Expected::Pass));
+                for (name, expected) in list.iter() {
+                    assert!(!name.is_empty());
+                    assert_ne!(*expected, Expected::Skip(String::new()), "{name}: why?");
+                }
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
+use std::ffi::OsString;
 use std::fmt;
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +13,7 @@ const LINES: usize = 40;
 
 /// A spec that ran, or said itself why not.
 pub(super) struct Outcome {
-    /// Without `[sig-scheduling]`.
+    /// Without `[sig-…]`.
     pub(super) name: String,
     /// `passed`, `failed`, `skipped`, `timedout`, …
     pub(super) state: String,
@@ -69,13 +70,16 @@ struct Failure {
 }
 
 /// Runs the specs' program and tells what became of each spec; log and report are in the folder.
-pub(super) fn of(command: &mut Command, folder: &Path) -> Result<Vec<Outcome>> {
+pub(super) fn of(mut ginkgo: Command, suite: &[OsString], folder: &Path) -> Result<Vec<Outcome>> {
     let log = folder.join("specs.log");
     let report = folder.join("report.json");
     let file = std::fs::File::create(&log)?;
     eprintln!("the specs run for some minutes: {}", log.display());
-    let status = command
-        .arg(format!("--ginkgo.json-report={}", report.display()))
+    let status = ginkgo
+        .arg("--output-dir")
+        .arg(folder)
+        .arg("--json-report=report.json")
+        .args(suite)
         .stdout(file.try_clone()?)
         .stderr(file)
         .status()
@@ -113,7 +117,7 @@ fn read(report: &[u8]) -> Result<Vec<Outcome>> {
             words.push(report.leaf_node_text);
             let name = words.join(" ");
             outcomes.push(Outcome {
-                name: name.trim_start_matches("[sig-scheduling] ").to_owned(),
+                name: without_sig(&name).to_owned(),
                 state: report.state,
                 took: Duration::from_nanos(report.run_time),
                 why,
@@ -125,6 +129,12 @@ fn read(report: &[u8]) -> Result<Vec<Outcome>> {
         }
     }
     Ok(outcomes)
+}
+
+fn without_sig(name: &str) -> &str {
+    let rest = name.strip_prefix("[sig-");
+    rest.and_then(|rest| rest.split_once("] "))
+        .map_or(name, |(_, rest)| rest)
 }
 
 #[cfg(test)]

@@ -52,25 +52,37 @@ pub fn build() -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Kubernetes' own specs of scheduling as a program, built if it is not there yet.
+/// Kubernetes' own specs as a program, built if it is not there yet.
 pub fn build_specs() -> Result<PathBuf> {
     let source = crate::tidy::workspace().join("e2e/kubernetes/specs/specs_test.go");
     let text = std::fs::read(&source).with_context(|| format!("no {}", source.display()))?;
     let mut hasher = DefaultHasher::new();
     text.hash(&mut hasher);
-    let name = format!("{VERSION}-{:x}", hasher.finish());
+    // Ginkgo knows a built suite by the end of its name.
+    let name = format!("{VERSION}-{:x}.test", hasher.finish());
     let folder = cache()?.join("specs");
     let program = folder.join(&name);
     if program.exists() {
         return Ok(program);
     }
-    eprintln!("building the specs of Kubernetes {VERSION}: about three minutes, once");
+    eprintln!("building the specs of Kubernetes {VERSION}: about ten minutes, once");
     let part = folder.join(format!("{name}.part"));
     let mut command = go("test");
     command.arg("-c").arg("-o").arg(&part).arg("./specs");
     check(&mut command, "the specs")?;
     std::fs::rename(&part, &program)
         .with_context(|| format!("cannot move {} into place", part.display()))?;
+    Ok(program)
+}
+
+/// Ginkgo, which runs specs side by side; built if it is not there yet.
+pub fn build_ginkgo() -> Result<PathBuf> {
+    let folder = cache()?.join("ginkgo").join(VERSION);
+    let program = folder.join("ginkgo");
+    if !program.exists() {
+        // Its version is that of the specs.
+        go_build(&[], &folder, "ginkgo", "github.com/onsi/ginkgo/v2/ginkgo")?;
+    }
     Ok(program)
 }
 

@@ -7,7 +7,7 @@ mod process;
 mod stowplan;
 
 pub(crate) use build::cache;
-pub use build::{VERSION, build, build_kwok, build_specs};
+pub use build::{VERSION, build, build_ginkgo, build_kwok, build_specs};
 pub use cluster::{Cluster, Options};
 pub use process::{Process, free_ports};
 pub use stowplan::Stowplan;

@@ -52,7 +52,15 @@ impl Stowplan {
 
     /// Starts it with the scheduler in it, at an address.
     pub fn start_with_scheduler(binary: &Path, folder: &Path, listen: &str) -> Result<Self> {
-        Self::run(binary, folder, &["--listen", listen])
+        Self::alone(binary, folder, &["--listen", listen])
+    }
+
+    /// Starts all of it, as users have it: with the scheduler, the controllers and nodes.
+    pub fn start_living(binary: &Path, folder: &Path, arguments: &[&str]) -> Result<Self> {
+        let mut command = Command::new(binary);
+        command.args(["up", "--listen", "127.0.0.1:0"]);
+        command.args(arguments);
+        Self::run(command, folder)
     }
 
     /// Starts it at an address.
@@ -63,16 +71,20 @@ impl Stowplan {
         arguments: &[&str],
     ) -> Result<Self> {
         let start = ["--no-scheduler", "--listen", listen];
-        Self::run(binary, folder, &[&start, arguments].concat())
+        Self::alone(binary, folder, &[&start, arguments].concat())
     }
 
-    fn run(binary: &Path, folder: &Path, arguments: &[&str]) -> Result<Self> {
-        std::fs::create_dir_all(folder)?;
+    fn alone(binary: &Path, folder: &Path, arguments: &[&str]) -> Result<Self> {
         let mut command = Command::new(binary);
         // Nobody else plays controllers and kubelets then: what is compared has none either.
-        command.args(["up", "--no-controllers", "--no-nodes", "--data-dir"]);
-        command.arg(folder);
+        command.args(["up", "--no-controllers", "--no-nodes"]);
         command.args(arguments);
+        Self::run(command, folder)
+    }
+
+    fn run(mut command: Command, folder: &Path) -> Result<Self> {
+        std::fs::create_dir_all(folder)?;
+        command.arg("--data-dir").arg(folder);
         let log = folder.join("stowplan.log");
         // What one before it said is not its word.
         if log.exists() {
