@@ -38,6 +38,7 @@ pub mod podautoscaler;
 mod registry;
 pub mod replicaset;
 pub mod replication;
+pub mod resourceclaim;
 pub mod root_ca;
 pub mod service_account;
 pub mod service_account_token;

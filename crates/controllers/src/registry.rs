@@ -20,7 +20,7 @@ pub struct Descriptor {
 pub fn all() -> Vec<Descriptor> {
     use crate::{cluster_role_aggregation, endpoint, endpointslice, pod_gc, service_account_token};
     use crate::{cronjob, daemon, deployment, disruption, ephemeral, replicaset, replication, service_account, statefulset};
-    use crate::{job, node_lifecycle, podautoscaler, root_ca, ttlafterfinished, taint_eviction, volume};
+    use crate::{job, node_lifecycle, podautoscaler, resourceclaim, root_ca, ttlafterfinished, taint_eviction, volume};
     vec![
         controller("clusterrole-aggregation-controller", make::<cluster_role_aggregation::Aggregation>),
         controller("cronjob-controller", make::<cronjob::CronJobs>),
@@ -39,6 +39,7 @@ pub fn all() -> Vec<Descriptor> {
         configured("pod-garbage-collector-controller", |o| Box::new(pod_gc::PodGc::new(o.finished_pods_max))),
         controller("replicaset-controller", make::<replicaset::ReplicaSets>),
         controller("replicationcontroller-controller", make::<replication::ReplicationControllers>),
+        controller("resourceclaim-controller", make::<resourceclaim::ResourceClaims>),
         configured("root-ca-certificate-publisher-controller", |o| Box::new(root_ca::Publisher::new(o.root_ca.clone()))),
         controller("serviceaccount-controller", make::<service_account::Accounts>),
         configured("serviceaccount-token-controller", |o| Box::new(service_account_token::Tokens::new(o))),
