@@ -1,6 +1,6 @@
 //! The claims of a pod: made from templates, told in its status, reserved if it has a node.
 
-use super::{Known, known, pod_claims};
+use super::{Known, is_done, known, pod_claims};
 use crate::common::{
     annotation, controller_of, is_controlled_by, is_deleting, name, namespace, uid,
 };
@@ -27,7 +27,8 @@ pub(super) fn sync(cx: &Cx<'_>, key: &Key) -> Plan {
     let Some(pod) = cx.cluster.get::<Pod>(&key.namespace, &key.name) else {
         return Plan::nothing();
     };
-    if is_deleting(&*pod) {
+    // One that is done has no use for a claim, and would lose it at once.
+    if is_deleting(&*pod) || is_done(&pod) {
         return Plan::nothing();
     }
     let (mut found, mut made, mut writes) = (Vec::new(), Vec::new(), Vec::new());

@@ -31,7 +31,8 @@ fn replicas_follow_the_percentage_of_requests() {
         (2, "500 700 d400 d400", 30, 4, 60, "600m"),
         (5, "100 300 500 250 250 f- d-", 50, 3, 28, "280m"),
         // Pods without samples are idle when there would be more, and busy when fewer.
-        (4, "800 800 900 -", 60, 5, 83, "833m"),
+        (4, "800 800 900 -", 60, 4, 83, "833m"),
+        (4, "900 900 900 -", 50, 6, 90, "900m"),
         (4, "900 - - -", 50, 4, 90, "900m"),
         (5, "200 200 200 - -", 60, 5, 20, "200m"),
         (4, "100 100 100 -", 60, 3, 10, "100m"),
@@ -39,7 +40,7 @@ fn replicas_follow_the_percentage_of_requests() {
         (4, "u- 900 - 900", 60, 4, 90, "900m"),
         (3, "u900 - 900", 50, 3, 90, "900m"),
         // A target above all of the request is what missing pods are taken to use.
-        (6, "10 10 10 10 10 -", 150, 2, 1, "10m"),
+        (4, "10 - - -", 150, 3, 1, "10m"),
     ] {
         let mut scene = Scene::new(replicas, pods);
         scene.percent(1, 50, target);
