@@ -13,6 +13,7 @@ mod selector;
 mod served;
 mod sort;
 mod template;
+mod trigger_times;
 
 pub use availability::next_availability;
 pub use claim::{Claimed, claim, is_as_seen};
@@ -36,3 +37,4 @@ pub use selector::{Selector, selector_as_go_prints_it};
 pub use served::{Served, group_version, query_escape, served, unread, well_known};
 pub use sort::sorted;
 pub use template::{pod_from_template, pod_prefix};
+pub use trigger_times::{TriggerTimes, set_trigger_time};
