@@ -62,6 +62,21 @@ impl Quantity {
         }
     }
 
+    /// So many thousandths, printed with decimal suffixes, or with binary ones. Upstream's
+    /// `NewMilliQuantity`.
+    pub fn millis(millis: i64, is_binary: bool) -> Self {
+        Self {
+            mantissa: millis.into(),
+            scale: -3,
+            form: if is_binary {
+                Form::Binary
+            } else {
+                Form::Decimal
+            },
+            text: None,
+        }
+    }
+
     /// Reads a text as upstream's `ParseQuantity` does.
     pub fn parse(text: &str) -> Result<Self, QuantityError> {
         let parts = QuantityParts::of(text)?;

@@ -72,6 +72,11 @@ impl Quantity {
         self.scaled(NANO / 1000)
     }
 
+    /// Upstream's `AsApproximateFloat64()`.
+    pub fn as_f64(self) -> f64 {
+        self.nanos as f64 / NANO as f64
+    }
+
     /// Whether it is exactly nothing.
     pub fn is_zero(self) -> bool {
         self.nanos == 0

@@ -49,6 +49,7 @@ impl Runner {
         loop {
             let Plan {
                 events,
+                reads,
                 writes,
                 order,
                 then,
@@ -58,7 +59,8 @@ impl Runner {
             events.into_iter().for_each(|event| self.tell(event));
             again = [again, requeue_after].into_iter().flatten().min();
             failed = failed.or(error);
-            let outcomes = self.carry_out(writes, order).await;
+            let mut outcomes = join_all(reads.iter().map(|path| self.read(path))).await;
+            outcomes.extend(self.carry_out(writes, order).await);
             let failure = outcomes.iter().find_map(Outcome::failure);
             failed = failed.or_else(|| failure.map(|failure| failure.message.clone()));
             match then {
@@ -84,6 +86,11 @@ impl Runner {
             now: Timestamp::from_nanosecond(nanos).unwrap_or_default(),
             random: &|| self.env.random(),
         })
+    }
+
+    async fn read(&self, path: &str) -> Outcome {
+        let answer = self.requests.get(path).await;
+        Outcome::Answered(answer.map_err(|failed| failure(&failed)))
     }
 
     async fn carry_out(&self, writes: Vec<Write>, order: Order) -> Vec<Outcome> {

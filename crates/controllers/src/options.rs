@@ -1,6 +1,7 @@
 //! What controllers are told when they are made.
 
 use crate::node_lifecycle::NodeLifecycleOptions;
+use crate::podautoscaler::PodAutoscalerOptions;
 use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
@@ -21,6 +22,8 @@ pub struct Options {
     pub finished_pods_max: i32,
     /// How nodes that fall silent are treated.
     pub node_lifecycle: NodeLifecycleOptions,
+    /// How often autoscalers are looked at, and how they judge.
+    pub pod_autoscaler: PodAutoscalerOptions,
 }
 
 impl Default for Options {
@@ -30,6 +33,7 @@ impl Default for Options {
             signer: None,
             finished_pods_max: 12_500,
             node_lifecycle: NodeLifecycleOptions::default(),
+            pod_autoscaler: PodAutoscalerOptions::default(),
         }
     }
 }
@@ -41,6 +45,7 @@ impl fmt::Debug for Options {
             .field("has_signer", &self.signer.is_some())
             .field("finished_pods_max", &self.finished_pods_max)
             .field("node_lifecycle", &self.node_lifecycle)
+            .field("pod_autoscaler", &self.pod_autoscaler)
             .finish()
     }
 }

@@ -1,9 +1,9 @@
 //! What a controller wants done about one object.
 
-use crate::{Cx, Event, Outcome, Write};
+use crate::{Answer, Cx, Event, Outcome, Write};
 use std::time::Duration;
 
-/// What comes after the writes of a plan, when it is known what came of them.
+/// What comes after the reads and writes of a plan, when it is known what came of them: of reads first.
 pub type Then = Box<dyn FnOnce(&Cx<'_>, &[Outcome]) -> Plan + Send>;
 
 /// In which order writes are carried out.
@@ -27,6 +27,9 @@ pub enum Order {
 pub struct Plan {
     /// What to tell users at once.
     pub events: Vec<Event>,
+    /// What to read that is in no store: paths, all of them asked for at the same time, before anything is
+    /// written. That an answer is bad is no failure: what comes after judges it.
+    pub reads: Vec<String>,
     /// What to write.
     pub writes: Vec<Write>,
     /// In which order.
@@ -43,6 +46,21 @@ impl Plan {
     /// Nothing has to be done.
     pub fn nothing() -> Self {
         Self::default()
+    }
+
+    /// Reads what is in no store, and goes on with the answers, one for each path.
+    pub fn read(
+        paths: Vec<String>,
+        then: impl FnOnce(&Cx<'_>, &[Answer]) -> Self + Send + 'static,
+    ) -> Self {
+        let plan = Self {
+            reads: paths,
+            ..Self::default()
+        };
+        plan.then(move |cx, outcomes| {
+            let answers = outcomes.iter().filter_map(Outcome::answer).cloned();
+            then(cx, &answers.collect::<Vec<_>>())
+        })
     }
 
     /// One write.
@@ -109,6 +127,7 @@ impl Plan {
     /// Whether nothing has to be done, now or later.
     pub fn is_nothing(&self) -> bool {
         self.events.is_empty()
+            && self.reads.is_empty()
             && self.writes.is_empty()
             && self.then.is_none()
             && self.requeue_after.is_none()

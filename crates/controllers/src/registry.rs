@@ -20,7 +20,7 @@ pub struct Descriptor {
 pub fn all() -> Vec<Descriptor> {
     use crate::{cluster_role_aggregation, endpoint, endpointslice, pod_gc, service_account_token};
     use crate::{cronjob, daemon, deployment, disruption, ephemeral, replicaset, replication, service_account, statefulset};
-    use crate::{job, node_lifecycle, root_ca, ttlafterfinished, taint_eviction, volume};
+    use crate::{job, node_lifecycle, podautoscaler, resourceclaim, root_ca, ttl, ttlafterfinished, taint_eviction, volume};
     vec![
         controller("clusterrole-aggregation-controller", make::<cluster_role_aggregation::Aggregation>),
         controller("cronjob-controller", make::<cronjob::CronJobs>),
@@ -30,6 +30,7 @@ pub fn all() -> Vec<Descriptor> {
         controller("endpoints-controller", make::<endpoint::EndpointsOfServices>),
         controller("endpointslice-controller", make::<endpointslice::EndpointSlices>),
         controller("ephemeral-volume-controller", make::<ephemeral::EphemeralVolumes>),
+        configured("horizontal-pod-autoscaler-controller", |o| Box::new(podautoscaler::PodAutoscalers::new(o.pod_autoscaler.clone()))),
         controller("job-controller", make::<job::Jobs>),
         configured("node-lifecycle-controller", |o| Box::new(node_lifecycle::NodeLifecycle::new(o.node_lifecycle.clone()))),
         controller("persistentvolume-binder-controller", make::<volume::Binder>),
@@ -38,6 +39,7 @@ pub fn all() -> Vec<Descriptor> {
         configured("pod-garbage-collector-controller", |o| Box::new(pod_gc::PodGc::new(o.finished_pods_max))),
         controller("replicaset-controller", make::<replicaset::ReplicaSets>),
         controller("replicationcontroller-controller", make::<replication::ReplicationControllers>),
+        controller("resourceclaim-controller", make::<resourceclaim::ResourceClaims>),
         configured("root-ca-certificate-publisher-controller", |o| Box::new(root_ca::Publisher::new(o.root_ca.clone()))),
         controller("serviceaccount-controller", make::<service_account::Accounts>),
         configured("serviceaccount-token-controller", |o| Box::new(service_account_token::Tokens::new(o))),
@@ -45,6 +47,7 @@ pub fn all() -> Vec<Descriptor> {
         controller("stowplan-provisioner-controller", make::<volume::Provisioner>),
         controller("taint-eviction-controller", make::<taint_eviction::TaintEviction>),
         controller("ttl-after-finished-controller", make::<ttlafterfinished::TtlAfterFinished>),
+        controller("ttl-controller", make::<ttl::Ttl>),
     ]
 }
 

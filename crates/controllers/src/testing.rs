@@ -7,6 +7,8 @@ use crate::{
     Controller, Cx, Event, Failure, Key, Keys, Method, Order, Outcome, Plan, Watches, Write,
 };
 use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, StatefulSet};
+use k8s_openapi::api::core::v1::ReplicationController;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -29,6 +31,9 @@ pub struct World {
     /// What went wrong, in the words of plans and of the server.
     pub errors: Vec<String>,
     objects: BTreeMap<String, Value>,
+    /// What was read.
+    pub reads: Vec<String>,
+    served: BTreeMap<String, Result<Value, Failure>>,
     version: u64,
     refuse: Refuse,
     /// What controllers that [joined](Self::join) have to look at: by controller, key and time.
@@ -50,6 +55,8 @@ impl Default for World {
             events: Vec::new(),
             errors: Vec::new(),
             objects: BTreeMap::new(),
+            reads: Vec::new(),
+            served: BTreeMap::new(),
             version: 100,
             refuse: Box::new(|_| None),
             queue: Arc::default(),
@@ -159,6 +166,7 @@ impl World {
         loop {
             let Plan {
                 events,
+                reads,
                 writes,
                 order,
                 then,
@@ -171,7 +179,8 @@ impl World {
                 self.errors.push(error);
                 failed = true;
             }
-            let outcomes = self.carry_out(writes, order);
+            let mut outcomes: Vec<Outcome> = reads.iter().map(|path| self.read(path)).collect();
+            outcomes.extend(self.carry_out(writes, order));
             let failures = outcomes.iter().filter_map(Outcome::failure);
             let messages: Vec<String> = failures.map(|failure| failure.message.clone()).collect();
             failed |= !messages.is_empty();
@@ -181,6 +190,49 @@ impl World {
                 None => return (again, failed),
             }
         }
+    }
+
+    /// Answers reads of paths that begin like this, whatever the objects are. A path ends before its query.
+    pub fn serve(&mut self, path: &str, answer: Result<Value, Failure>) {
+        self.served.insert(path.to_owned(), answer);
+    }
+
+    fn read(&mut self, path: &str) -> Outcome {
+        self.reads.push(path.to_owned());
+        let plain = path.split('?').next().unwrap_or_default();
+        let none = || Err(failure(404, "NotFound", plain));
+        Outcome::Answered(
+            match (self.served.get(plain), plain.strip_suffix("/scale")) {
+                (Some(answer), _) => answer.clone(),
+                (None, Some(of)) => self.objects.get(of).map(scale_of).map_or_else(none, Ok),
+                (None, None) => self.objects.get(plain).cloned().map_or_else(none, Ok),
+            },
+        )
+    }
+
+    /// Replaces the number of replicas by the scale of an object.
+    fn rescale(&mut self, write: &Write, scale: &Value) -> Result<Value, Failure> {
+        let of = write.path.trim_end_matches("/scale");
+        if let Some(answer) = self.served.get_mut(&write.path) {
+            *answer = Ok(scale.clone());
+            return Ok(scale.clone());
+        }
+        let Some(mut object) = self.objects.get(of).cloned() else {
+            return Err(failure(404, "NotFound", of));
+        };
+        let given = scale["metadata"]["resourceVersion"].as_str();
+        if given.is_some() && given != object["metadata"]["resourceVersion"].as_str() {
+            return Err(failure(409, "Conflict", of));
+        }
+        object["spec"]["replicas"] = scale["spec"]["replicas"].clone();
+        let kind = match object["kind"].as_str() {
+            Some("ReplicationController") => Kind::of::<ReplicationController>(),
+            Some("StatefulSet") => Kind::of::<StatefulSet>(),
+            Some("ReplicaSet") => Kind::of::<ReplicaSet>(),
+            _ => Kind::of::<Deployment>(),
+        };
+        let kept = self.keep(kind, of.to_owned(), object);
+        Ok(scale_of(&kept))
     }
 
     fn carry_out(&mut self, writes: Vec<Write>, order: Order) -> Vec<Outcome> {
@@ -221,6 +273,7 @@ impl World {
         }
         let answer = match write.method {
             Method::Post => self.create(write, body),
+            Method::Put if write.path.ends_with("/scale") => self.rescale(write, &body),
             Method::Put => self.replace(write, body, false),
             Method::Patch => self.replace(write, body, true),
             Method::Delete => self.delete(write, &body),
@@ -444,6 +497,31 @@ impl World {
             .map(|(method, path, _)| format!("{} {path}", method.as_str()))
             .collect()
     }
+}
+
+/// The scale of a workload with `matchLabels`.
+fn scale_of(object: &Value) -> Value {
+    let (meta, spec) = (&object["metadata"], &object["spec"]);
+    let labels = spec["selector"]["matchLabels"]
+        .as_object()
+        .or(spec["selector"].as_object());
+    let labels = labels.into_iter().flatten();
+    let labels: Vec<String> = labels
+        .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
+        .collect();
+    json!({
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {
+            "name": meta["name"], "namespace": meta["namespace"], "uid": meta["uid"],
+            "resourceVersion": meta["resourceVersion"],
+        },
+        "spec": {"replicas": spec["replicas"].as_i64().unwrap_or(1)},
+        "status": {
+            "replicas": object["status"]["replicas"].as_i64().unwrap_or(0),
+            "selector": labels.join(","),
+        },
+    })
 }
 
 /// A time as the API has it: without fractions of seconds.

@@ -1,6 +1,7 @@
 //! One request that a controller wants to make.
 
 use crate::Event;
+use k8s_openapi::api::autoscaling::v1::Scale;
 use serde_json::{Value, json};
 use std::any::Any;
 use std::fmt;
@@ -57,6 +58,7 @@ pub struct Write {
     pub key: Key,
     tolerated: &'static [u16],
     tolerates_terminating: bool,
+    tolerates_everything: bool,
     absorb: Absorb,
     tell: Option<Tell>,
 }
@@ -79,6 +81,7 @@ impl Write {
             key,
             tolerated: &[],
             tolerates_terminating: false,
+            tolerates_everything: false,
             absorb: absorb::<K>,
             tell: None,
         }
@@ -105,6 +108,15 @@ impl Write {
         let key = Key::of(object);
         let path = Kind::of::<K>().path_of(&key) + subresource;
         Self::new::<K>(Method::Put, key, path, bytes(object))
+    }
+
+    /// Replaces the scale of an object of whatever kind, as the server showed it at `path`.
+    pub fn update_scale(path: String, scale: &Value) -> Self {
+        let text = |field: &str| scale["metadata"][field].as_str().unwrap_or_default();
+        let key = Key::new(text("namespace"), text("name"));
+        let mut write = Self::new::<Scale>(Method::Put, key, path, bytes(scale));
+        write.absorb = |_, _, _| None;
+        write
     }
 
     /// A JSON merge patch of an object, or of a part of it such as `/status`.
@@ -159,6 +171,12 @@ impl Write {
         self
     }
 
+    /// No answer is a failure: what comes after judges it.
+    pub fn tolerating_everything(mut self) -> Self {
+        self.tolerates_everything = true;
+        self
+    }
+
     /// Records an event once it is known what came of it.
     pub fn telling(
         mut self,
@@ -178,7 +196,8 @@ impl Write {
     }
 
     fn tolerates(&self, failure: &Failure) -> bool {
-        self.tolerated.contains(&failure.code)
+        self.tolerates_everything
+            || self.tolerated.contains(&failure.code)
             || (self.tolerates_terminating && failure.is_namespace_terminating())
     }
 
@@ -241,7 +260,10 @@ fn absorb_deleted<K: Object>(cluster: &Cluster, key: &Key, text: &str) -> Option
     absorb::<K>(cluster, key, text)
 }
 
-/// What came of a write.
+/// What the server said to a read.
+pub type Answer = Result<Value, Failure>;
+
+/// What came of a write, or of a read.
 pub enum Outcome {
     /// It was carried out; the object as the server answered with it, if it did.
     Done(Option<AnyObject>),
@@ -249,6 +271,8 @@ pub enum Outcome {
     Tolerated(Failure),
     /// The server refused, or did not answer.
     Failed(Failure),
+    /// It was a read, and this is what the server said.
+    Answered(Answer),
     /// It was not tried, because one before it failed.
     Skipped,
 }
@@ -263,7 +287,23 @@ impl Outcome {
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             Self::Failed(failure) => Some(failure),
-            Self::Done(_) | Self::Tolerated(_) | Self::Skipped => None,
+            Self::Done(_) | Self::Tolerated(_) | Self::Answered(_) | Self::Skipped => None,
+        }
+    }
+
+    /// Why the server refused, whether that is as good or not.
+    pub fn refusal(&self) -> Option<&Failure> {
+        match self {
+            Self::Failed(failure) | Self::Tolerated(failure) => Some(failure),
+            Self::Done(_) | Self::Answered(_) | Self::Skipped => None,
+        }
+    }
+
+    /// What the server said to a read.
+    pub fn answer(&self) -> Option<&Answer> {
+        match self {
+            Self::Answered(answer) => Some(answer),
+            _ => None,
         }
     }
 

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use stowplan_config::Duration;
 use stowplan_controllers::Options;
 use stowplan_controllers::node_lifecycle::NodeLifecycleOptions;
+use stowplan_controllers::podautoscaler::PodAutoscalerOptions;
 
 const HELP: &str = "\
 Takes the place of kube-controller-manager, or runs beside it with the controllers that it was told to \
@@ -105,28 +106,94 @@ pub(crate) struct Chosen {
     /// How many finished pods are kept; 0 for all.
     #[arg(long, value_name = "NUMBER", default_value_t = 12_500)]
     terminated_pod_gc_threshold: i32,
+
+    #[command(flatten)]
+    autoscaling: Autoscaling,
 }
 
 impl Chosen {
     /// What controllers are told.
     pub(crate) fn options(&self) -> Options {
         let usual = NodeLifecycleOptions::default();
-        let or = |given: Option<Duration>, usual: std::time::Duration| {
-            let nanos = given.and_then(|given| u64::try_from(given.as_nanos()).ok());
-            nanos.map_or(usual, std::time::Duration::from_nanos)
-        };
         Options {
             finished_pods_max: self.terminated_pod_gc_threshold,
             node_lifecycle: NodeLifecycleOptions {
-                monitor_period: or(self.node_monitor_period, usual.monitor_period),
-                monitor_grace: or(self.node_monitor_grace_period, usual.monitor_grace),
-                startup_grace: or(self.node_startup_grace_period, usual.startup_grace),
+                monitor_period: given(self.node_monitor_period, usual.monitor_period),
+                monitor_grace: given(self.node_monitor_grace_period, usual.monitor_grace),
+                startup_grace: given(self.node_startup_grace_period, usual.startup_grace),
                 eviction_rate: self.node_eviction_rate,
                 secondary_eviction_rate: self.secondary_node_eviction_rate,
                 large_cluster: self.large_cluster_size_threshold,
                 unhealthy_zone: self.unhealthy_zone_threshold,
             },
+            pod_autoscaler: self.autoscaling.options(),
             ..Options::default()
         }
     }
+}
+
+/// How HorizontalPodAutoscalers work.
+#[derive(Args, Debug, Clone)]
+struct Autoscaling {
+    /// How often HorizontalPodAutoscalers are looked at [default: 15s].
+    #[arg(long, value_name = "DURATION")]
+    horizontal_pod_autoscaler_sync_period: Option<Duration>,
+
+    /// For how long an autoscaler does not go below what it has recommended [default: 5m].
+    #[arg(long, value_name = "DURATION")]
+    horizontal_pod_autoscaler_downscale_stabilization: Option<Duration>,
+
+    /// How far a metric may be from its target, as a part of it, before anything is scaled.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
+    horizontal_pod_autoscaler_tolerance: f64,
+
+    /// For how long after its start samples of a pod's cpu may be passed over [default: 5m].
+    #[arg(long, value_name = "DURATION")]
+    horizontal_pod_autoscaler_cpu_initialization_period: Option<Duration>,
+
+    /// For how long after its start a pod that becomes ready counts as ready for the first time [default:
+    /// 30s].
+    #[arg(long, value_name = "DURATION")]
+    horizontal_pod_autoscaler_initial_readiness_delay: Option<Duration>,
+
+    /// How many HorizontalPodAutoscalers are looked at side by side.
+    #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = positive)]
+    concurrent_horizontal_pod_autoscaler_syncs: usize,
+}
+
+fn positive(text: &str) -> Result<usize, String> {
+    let number = text.parse::<usize>().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| "a number above 0 is expected".to_owned())
+}
+
+impl Autoscaling {
+    fn options(&self) -> PodAutoscalerOptions {
+        let usual = PodAutoscalerOptions::default();
+        PodAutoscalerOptions {
+            sync_period: given(
+                self.horizontal_pod_autoscaler_sync_period,
+                usual.sync_period,
+            ),
+            downscale_stabilization: given(
+                self.horizontal_pod_autoscaler_downscale_stabilization,
+                usual.downscale_stabilization,
+            ),
+            tolerance: self.horizontal_pod_autoscaler_tolerance,
+            cpu_initialization_period: given(
+                self.horizontal_pod_autoscaler_cpu_initialization_period,
+                usual.cpu_initialization_period,
+            ),
+            initial_readiness_delay: given(
+                self.horizontal_pod_autoscaler_initial_readiness_delay,
+                usual.initial_readiness_delay,
+            ),
+            workers: self.concurrent_horizontal_pod_autoscaler_syncs,
+        }
+    }
+}
+
+/// The span that was given, or the usual one.
+fn given(span: Option<Duration>, usual: std::time::Duration) -> std::time::Duration {
+    let nanos = span.and_then(|span| u64::try_from(span.as_nanos()).ok());
+    nanos.map_or(usual, std::time::Duration::from_nanos)
 }

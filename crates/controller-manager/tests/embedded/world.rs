@@ -17,7 +17,7 @@ pub(crate) struct World {
     pub(crate) requests: Arc<Requests>,
     pub(crate) informers: Arc<Informers>,
     pub(crate) recorder: Arc<EventRecorder>,
-    _api: Arc<Api>,
+    pub(crate) api: Arc<Api>,
 }
 
 /// Runs a test against a new server.
@@ -48,7 +48,7 @@ pub(crate) fn run<F: Future>(test: impl FnOnce(World) -> F) -> F::Output {
             requests,
             informers,
             recorder,
-            _api: api,
+            api,
         })
         .await
     })

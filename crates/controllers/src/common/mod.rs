@@ -10,8 +10,10 @@ mod pods;
 mod quantity;
 mod scaled;
 mod selector;
+mod served;
 mod sort;
 mod template;
+mod trigger_times;
 
 pub use availability::next_availability;
 pub use claim::{Claimed, claim, is_as_seen};
@@ -31,6 +33,8 @@ pub use pods::{
 };
 pub use quantity::{Amount, amount};
 pub use scaled::scaled_value;
-pub use selector::Selector;
+pub use selector::{Selector, selector_as_go_prints_it};
+pub use served::{Served, group_version, query_escape, served, unread, well_known};
 pub use sort::sorted;
 pub use template::{pod_from_template, pod_prefix};
+pub use trigger_times::{TriggerTimes, set_trigger_time};

@@ -2,7 +2,8 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use std::collections::BTreeMap;
-use stowplan_apimachinery::labels::{Operator, Requirement, Selector as Requirements};
+use stowplan_apimachinery::field::Path;
+use stowplan_apimachinery::labels::{self, Operator, Requirement, Selector as Requirements};
 
 /// Which objects are meant, by their labels.
 #[derive(Clone, Debug)]
@@ -21,6 +22,12 @@ impl Selector {
         Self(Some(Requirements(
             labels.map(|(key, value)| equals(key, value)).collect(),
         )))
+    }
+
+    /// Those that a text such as `app=web,tier in (a,b)` selects; all if it is empty.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let parsed = labels::parse(text, &Path::new(""))?;
+        Ok(Self(Some(parsed)))
     }
 
     /// Whether it selects an object with these labels.
@@ -47,10 +54,32 @@ impl Selector {
     }
 }
 
+/// A selector as Go prints it with `%+v`.
+pub fn selector_as_go_prints_it(selector: Option<&LabelSelector>) -> String {
+    let Some(selector) = selector else {
+        return "nil".to_owned();
+    };
+    let labels = selector.match_labels.iter().flatten();
+    let labels: String = labels
+        .map(|(key, value)| format!("{key}: {value},"))
+        .collect();
+    let expressions = selector.match_expressions.iter().flatten();
+    let expressions: String = expressions
+        .map(|one| {
+            let values = one.values.as_deref().unwrap_or_default().join(" ");
+            let (key, operator) = (&one.key, &one.operator);
+            format!("LabelSelectorRequirement{{Key:{key},Operator:{operator},Values:[{values}],}},")
+        })
+        .collect();
+    format!(
+        "&LabelSelector{{MatchLabels:map[string]string{{{labels}}},MatchExpressions:[]LabelSelectorRequirement{{{expressions}}},}}"
+    )
+}
+
 fn equals(key: &str, value: &str) -> Requirement {
     Requirement {
         key: key.to_owned(),
-        operator: Operator::In,
+        operator: Operator::Equals,
         values: vec![value.to_owned()],
     }
 }
@@ -72,5 +101,6 @@ fn requirements(selector: &LabelSelector) -> Option<Requirements> {
             values: expression.values.clone().unwrap_or_default(),
         });
     }
+    all.sort_by(|a, b| a.key.cmp(&b.key));
     Some(Requirements(all))
 }

@@ -76,7 +76,9 @@ fn record(
 ) -> Plan {
     let job: Arc<Job> = match outcome {
         // What failed is tried again after a pause.
-        Outcome::Failed(_) | Outcome::Skipped => return work.update_status(),
+        Outcome::Failed(_) | Outcome::Answered(_) | Outcome::Skipped => {
+            return work.update_status();
+        }
         Outcome::Done(_) => match outcome.object() {
             Some(job) => job,
             None => return Plan::retry("the answer to a new Job is none"),

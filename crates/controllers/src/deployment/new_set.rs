@@ -80,7 +80,7 @@ pub(super) fn create(deployment: &Arc<Deployment>, sets: &Sets) -> Plan {
             plan
         }
         Some(Outcome::Failed(failure)) => not_created(cx, &deployment, &set, failure),
-        Some(Outcome::Skipped) | None => Plan::nothing(),
+        Some(Outcome::Answered(_) | Outcome::Skipped) | None => Plan::nothing(),
     })
 }
 

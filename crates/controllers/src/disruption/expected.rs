@@ -1,5 +1,6 @@
 //! How many pods there should be, and how many of them healthy.
 
+use super::owners::Scales;
 use crate::Cluster;
 use crate::common::{controller_of, name, namespace, scaled_value};
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, StatefulSet};
@@ -26,6 +27,7 @@ pub(super) fn expected(
     cluster: &Cluster,
     budget: &PodDisruptionBudget,
     pods: &[Arc<Pod>],
+    scales: &Scales,
 ) -> Result<Expected, String> {
     let Some(spec) = &budget.spec else {
         return Ok(Expected::default());
@@ -38,7 +40,7 @@ pub(super) fn expected(
         format!("invalid value for IntOrString: invalid type: string is not a percentage: {text}")
     };
     if let Some(max_unavailable) = &spec.max_unavailable {
-        let mut expected = scale(cluster, pods)?;
+        let mut expected = scale(cluster, pods, scales)?;
         let unavailable = scaled_value(max_unavailable, expected.pods, true);
         let unavailable = unavailable.ok_or_else(|| invalid(max_unavailable))?;
         expected.healthy = expected.pods.saturating_sub(unavailable).max(0);
@@ -51,7 +53,7 @@ pub(super) fn expected(
             unmanaged: Vec::new(),
         }),
         Some(percent) => {
-            let mut expected = scale(cluster, pods)?;
+            let mut expected = scale(cluster, pods, scales)?;
             let healthy = scaled_value(percent, expected.pods, true);
             expected.healthy = healthy.ok_or_else(|| invalid(percent))?;
             Ok(expected)
@@ -61,7 +63,7 @@ pub(super) fn expected(
 }
 
 /// The sum of what the pods' owners want. Upstream's `getExpectedScale`.
-fn scale(cluster: &Cluster, pods: &[Arc<Pod>]) -> Result<Expected, String> {
+fn scale(cluster: &Cluster, pods: &[Arc<Pod>], others: &Scales) -> Result<Expected, String> {
     let mut scales: BTreeMap<String, i32> = BTreeMap::new();
     let mut asked: BTreeMap<&str, ()> = BTreeMap::new();
     let mut unmanaged = Vec::new();
@@ -73,7 +75,13 @@ fn scale(cluster: &Cluster, pods: &[Arc<Pod>]) -> Result<Expected, String> {
         if asked.insert(&owner.uid, ()).is_some() {
             continue;
         }
-        let found = scale_of(cluster, owner, namespace(&**pod));
+        let found = match scale_of(cluster, owner, namespace(&**pod)) {
+            Some(found) => Some(found),
+            None => match others.get(&owner.uid) {
+                Some(answer) => answer.clone()?.map(|scale| (owner.uid.clone(), scale)),
+                None => None,
+            },
+        };
         let Some((uid, scale)) = found else {
             return Err(format!("found no controllers for pod {:?}", name(&**pod)));
         };
@@ -88,8 +96,12 @@ fn scale(cluster: &Cluster, pods: &[Arc<Pod>]) -> Result<Expected, String> {
     })
 }
 
-/// What an owner wants: a ReplicaSet of a Deployment stands for the Deployment.
-fn scale_of(cluster: &Cluster, owner: &OwnerReference, namespace: &str) -> Option<(String, i32)> {
+/// What an owner wants, if it is of a kind that is known here: a ReplicaSet of a Deployment stands for the Deployment.
+pub(super) fn scale_of(
+    cluster: &Cluster,
+    owner: &OwnerReference,
+    namespace: &str,
+) -> Option<(String, i32)> {
     let group = owner
         .api_version
         .split_once('/')

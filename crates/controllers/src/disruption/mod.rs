@@ -3,6 +3,7 @@
 //! Upstream: `pkg/controller/disruption`.
 
 mod expected;
+mod owners;
 mod status;
 #[cfg(test)]
 mod tests;
@@ -14,6 +15,7 @@ use jiff::SignedDuration;
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet, StatefulSet};
 use k8s_openapi::api::core::v1::{Pod, ReplicationController};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+use owners::Scales;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -104,11 +106,25 @@ fn sync_budget(cx: &Cx<'_>, budget: &Arc<PodDisruptionBudget>) -> Plan {
     let selector = budget.spec.as_ref().and_then(|spec| spec.selector.as_ref());
     let selector = Selector::new(selector);
     pods.retain(|pod| selector.matches(labels(&**pod)));
+    // Owners of other kinds are not in the cluster: their scales are asked for.
+    let asked = owners::to_be_asked(cx.cluster, budget, &pods);
+    let budget = budget.clone();
+    owners::ask(cx, asked, Scales::new(), move |cx, scales| {
+        with_scales(cx, &budget, &pods, scales)
+    })
+}
+
+fn with_scales(
+    cx: &Cx<'_>,
+    budget: &PodDisruptionBudget,
+    pods: &[Arc<Pod>],
+    scales: &Scales,
+) -> Plan {
     let mut plan = Plan::nothing();
     if pods.is_empty() {
-        plan = plan.event(Event::normal(&**budget, "NoPods", "No matching pods found"));
+        plan = plan.event(Event::normal(budget, "NoPods", "No matching pods found"));
     }
-    let expected = match expected(cx.cluster, budget, &pods) {
+    let expected = match expected(cx.cluster, budget, pods, scales) {
         Ok(expected) => expected,
         Err(error) => return status::failed(cx, budget, plan, &error),
     };
@@ -119,9 +135,9 @@ fn sync_budget(cx: &Cx<'_>, budget: &Arc<PodDisruptionBudget>) -> Plan {
              account for these pods please set \".spec.minAvailable\" field of the PDB to an integer value.",
             status::selector_text(budget),
         );
-        plan = plan.event(Event::warning(&**budget, "UnmanagedPods", message));
+        plan = plan.event(Event::warning(budget, "UnmanagedPods", message));
     }
-    status::update(cx, budget, &pods, &expected, plan)
+    status::update(cx, budget, pods, &expected, plan)
 }
 
 /// A pod that said for two minutes that it is about to be disrupted, and was not, takes it back.

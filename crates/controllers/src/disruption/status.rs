@@ -2,7 +2,7 @@
 
 use super::DELETION_TIMEOUT;
 use super::expected::Expected;
-use crate::common::{is_deleting, is_pod_ready, name, namespace};
+use crate::common::{is_deleting, is_pod_ready, name, namespace, selector_as_go_prints_it};
 use crate::{Cx, Event, Plan, Write};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
@@ -156,14 +156,5 @@ fn set_condition(
 /// The selector as Go prints it in an event.
 pub(super) fn selector_text(budget: &PodDisruptionBudget) -> String {
     let selector = budget.spec.as_ref().and_then(|spec| spec.selector.as_ref());
-    let labels = selector
-        .iter()
-        .flat_map(|selector| selector.match_labels.iter().flatten());
-    let labels: Vec<String> = labels
-        .map(|(key, value)| format!("{key}: {value},"))
-        .collect();
-    format!(
-        "&LabelSelector{{MatchLabels:map[string]string{{{}}},MatchExpressions:[]LabelSelectorRequirement{{}},}}",
-        labels.join("")
-    )
+    selector_as_go_prints_it(selector)
 }

@@ -110,6 +110,83 @@ fn pods_that_nobody_controls_are_told_of_and_those_of_unknown_owners_stop_everyt
     assert_eq!(status.disruptions_allowed, Some(0));
 }
 
+/// A pod of an owner of a kind that only the server knows.
+fn custom_pod(world: &mut World, name: &str) {
+    world.add_json::<Pod>(json!({
+        "metadata": {"namespace": "shop", "name": name, "labels": {"app": "web"}, "ownerReferences": [
+            {"apiVersion": "x.io/v1", "kind": "Thing", "name": "t", "uid": "t-1", "controller": true}]},
+        "spec": {"containers": [], "nodeName": "n"},
+        "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+    }));
+}
+
+#[test]
+fn owners_of_any_kind_are_asked_for_their_scale() {
+    let scale = |uid: &str| json!({"metadata": {"uid": uid}, "spec": {"replicas": 4}});
+    let failure = |code, message: &str| crate::Failure {
+        code,
+        message: message.to_owned(),
+        ..crate::Failure::default()
+    };
+    let things = json!([{"name": "things", "kind": "Thing"}]);
+    let scaled =
+        json!([{"name": "things", "kind": "Thing"}, {"name": "things/scale", "kind": "Scale"}]);
+    for (resources, answer, wanted) in [
+        (scaled.clone(), Ok(scale("t-1")), Ok((4, 3, 2, 0))),
+        (
+            scaled.clone(),
+            Ok(scale("t-2")),
+            Err("found no controllers for pod \"a\""),
+        ),
+        (
+            scaled.clone(),
+            Err(failure(404, "not there")),
+            Err("found no controllers for pod \"a\""),
+        ),
+        (scaled, Err(failure(500, "it broke")), Err("it broke")),
+        (
+            things,
+            Err(failure(404, "")),
+            Err("things.x.io does not implement the scale subresource"),
+        ),
+        (
+            json!([]),
+            Err(failure(404, "")),
+            Err("no matches for kind \"Thing\" in version \"x.io/v1\""),
+        ),
+    ] {
+        let mut world = World::default();
+        world.serve("/apis/x.io/v1", Ok(json!({"resources": resources})));
+        world.serve("/apis/x.io/v1/namespaces/shop/things/t/scale", answer);
+        custom_pod(&mut world, "a");
+        custom_pod(&mut world, "b");
+        budget(&mut world, json!({"maxUnavailable": "25%"}));
+        world.sync(&Disruption, "shop", "b");
+        match wanted {
+            Ok(wanted) => assert_eq!(counts(&world), wanted),
+            Err(wanted) => {
+                let budget = world.get::<PodDisruptionBudget>("shop", "b");
+                let status = budget.status.clone().expect("a status");
+                let condition = &status.conditions.expect("conditions")[0];
+                assert_eq!(
+                    (&*condition.reason, &*condition.message),
+                    ("SyncFailed", wanted)
+                );
+                assert_eq!(status.disruptions_allowed, Some(0));
+            }
+        }
+        // One owner is asked once, however many pods it has.
+        assert!(world.reads.len() <= 2, "{:?}", world.reads);
+    }
+    // A budget in numbers needs no owners.
+    let mut world = World::default();
+    custom_pod(&mut world, "a");
+    budget(&mut world, json!({"minAvailable": 1}));
+    world.sync(&Disruption, "shop", "b");
+    assert_eq!(counts(&world), (1, 1, 1, 0));
+    assert!(world.reads.is_empty());
+}
+
 #[test]
 fn a_granted_eviction_counts_for_two_minutes() {
     let mut world = World::default();

@@ -6,7 +6,7 @@ mod subsets;
 #[cfg(test)]
 mod tests;
 
-use crate::common::{labels, name, namespace};
+use crate::common::{TriggerTimes, labels, name, namespace, set_trigger_time};
 use crate::endpointslice::{HEADLESS, pod_changed, pods_of};
 use crate::{Controller, Cx, Key, Plan, Watches, Write};
 use k8s_openapi::api::core::v1::{Endpoints, Pod, Service};
@@ -21,7 +21,7 @@ const MANAGER: &str = "endpoint-controller";
 
 /// `endpoints-controller`.
 #[derive(Default)]
-pub struct EndpointsOfServices;
+pub struct EndpointsOfServices(TriggerTimes);
 
 impl Controller for EndpointsOfServices {
     fn watch(&self, watches: &mut Watches) {
@@ -33,6 +33,7 @@ impl Controller for EndpointsOfServices {
     fn sync(&self, cx: &Cx<'_>, key: &Key) -> Plan {
         let current = cx.cluster.get::<Endpoints>(&key.namespace, &key.name);
         let Some(service) = cx.cluster.get::<Service>(&key.namespace, &key.name) else {
+            self.0.forget(key);
             // Those that others made by hand stay.
             let is_ours = |object: &Endpoints| labels(object).get(MANAGED_BY).is_some();
             return match current.filter(|current| is_ours(current)) {
@@ -47,7 +48,9 @@ impl Controller for EndpointsOfServices {
         if is_external || !selects {
             return Plan::nothing();
         }
-        let (subsets, is_cut) = subsets(&service, &pods_of(cx.cluster, &service));
+        let pods = pods_of(cx.cluster, &service);
+        let changed_at = self.0.look(&service, &pods);
+        let (subsets, is_cut) = subsets(&service, &pods);
         let mut wanted = current.as_deref().cloned().unwrap_or_else(|| Endpoints {
             metadata: ObjectMeta {
                 namespace: Some(namespace(&*service).to_owned()),
@@ -74,11 +77,14 @@ impl Controller for EndpointsOfServices {
             wanted.metadata.annotations = None;
         }
         wanted.subsets = (!subsets.is_empty()).then_some(subsets);
-        match current {
-            None => Plan::write(Write::create(&wanted)),
-            Some(current) if *current == wanted => Plan::nothing(),
-            Some(_) => Plan::write(Write::update(&wanted)),
+        if current.as_deref() == Some(&wanted) {
+            return Plan::nothing();
         }
+        set_trigger_time(&mut wanted.metadata.annotations, changed_at);
+        Plan::write(match current {
+            None => Write::create(&wanted),
+            Some(_) => Write::update(&wanted),
+        })
     }
 
     fn component(&self) -> Option<&'static str> {

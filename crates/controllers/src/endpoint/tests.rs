@@ -26,8 +26,8 @@ fn settled(pods: u32, unready: u32) -> World {
             if number < unready { "False" } else { "True" },
         );
     }
-    world.join(0, &EndpointsOfServices);
-    world.settle(&[&EndpointsOfServices], Duration::from_secs(1));
+    world.join(0, &EndpointsOfServices::default());
+    world.settle(&[&EndpointsOfServices::default()], Duration::from_secs(1));
     world
 }
 
@@ -50,10 +50,10 @@ fn pods_are_addresses_with_all_ports_of_the_service() {
         .collect();
     assert_eq!(ports, [81, 8080]);
     world.take_writes();
-    world.sync(&EndpointsOfServices, "shop", "web");
+    world.sync(&EndpointsOfServices::default(), "shop", "web");
     assert!(world.take_writes().is_empty());
     world.remove::<Service>("shop", "web");
-    world.settle(&[&EndpointsOfServices], Duration::from_secs(1));
+    world.settle(&[&EndpointsOfServices::default()], Duration::from_secs(1));
     assert!(world.cluster.get::<Endpoints>("shop", "web").is_none());
 }
 

@@ -7,7 +7,7 @@ mod slices;
 #[cfg(test)]
 mod tests;
 
-use crate::common::{Selector, is_deleting, labels, name, namespace};
+use crate::common::{Selector, TriggerTimes, is_deleting, labels, name, namespace};
 use crate::{Cluster, Controller, Cx, Delta, Key, Keys, Plan, Watches};
 pub(crate) use endpoints::{is_in_endpoints, pods_of, port_number, sets_hostname};
 use k8s_openapi::api::core::v1::{Node, Pod, Service};
@@ -23,7 +23,7 @@ pub(crate) const HEADLESS: &str = "service.kubernetes.io/headless";
 
 /// `endpointslice-controller`.
 #[derive(Default)]
-pub struct EndpointSlices;
+pub struct EndpointSlices(TriggerTimes);
 
 impl Controller for EndpointSlices {
     fn watch(&self, watches: &mut Watches) {
@@ -49,6 +49,7 @@ impl Controller for EndpointSlices {
     fn sync(&self, cx: &Cx<'_>, key: &Key) -> Plan {
         let Some(service) = cx.cluster.get::<Service>(&key.namespace, &key.name) else {
             // The garbage collector deletes slices with their Service.
+            self.0.forget(key);
             return Plan::nothing();
         };
         let spec = service.spec.as_ref();
@@ -58,7 +59,8 @@ impl Controller for EndpointSlices {
         if is_external || !selects || is_deleting(&*service) {
             return Plan::nothing();
         }
-        slices::sync(cx, &service)
+        let changed_at = self.0.look(&service, &pods_of(cx.cluster, &service));
+        slices::sync(cx, &service, changed_at)
     }
 
     fn component(&self) -> Option<&'static str> {

@@ -2,8 +2,9 @@
 
 use super::endpoints::{endpoint, is_in_endpoints, pods_of, ports};
 use super::{HEADLESS, MANAGED_BY, MANAGER, SERVICE};
-use crate::common::{controller_ref, labels, name, namespace, uid};
+use crate::common::{controller_ref, labels, name, namespace, set_trigger_time, uid};
 use crate::{Cx, Plan, Write};
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointPort, EndpointSlice};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 const ENDPOINTS_MAX: usize = 100;
 
 /// Brings all slices of a Service up to date.
-pub(super) fn sync(cx: &Cx<'_>, service: &Service) -> Plan {
+pub(super) fn sync(cx: &Cx<'_>, service: &Service, changed_at: Option<Timestamp>) -> Plan {
     let place = format!("{}/{}", namespace(service), name(service));
     let mut existing = cx.cluster.of::<EndpointSlice>().indexed("service", &place);
     existing.retain(|slice| {
@@ -38,6 +39,7 @@ pub(super) fn sync(cx: &Cx<'_>, service: &Service) -> Plan {
             service,
             address_type,
             of_type.cloned().collect(),
+            changed_at,
         ));
     }
     Plan::sequence(writes)
@@ -99,6 +101,7 @@ fn by_type(
     service: &Service,
     address_type: &str,
     existing: Vec<Arc<EndpointSlice>>,
+    changed_at: Option<Timestamp>,
 ) -> Vec<Write> {
     let mut wanted: BTreeMap<String, (Vec<EndpointPort>, Vec<Endpoint>)> = BTreeMap::new();
     for pod in pods_of(cx.cluster, service) {
@@ -138,7 +141,8 @@ fn by_type(
     let mut spare: Vec<Arc<EndpointSlice>> = slices.into_values().flatten().collect();
     for (slice, ports, endpoints) in filled {
         let slice = slice.or_else(|| spare.pop());
-        writes.extend(write(service, address_type, slice, ports, endpoints));
+        let wanted = wanted_slice(service, address_type, slice.as_deref(), ports, endpoints);
+        writes.extend(write(slice.as_deref(), wanted, changed_at));
     }
     writes.extend(spare.iter().map(|slice| Write::delete(&**slice)));
     writes
@@ -202,35 +206,48 @@ fn fill(
     (filled, unused)
 }
 
-/// Writes a slice, unless it is as it should be.
-fn write(
+/// A slice as it should be.
+fn wanted_slice(
     service: &Service,
     address_type: &str,
-    slice: Option<Arc<EndpointSlice>>,
+    slice: Option<&EndpointSlice>,
     ports: Vec<EndpointPort>,
     endpoints: Vec<Endpoint>,
+) -> EndpointSlice {
+    let mut wanted = slice.cloned().unwrap_or_else(|| EndpointSlice {
+        metadata: ObjectMeta {
+            namespace: Some(namespace(service).to_owned()),
+            generate_name: Some(format!("{}-", name(service))),
+            owner_references: Some(vec![controller_ref(service)]),
+            ..ObjectMeta::default()
+        },
+        address_type: address_type.to_owned(),
+        ports: None,
+        endpoints: None,
+    });
+    wanted.metadata.labels = Some(slice_labels(service));
+    wanted.ports = Some(ports);
+    wanted.endpoints = Some(endpoints);
+    wanted
+}
+
+/// Writes a slice, unless it is as it should be.
+fn write(
+    slice: Option<&EndpointSlice>,
+    mut wanted: EndpointSlice,
+    changed_at: Option<Timestamp>,
 ) -> Option<Write> {
-    let labels = Some(slice_labels(service));
-    let Some(slice) = slice else {
-        return Some(Write::create(&EndpointSlice {
-            metadata: ObjectMeta {
-                namespace: Some(namespace(service).to_owned()),
-                generate_name: Some(format!("{}-", name(service))),
-                labels,
-                owner_references: Some(vec![controller_ref(service)]),
-                ..ObjectMeta::default()
-            },
-            address_type: address_type.to_owned(),
-            ports: Some(ports),
-            endpoints: Some(endpoints),
-        }));
-    };
-    let mut changed = EndpointSlice::clone(&slice);
-    changed.metadata.labels = labels;
-    changed.ports = Some(ports);
-    changed.endpoints = Some(endpoints);
-    let is_same = changed.metadata.labels == slice.metadata.labels
-        && changed.endpoints.as_deref() == Some(slice.endpoints.as_deref().unwrap_or_default())
-        && changed.ports.as_deref() == Some(slice.ports.as_deref().unwrap_or_default());
-    (!is_same).then(|| Write::update(&changed))
+    let is_same = slice.is_some_and(|slice| {
+        wanted.metadata.labels == slice.metadata.labels
+            && wanted.endpoints.as_deref() == Some(slice.endpoints.as_deref().unwrap_or_default())
+            && wanted.ports.as_deref() == Some(slice.ports.as_deref().unwrap_or_default())
+    });
+    if is_same {
+        return None;
+    }
+    set_trigger_time(&mut wanted.metadata.annotations, changed_at);
+    Some(match slice {
+        Some(_) => Write::update(&wanted),
+        None => Write::create(&wanted),
+    })
 }

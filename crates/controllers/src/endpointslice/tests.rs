@@ -34,8 +34,8 @@ fn world() -> World {
 }
 
 fn settle(world: &mut World) {
-    world.join(0, &EndpointSlices);
-    world.settle(&[&EndpointSlices], Duration::from_secs(1));
+    world.join(0, &EndpointSlices::default());
+    world.settle(&[&EndpointSlices::default()], Duration::from_secs(1));
 }
 
 /// Port and number of endpoints of each slice.
@@ -77,10 +77,10 @@ fn endpoints_say_what_pods_are_like() {
     assert_eq!(ready, [Some(true), Some(false)]);
     assert_eq!(endpoints[0].zone.as_deref(), Some("a"));
     world.take_writes();
-    world.sync(&EndpointSlices, "shop", "web");
+    world.sync(&EndpointSlices::default(), "shop", "web");
     assert!(world.take_writes().is_empty());
     world.remove::<Pod>("shop", "p1");
-    world.settle(&[&EndpointSlices], Duration::from_secs(1));
+    world.settle(&[&EndpointSlices::default()], Duration::from_secs(1));
     assert_eq!(slices(&world), [(Some(8080), 1)]);
 }
 
@@ -90,10 +90,10 @@ fn a_service_without_pods_has_one_empty_slice_that_is_used_again() {
     service(&mut world, json!({}));
     settle(&mut world);
     assert_eq!(slices(&world), [(None, 0)]);
-    world.sync(&EndpointSlices, "shop", "web");
+    world.sync(&EndpointSlices::default(), "shop", "web");
     assert_eq!(slices(&world), [(None, 0)]);
     pod(&mut world, 1, "True", 80);
-    world.settle(&[&EndpointSlices], Duration::from_secs(1));
+    world.settle(&[&EndpointSlices::default()], Duration::from_secs(1));
     assert_eq!(slices(&world), [(Some(80), 1)]);
 }
 
@@ -113,7 +113,7 @@ fn slices_hold_a_hundred_and_one_kind_of_ports_each() {
     for number in 0..110 {
         world.remove::<Pod>("shop", &format!("p{number}"));
     }
-    world.settle(&[&EndpointSlices], Duration::from_secs(1));
+    world.settle(&[&EndpointSlices::default()], Duration::from_secs(1));
     let left: usize = slices(&world).iter().map(|(_, count)| count).sum();
     assert_eq!(left, 11);
 }
@@ -124,4 +124,38 @@ fn services_that_select_nothing_are_left_to_others() {
     service(&mut world, json!({"selector": null}));
     settle(&mut world);
     assert!(slices(&world).is_empty());
+}
+
+#[test]
+fn slices_say_when_that_happened_which_changed_them() {
+    let mut world = World::default();
+    let slices = EndpointSlices::default();
+    world.add_json::<Service>(json!({
+        "metadata": {"namespace": "shop", "name": "web", "creationTimestamp": "2026-03-01T11:00:00Z"},
+        "spec": {"clusterIP": "10.0.0.9", "selector": {"app": "web"}, "ports": [{"port": 80}]},
+    }));
+    let pod = |world: &mut World, name: &str, address: &str, ready_at: &str| {
+        world.add_json::<Pod>(json!({
+            "metadata": {"namespace": "shop", "name": name, "labels": {"app": "web"}},
+            "spec": {"containers": [], "nodeName": "n"},
+            "status": {"podIP": address, "podIPs": [{"ip": address}], "phase": "Running", "conditions": [
+                {"type": "Ready", "status": "True", "lastTransitionTime": ready_at}]},
+        }));
+    };
+    let told = |world: &World| {
+        let all = world.cluster.all::<EndpointSlice>();
+        let key = "endpoints.kubernetes.io/last-change-trigger-time";
+        crate::common::annotation(&*all[0], key).map(str::to_owned)
+    };
+    world.join(0, &slices);
+    pod(&mut world, "a", "10.1.0.1", "2026-03-01T11:30:00Z");
+    world.settle(&[&slices], Duration::from_secs(1));
+    assert_eq!(told(&world).as_deref(), Some("2026-03-01T11:00:00Z"));
+    pod(&mut world, "b", "10.1.0.2", "2026-03-01T11:40:00Z");
+    world.settle(&[&slices], Duration::from_secs(1));
+    assert_eq!(told(&world).as_deref(), Some("2026-03-01T11:40:00Z"));
+    // A pod that goes has no time.
+    world.remove::<Pod>("shop", "b");
+    world.settle(&[&slices], Duration::from_secs(1));
+    assert_eq!(told(&world), None);
 }

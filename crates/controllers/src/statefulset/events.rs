@@ -42,7 +42,7 @@ fn telling(write: Write, verb: Verb, set: &Arc<StatefulSet>, pod: &Pod) -> Write
         Outcome::Done(_) | Outcome::Tolerated(_) => Some(pod_event(verb, &set, &pod, None)),
         Outcome::Failed(failure) if failure.is_already_exists() => None,
         Outcome::Failed(failure) => Some(pod_event(verb, &set, &pod, Some(&failure.message))),
-        Outcome::Skipped => None,
+        Outcome::Answered(_) | Outcome::Skipped => None,
     })
 }
 
