@@ -11,6 +11,7 @@ use crate::provider::Provider;
 use crate::rbac::Rbac;
 use crate::request::{Info, Query, Request, options, unescape};
 use crate::resource::Resources;
+use crate::streams::Upgrade;
 use crate::{advertise, bootstrap, dispatch, expiry, gate, negotiate, openapi, storage};
 use axum::body::Body;
 use bytes::Bytes;
@@ -221,7 +222,7 @@ impl Api {
 
     /// Answers one request.
     pub async fn call(self: &Arc<Self>, request: http::Request<Body>) -> Answer {
-        let (parts, mut body) = request.into_parts();
+        let (mut parts, mut body) = request.into_parts();
         let arrival = Arrival::new(self.env(), &parts);
         let query = Query::parse(parts.uri.query().unwrap_or_default());
         let Some(path) = unescape(parts.uri.path(), false) else {
@@ -230,7 +231,9 @@ impl Api {
         let info = Info::new(&parts.method, &path, &query);
         let certified = parts.extensions.get::<User>().cloned();
         let head = parts.method == http::Method::HEAD;
+        let upgrade = Upgrade::of(&mut parts.extensions);
         let mut request = Request::new(parts.method, info, query, parts.headers);
+        request.upgrade = upgrade;
         let passed = match options::check_timeout(&request) {
             Ok(()) => gate::pass(self, &mut request, certified).await,
             refused => refused,

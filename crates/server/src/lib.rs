@@ -37,6 +37,7 @@ mod resource;
 mod route;
 mod select;
 mod storage;
+mod streams;
 mod subresources;
 mod table;
 #[cfg(test)]

@@ -3,6 +3,7 @@
 pub(crate) mod args;
 mod events;
 pub(crate) mod fault;
+mod logs;
 mod provider;
 mod rules;
 

@@ -55,8 +55,9 @@ pub type Answering<'a, T> = Pin<Box<dyn Future<Output = Result<T, Status>> + Sen
 /// Runs the pods of some nodes, or knows who does.
 ///
 /// Pods are as they are stored. A container that is named is one of the pod's (of any kind); whether it
-/// runs is for the provider to say. A provider says it in kubelet's words, as
-/// [`Status::bad_request`] for logs and as [`Status::internal`] for anything else.
+/// runs is for the provider to say, in kubelet's words: as [`Status::bad_request`] for logs, and as
+/// [`Status::plain_error`] for anything else (`container not found ("c")`). Of these, clients are told the code
+/// and the message as text, as kubelets do before there is a stream.
 pub trait Provider: Send + Sync {
     /// Whether the pods of this node are run by this provider. Others are not asked then.
     fn has_node(&self, node: &str) -> bool;

@@ -5,7 +5,7 @@ use stowplan_apimachinery::Status;
 use tokio::sync::{mpsc, oneshot};
 
 /// How many pieces a stream holds that the other side has not taken yet. Who sends waits then.
-pub const PIECES_MAX: usize = 8;
+pub const PIECES_MAX: usize = 4;
 /// No piece should be larger: what waits is bounded by this.
 pub const PIECE_BYTES_MAX: usize = 32 * 1024;
 
@@ -76,6 +76,14 @@ pub struct Attached {
 }
 
 impl Session {
+    /// One that is over before it began.
+    pub fn failed(status: Status) -> Self {
+        let (session, attached) = Self::new(&StreamOptions::default());
+        // Both sides are here.
+        let _ = attached.outcome.send(Outcome::Failed(status));
+        session
+    }
+
     /// Both sides of a new session.
     pub fn new(options: &StreamOptions) -> (Self, Attached) {
         let (stdin, read) = mpsc::channel(PIECES_MAX);

@@ -3,17 +3,27 @@
 
 use crate::answer::{self, Answer};
 use crate::api::Api;
+use crate::flowcontrol::{Flow, Held};
 use crate::provider::LogOptions;
 use crate::request::{Query, Request, Target};
 use crate::storage::{self, Cluster};
+use axum::body::Body;
+use futures_util::StreamExt;
+use http_body::Body as _;
 use serde_json::Value;
 use stowplan_apimachinery::field::{Error, ErrorKind, ErrorList, Path};
 use stowplan_apimachinery::lookup::Lookup;
 use stowplan_apimachinery::meta::{self, GroupKind, GroupResource};
 use stowplan_apimachinery::{Status, View};
+use tokio::sync::watch;
 
 /// Answers a GET.
-pub(super) async fn get(api: &Api, request: &Request, target: &Target) -> Result<Answer, Status> {
+pub(super) async fn get(
+    api: &Api,
+    request: &Request,
+    target: &Target,
+    flow: &Flow,
+) -> Result<Answer, Status> {
     let mut options = read(&request.query)?;
     let errors = check(&options);
     if !errors.is_empty() {
@@ -32,17 +42,39 @@ pub(super) async fn get(api: &Api, request: &Request, target: &Target) -> Result
     }
     if let Some(provider) = api.provider(node) {
         let mut answer = answer::bytes(200, text, "");
-        *answer.body_mut() = provider.log(&pod, &options, api.env().now()).await?;
+        let body = provider.log(&pod, &options, api.env().now()).await?;
+        if body.size_hint().exact().is_some() {
+            *answer.body_mut() = body;
+            return Ok(answer);
+        }
+        // It goes on, and is counted for as long.
+        let Some(room) = api.flow_control().stream(flow) else {
+            return Ok(answer::too_many_requests());
+        };
+        *answer.body_mut() = until_stopped(body, room, api.stopping());
         return Ok(answer);
     }
     let Some(node) = Cluster(api).get("", "nodes", "", node) else {
         return Err(Status::not_found(&GroupResource::new("", "nodes"), node));
     };
-    Err(unreachable(&node))
+    Err(unreachable(&node, "logs"))
+}
+
+/// A body that ends when the server is about to stop.
+fn until_stopped(body: Body, room: Held, mut stopping: watch::Receiver<bool>) -> Body {
+    let stops = async move {
+        // Nobody tells it any more once the server is gone.
+        let _ = stopping.wait_for(|stops| *stops).await;
+    };
+    let pieces = body.into_data_stream().map(move |piece| {
+        let _ = &room;
+        piece
+    });
+    Body::from_stream(pieces.take_until(Box::pin(stops)))
 }
 
 /// The node is there, but nobody answers for it.
-fn unreachable(node: &Value) -> Status {
+pub(super) fn unreachable(node: &Value, what: &str) -> Status {
     let addresses = node.at("status").list("addresses");
     let usual = [
         "Hostname",
@@ -57,7 +89,7 @@ fn unreachable(node: &Value) -> Status {
     });
     match preferred {
         Some(address) => Status::plain_error(format!(
-            "nobody on node {} ({}) serves logs",
+            "nobody on node {} ({}) serves {what}",
             meta::name(node),
             address.text("address")
         )),
@@ -112,7 +144,7 @@ fn check(options: &LogOptions) -> ErrorList {
 }
 
 /// The container that is meant: the one that is named, or the only one.
-fn container(pod: &Value, asked: &str) -> Result<String, Status> {
+pub(super) fn container(pod: &Value, asked: &str) -> Result<String, Status> {
     let spec = pod.at("spec");
     let name = meta::name(pod);
     let names = |field: &str| spec.list(field).iter().map(|c| c.text("name"));
