@@ -24,12 +24,7 @@ pub(super) async fn get(
     target: &Target,
     flow: &Flow,
 ) -> Result<Answer, Status> {
-    let mut options = read(&request.query)?;
-    let errors = check(&options);
-    if !errors.is_empty() {
-        let kind = GroupKind::new("", "PodLogOptions");
-        return Err(Status::invalid(&kind, &target.name, &errors));
-    }
+    let mut options = LogOptions::read(&request.query, &target.name)?;
     let entry = api.store().get(target.key().as_bytes());
     let missing = || Status::not_found(&target.group_resource(), &target.name);
     let entry = entry.ok_or_else(missing)?;
@@ -94,6 +89,24 @@ pub(super) fn unreachable(node: &Value, what: &str) -> Status {
             address.text("address")
         )),
         None => Status::plain_error("no preferred addresses found; known addresses: []"),
+    }
+}
+
+impl LogOptions {
+    /// The options that a URL has after its question mark, for a kubelet to read. An error has the code
+    /// with which kubelets answer.
+    pub fn parse(query: &str) -> Result<Self, Status> {
+        Self::read(&Query::parse(query), "")
+    }
+
+    fn read(query: &Query, pod: &str) -> Result<Self, Status> {
+        let options = read(query)?;
+        let errors = check(&options);
+        let kind = GroupKind::new("", "PodLogOptions");
+        match errors.is_empty() {
+            true => Ok(options),
+            false => Err(Status::invalid(&kind, pod, &errors)),
+        }
     }
 }
 

@@ -249,3 +249,24 @@ fn usage_follows_the_profile() {
         assert_eq!(seen.len() > 1, least != most);
     }
 }
+
+#[test]
+fn nodes_say_where_their_kubelet_is_served() {
+    let mut api = Api::new();
+    api.node("n1", json!({}));
+    api.settle();
+    let kubelet = "127.0.0.1:40000".parse().unwrap();
+    api.world.config.kubelet = Some(kubelet);
+    let id = api.world.node_id("n1").unwrap();
+    let node = api.world.nodes.get(id).unwrap().object.clone();
+    api.world.node_seen(&node, api.now);
+    let job = Job::NodeStatus(id);
+    assert_eq!(api.world.next_job(), Some(job.clone()));
+    let patch = api.world.prepare(&job, api.now).unwrap().body;
+    assert_eq!(
+        patch["status"]["addresses"],
+        json!([{"$patch": "replace"}, {"type": "InternalIP", "address": "127.0.0.1"}])
+    );
+    let endpoint = &patch["status"]["daemonEndpoints"]["kubeletEndpoint"];
+    assert_eq!(endpoint["Port"], 40_000);
+}
