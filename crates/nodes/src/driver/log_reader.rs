@@ -42,7 +42,14 @@ impl LogReader {
         let [namespace, pod, container] = &self.whose;
         let world = self.nodes.0.world();
         let left = self.rest.as_ref();
-        observe::logs(&world, (namespace, pod), container, &self.wanted, left, now)
+        observe::logs(
+            &world,
+            (&**namespace, &**pod),
+            container,
+            &self.wanted,
+            left,
+            now,
+        )
     }
 
     /// The lines that are there and were not taken yet.

@@ -23,22 +23,25 @@ const PODS: &str = "/api/v1/namespaces/default/pods";
 
 /// Runs what is on node `n`: a command `cat` gives back what it reads, `exit 3` exits so, and `big` writes
 /// much.
+#[derive(Clone, Default)]
+struct Runtime(Arc<State>);
+
 #[derive(Default)]
-struct Runtime {
+struct State {
     asked: Mutex<Vec<ExecOptions>>,
     sizes: Mutex<Vec<TerminalSize>>,
     /// Takes what is written to the log.
     log: Mutex<Option<mpsc::Sender<Bytes>>>,
 }
 
-impl Provider for Arc<Runtime> {
+impl Provider for Runtime {
     fn has_node(&self, node: &str) -> bool {
         node == "n"
     }
 
     fn log<'a>(&'a self, _: &'a Value, options: &'a LogOptions, _: Time) -> Answering<'a, Body> {
         let (tell, lines) = mpsc::channel(1);
-        *self.log.lock().expect("no panic") = Some(tell);
+        *self.0.log.lock().expect("no panic") = Some(tell);
         Box::pin(async move {
             if !options.follow {
                 return Ok(Body::from("all\n"));
@@ -51,8 +54,8 @@ impl Provider for Arc<Runtime> {
     }
 
     fn exec<'a>(&'a self, _: &'a Value, options: &'a ExecOptions) -> Answering<'a, Session> {
-        self.asked.lock().expect("no panic").push(options.clone());
-        let runtime = Arc::clone(self);
+        self.0.asked.lock().expect("no panic").push(options.clone());
+        let runtime = self.clone();
         Box::pin(async move {
             let (session, process) = Session::new(&options.streams);
             match options.command[0].as_str() {
@@ -72,7 +75,7 @@ impl Provider for Arc<Runtime> {
 
     fn attach<'a>(&'a self, pod: &'a Value, options: &'a StreamOptions) -> Answering<'a, Session> {
         let command = ["cat".to_owned()].to_vec();
-        let runtime = Arc::clone(self);
+        let runtime = self.clone();
         Box::pin(async move {
             let options = ExecOptions {
                 command,
@@ -88,12 +91,12 @@ impl Provider for Arc<Runtime> {
 }
 
 /// Gives back what it reads, and complains at the end.
-async fn cat(runtime: Arc<Runtime>, process: Attached) {
+async fn cat(runtime: Runtime, process: Attached) {
     let mut process = process;
     if let Some(mut sizes) = process.resize.take() {
         tokio::spawn(async move {
             while let Some(size) = sizes.recv().await {
-                runtime.sizes.lock().expect("no panic").push(size);
+                runtime.0.sizes.lock().expect("no panic").push(size);
             }
         });
     }
@@ -125,15 +128,15 @@ async fn big(process: Attached) {
 /// A server on a socket.
 struct Served {
     client: Client,
-    runtime: Arc<Runtime>,
+    runtime: Runtime,
     address: std::net::SocketAddr,
 }
 
 impl Served {
     async fn new() -> Self {
         let client = Client::new().await;
-        let runtime = Arc::new(Runtime::default());
-        client.api().provide(Arc::new(Arc::clone(&runtime)));
+        let runtime = Runtime::default();
+        client.api().provide(Arc::new(runtime.clone()));
         let pod = json!({
             "metadata": {"name": "p"},
             "spec": {"nodeName": "n", "containers": [
@@ -147,13 +150,15 @@ impl Served {
             loop {
                 let (stream, _) = listener.accept().await.expect("a connection");
                 let api = Arc::clone(&api);
-                let service = hyper::service::service_fn(move |request: http::Request<_>| {
-                    let api = Arc::clone(&api);
-                    async move {
-                        let request = request.map(Body::new);
-                        Ok::<_, std::convert::Infallible>(api.call(request).await)
-                    }
-                });
+                let service = hyper::service::service_fn(
+                    move |request: http::Request<hyper::body::Incoming>| {
+                        let api = Arc::clone(&api);
+                        async move {
+                            let request = request.map(Body::new);
+                            Ok::<_, std::convert::Infallible>(api.call(request).await)
+                        }
+                    },
+                );
                 let served = hyper::server::conn::http1::Builder::new()
                     .serve_connection(TokioIo::new(stream), service)
                     .with_upgrades();
@@ -285,7 +290,7 @@ async fn a_command_reads_and_writes_until_its_input_is_closed() {
     assert_eq!((&*stdout, &*stderr), (&b"world"[..], &b"end of input"[..]));
     let status: Value = serde_json::from_slice(&error).expect("JSON");
     assert_eq!(status, json!({"metadata": {}, "status": "Success"}));
-    let asked = served.runtime.asked.lock().expect("no panic");
+    let asked = served.runtime.0.asked.lock().expect("no panic");
     assert_eq!(asked[0].command, ["cat", "-"]);
     assert!(asked[0].streams.stdin && !asked[0].streams.tty);
 }
@@ -378,7 +383,7 @@ async fn attaching_takes_the_terminal_that_there_is() {
         .expect("a stream");
     assert_eq!(socket.hear().await, Some((1, Vec::new())));
     socket.say(b"\x04{\"Width\":80,\"Height\":24}").await;
-    while served.runtime.sizes.lock().expect("no panic").is_empty() {
+    while served.runtime.0.sizes.lock().expect("no panic").is_empty() {
         tokio::task::yield_now().await;
     }
     socket.say(b"\xff\x00").await;
@@ -388,8 +393,8 @@ async fn attaching_takes_the_terminal_that_there_is() {
         width: 80,
         height: 24,
     };
-    assert_eq!(*served.runtime.sizes.lock().expect("no panic"), [size]);
-    let asked = served.runtime.asked.lock().expect("no panic");
+    assert_eq!(*served.runtime.0.sizes.lock().expect("no panic"), [size]);
+    let asked = served.runtime.0.asked.lock().expect("no panic");
     assert!(asked[0].streams.tty && !asked[0].streams.stderr);
 }
 
@@ -406,80 +411,48 @@ async fn requests_that_make_no_sense_are_refused_in_upstreams_words() {
         let message = status["message"].as_str().map(str::to_owned);
         (code, message.unwrap_or(text))
     };
-    for (method, path, headers, code, expected) in [
+    let refused = async |method: &str, path: &str, headers: &[(&str, &str)], expected| {
+        let got = message(method, path, headers).await;
+        let (code, text): (u16, &str) = expected;
+        assert_eq!(got, (code, text.to_owned()), "{method} {path}");
+    };
+    let no_upgrade = (400, "Upgrade request required");
+    refused("GET", &fine, &[], no_upgrade).await;
+    refused("POST", &fine, &[], no_upgrade).await;
+    let method = "the server does not allow this method on the requested resource";
+    refused("PUT", &fine, &[], (405, method)).await;
+    refused("POST", &fine, &[upgrade, socket, key], (405, "bad method")).await;
+    let challenge = (400, "mismatch challenge/response");
+    refused("GET", &fine, &[upgrade, socket], challenge).await;
+    let version = (400, "missing or bad WebSocket Version");
+    refused("GET", &fine, &[upgrade, socket, key], version).await;
+    let spdy = "unable to upgrade: \"SPDY/3.1\" is not spoken here, only WebSocket (kubectl 1.31 and later)";
+    let speaks = [upgrade, ("upgrade", "SPDY/3.1")];
+    refused("POST", &fine, &speaks, (400, spdy)).await;
+    for (below, expected) in [
         (
-            "GET",
-            fine.as_str(),
-            &[][..],
-            400,
-            "Upgrade request required",
+            "p/exec?container=c&dryRun=All",
+            (400, "dryRun is not supported"),
         ),
-        ("POST", &fine, &[], 400, "Upgrade request required"),
+        ("q/exec?stdout=1", (404, "pods \"q\" not found")),
         (
-            "PUT",
-            &fine,
-            &[],
-            405,
-            "the server does not allow this method on the requested resource",
-        ),
-        ("POST", &fine, &[upgrade, socket, key], 405, "bad method"),
-        (
-            "GET",
-            &fine,
-            &[upgrade, socket],
-            400,
-            "mismatch challenge/response",
-        ),
-        (
-            "GET",
-            &fine,
-            &[upgrade, socket, key],
-            400,
-            "missing or bad WebSocket Version",
-        ),
-        (
-            "POST",
-            &fine,
-            &[upgrade, ("upgrade", "SPDY/3.1")],
-            400,
-            "unable to upgrade: \"SPDY/3.1\" is not spoken here, only WebSocket (kubectl 1.31 and later)",
+            "p/exec?stdout=1",
+            (
+                400,
+                "a container name must be specified for pod p, choose one of: [c t]",
+            ),
         ),
         (
-            "GET",
-            &format!("{fine}&dryRun=All"),
-            &[],
-            400,
-            "dryRun is not supported",
-        ),
-        (
-            "GET",
-            &format!("{PODS}/q/exec?stdout=1"),
-            &[],
-            404,
-            "pods \"q\" not found",
-        ),
-        (
-            "GET",
-            &format!("{PODS}/p/exec?stdout=1"),
-            &[],
-            400,
-            "a container name must be specified for pod p, choose one of: [c t]",
-        ),
-        (
-            "GET",
-            &format!("{PODS}/p/attach?container=x"),
-            &[],
-            400,
-            "container x is not valid for pod p",
+            "p/attach?container=x",
+            (400, "container x is not valid for pod p"),
         ),
     ] {
-        let got = message(method, path, headers).await;
-        assert_eq!(got, (code, expected.to_owned()), "{method} {path}");
+        refused("GET", &format!("{PODS}/{below}"), &[], expected).await;
     }
     let nothing = exec("command=cat");
-    let refused = served.websocket(&nothing, "v4.channel.k8s.io").await.err();
+    let unwanted = served.websocket(&nothing, "v4.channel.k8s.io").await.err();
     let expected = "you must specify at least 1 of stdin, stdout, stderr";
-    assert_eq!(refused, Some((400, expected.to_owned())));
+    assert_eq!(unwanted, Some((400, expected.to_owned())));
     let unknown = served.websocket(&fine, "v9.channel.k8s.io").await.err();
     assert_eq!(unknown, Some((403, String::new())));
 }
@@ -497,6 +470,7 @@ async fn streams_end_when_the_server_stops() {
     let mut log = served.send("GET", &follow, &[]).await;
     let tell = served
         .runtime
+        .0
         .log
         .lock()
         .expect("no panic")

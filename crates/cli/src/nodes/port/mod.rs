@@ -71,7 +71,7 @@ impl Port {
 
     async fn serve(self, kubelet: Kubelet) {
         let kubelet = Arc::new(kubelet);
-        let service = tower::service_fn(move |request: Request<_>| {
+        let service = tower::service_fn(move |request: Request<hyper::body::Incoming>| {
             let kubelet = Arc::clone(&kubelet);
             async move {
                 let (parts, _) = request.into_parts();
