@@ -411,11 +411,12 @@ async fn requests_that_make_no_sense_are_refused_in_upstreams_words() {
         let message = status["message"].as_str().map(str::to_owned);
         (code, message.unwrap_or(text))
     };
-    let refused = async |method: &str, path: &str, headers: &[(&str, &str)], expected| {
-        let got = message(method, path, headers).await;
-        let (code, text): (u16, &str) = expected;
-        assert_eq!(got, (code, text.to_owned()), "{method} {path}");
-    };
+    let refused =
+        async |method: &str, path: &str, headers: &[(&str, &str)], expected: (u16, &str)| {
+            let got = message(method, path, headers).await;
+            let (code, text) = expected;
+            assert_eq!(got, (code, text.to_owned()), "{method} {path}");
+        };
     let no_upgrade = (400, "Upgrade request required");
     refused("GET", &fine, &[], no_upgrade).await;
     refused("POST", &fine, &[], no_upgrade).await;
