@@ -28,8 +28,8 @@ mod status;
 mod world;
 
 pub use behaviour::{EXIT_CODE, FAIL_PROBES, RUN_FOR, Rule, Rules, START_AFTER, STOP_AFTER, Usage};
-pub use driver::{Nodes, Settings};
+pub use driver::{LogReader, Nodes, Settings};
 pub use events::{EventSink, NodeEvent, PodEvent, Unheard};
 pub use node::{FAULT, Fault, KWOK_NODE, NODE, NodeTemplate};
-pub use observe::{LogLine, LogsWanted, NodeUsage, PodUsage};
+pub use observe::{LogLine, LogOf, LogsWanted, NodeUsage, PodUsage, log_of};
 pub use world::{Config, Which};

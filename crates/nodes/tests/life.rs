@@ -10,7 +10,8 @@ use stowplan_base::{Env, Time};
 use stowplan_client::{Informers, Preconditions, Requests, Unguarded, in_process};
 use stowplan_env::{Virtual, virtual_runtime};
 use stowplan_nodes::{
-    Config, EventSink, FAULT, KWOK_NODE, NodeEvent, NodeTemplate, Nodes, PodEvent, Settings,
+    Config, EventSink, FAULT, KWOK_NODE, LogsWanted, NodeEvent, NodeTemplate, Nodes, PodEvent,
+    Settings,
 };
 use stowplan_server::{Api, User};
 use stowplan_store::{Options, Store};
@@ -358,5 +359,52 @@ fn nodes_for_kwok_are_adopted_and_their_pods_refused_if_they_do_not_fit() {
             .await;
         cluster.sleep(5).await;
         assert_eq!(cluster.pods().await.len(), 1);
+    });
+}
+
+#[test]
+fn a_log_that_is_followed_goes_on_until_the_container_ends() {
+    run(NodeTemplate::default(), async |cluster| {
+        let run = json!({"stowplan.dev/run-for": "70s"});
+        let never = json!({"restartPolicy": "Never"});
+        cluster.pod("p", "node-1", run, never).await;
+        cluster.sleep(5).await;
+        let wanted = LogsWanted::default();
+        let mut log = cluster.nodes.logs(NAMESPACE, "p", "c", &wanted).unwrap();
+        let begun = cluster.env.now();
+        let mut told = Vec::new();
+        loop {
+            let lines = log.next().await;
+            if lines.is_empty() {
+                break;
+            }
+            let now = cluster.env.now().since(begun).as_secs();
+            told.extend(lines.into_iter().map(|line| (now, line.text)));
+        }
+        let times: Vec<_> = told.iter().map(|(at, _)| *at).collect();
+        assert_eq!(times, [0, 26, 56, 66], "{told:?}");
+        assert!(told[3].1.starts_with("c exited with code 0"), "{told:?}");
+    });
+}
+
+#[test]
+fn a_log_ends_with_its_pod() {
+    run(NodeTemplate::default(), async |cluster| {
+        cluster.pod("p", "node-1", json!({}), json!({})).await;
+        cluster.sleep(5).await;
+        assert!(cluster.nodes.runs(NAMESPACE, "p", "c"));
+        let wanted = LogsWanted {
+            tail: Some(0),
+            ..LogsWanted::default()
+        };
+        let mut log = cluster.nodes.logs(NAMESPACE, "p", "c", &wanted).unwrap();
+        let path = format!("/api/v1/namespaces/{NAMESPACE}/pods/p");
+        let deleted =
+            cluster
+                .requests
+                .change::<Value>("DELETE", &path, "application/json", &json!({}));
+        deleted.await.unwrap();
+        while !log.next().await.is_empty() {}
+        assert!(!cluster.nodes.runs(NAMESPACE, "p", "c"));
     });
 }

@@ -11,6 +11,7 @@ use crate::provider::Provider;
 use crate::rbac::Rbac;
 use crate::request::{Info, Query, Request, options, unescape};
 use crate::resource::Resources;
+use crate::streams::Upgrade;
 use crate::{advertise, bootstrap, dispatch, expiry, gate, negotiate, openapi, storage};
 use axum::body::Body;
 use bytes::Bytes;
@@ -21,7 +22,7 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use stowplan_admission::Quotas;
 use stowplan_apimachinery::{Status, meta};
 use stowplan_auth::{Owner, User, token};
@@ -45,7 +46,7 @@ pub struct Config {
 pub struct Api {
     config: Config,
     resources: Resources,
-    provider: OnceLock<Box<dyn Provider>>,
+    providers: RwLock<Vec<Arc<dyn Provider>>>,
     decisions: OnceLock<Box<dyn Decisions>>,
     usage: OnceLock<Box<dyn Usage>>,
     /// Held while a service is given addresses and stored.
@@ -69,7 +70,7 @@ impl Api {
         let api = Arc::new(Self {
             config,
             resources: Resources::default(),
-            provider: OnceLock::new(),
+            providers: RwLock::default(),
             decisions: OnceLock::new(),
             usage: OnceLock::new(),
             addresses: tokio::sync::Mutex::default(),
@@ -99,9 +100,11 @@ impl Api {
         self.address.get().copied()
     }
 
-    /// Says who runs pods. The first one stays.
-    pub fn provide(&self, provider: Box<dyn Provider>) {
-        let _ = self.provider.set(provider);
+    /// Says who runs pods, beside those who were named before.
+    pub fn provide(&self, provider: Arc<dyn Provider>) {
+        let providers = self.providers.write();
+        let mut providers = providers.unwrap_or_else(PoisonError::into_inner);
+        providers.push(provider);
     }
 
     /// Says who knows what was decided about pods. The first one stays.
@@ -154,8 +157,11 @@ impl Api {
         self.stopping.subscribe()
     }
 
-    pub(crate) fn provider(&self) -> Option<&dyn Provider> {
-        self.provider.get().map(|provider| &**provider)
+    /// Who runs the pods of a node.
+    pub(crate) fn provider(&self, node: &str) -> Option<Arc<dyn Provider>> {
+        let providers = self.providers.read();
+        let providers = providers.unwrap_or_else(PoisonError::into_inner);
+        providers.iter().find(|p| p.has_node(node)).cloned()
     }
 
     pub(crate) fn env(&self) -> &dyn Env {
@@ -216,7 +222,7 @@ impl Api {
 
     /// Answers one request.
     pub async fn call(self: &Arc<Self>, request: http::Request<Body>) -> Answer {
-        let (parts, mut body) = request.into_parts();
+        let (mut parts, mut body) = request.into_parts();
         let arrival = Arrival::new(self.env(), &parts);
         let query = Query::parse(parts.uri.query().unwrap_or_default());
         let Some(path) = unescape(parts.uri.path(), false) else {
@@ -225,7 +231,9 @@ impl Api {
         let info = Info::new(&parts.method, &path, &query);
         let certified = parts.extensions.get::<User>().cloned();
         let head = parts.method == http::Method::HEAD;
+        let upgrade = Upgrade::of(&mut parts.extensions);
         let mut request = Request::new(parts.method, info, query, parts.headers);
+        request.upgrade = upgrade;
         let passed = match options::check_timeout(&request) {
             Ok(()) => gate::pass(self, &mut request, certified).await,
             refused => refused,

@@ -93,7 +93,7 @@ async fn perform(
     flow: &Flow,
 ) -> Result<Answer, Status> {
     if !target.subresource.is_empty() {
-        return subresources::answer(api, request, &target).await;
+        return subresources::answer(api, request, &target, flow).await;
     }
     match request.info.verb.as_str() {
         "create" if target.resource.is("", "bindings") => {

@@ -119,7 +119,8 @@ pub(crate) fn bearer(
     key.authenticate(token, audiences, now, &Identities(api))
 }
 
-fn attributes<'a>(api: &Api, request: &'a Request, user: &'a User) -> Attributes<'a> {
+/// What is asked, as rules are held against it.
+pub(crate) fn attributes<'a>(api: &Api, request: &'a Request, user: &'a User) -> Attributes<'a> {
     let info = &request.info;
     Attributes {
         user,

@@ -53,6 +53,13 @@ pub const WATCH_BYTES_PER_QUERY_BYTE: usize = 64;
 pub const CONVERTED_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Open watches.
 pub const WATCHES_MAX: usize = 20_000;
+/// Open streams: exec, attach, port-forward, and logs that are followed.
+pub const STREAMS_MAX: usize = 1_000;
+/// How long nothing may be said on a stream of exec or attach. Upstream:
+/// `defaultIdleConnectionTimeout`.
+pub const STREAM_IDLE_TIME: Duration = Duration::from_secs(4 * 3_600);
+/// The largest message of a client on such a stream.
+pub const STREAM_MESSAGE_BYTES_MAX: usize = 1 << 20;
 /// Room for bodies.
 pub const BODIES_KIB_MAX: usize = 256 * 1024;
 /// Room for answers that have not been read, and for what watches still have to tell.
@@ -126,6 +133,9 @@ mod tests {
             ("LIGHT_RIGHTS_BYTES_MAX", bytes(LIGHT_RIGHTS_BYTES_MAX)),
             ("CONVERTED_BYTES_MAX", bytes(CONVERTED_BYTES_MAX)),
             ("WATCHES_MAX", shown(WATCHES_MAX)),
+            ("STREAMS_MAX", shown(STREAMS_MAX)),
+            ("STREAM_IDLE_TIME", seconds(STREAM_IDLE_TIME)),
+            ("STREAM_MESSAGE_BYTES_MAX", bytes(STREAM_MESSAGE_BYTES_MAX)),
             ("BODIES_KIB_MAX", bytes(BODIES_KIB_MAX << 10)),
             ("ANSWERS_KIB_MAX", bytes(ANSWERS_KIB_MAX << 10)),
             ("ANSWER_TIME", seconds(ANSWER_TIME)),

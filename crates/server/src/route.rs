@@ -5,6 +5,7 @@
 
 use crate::negotiate::MEDIA_TYPES;
 use crate::request::{Request, Target};
+use crate::subresources::STREAMS as CONNECTS;
 use stowplan_apimachinery::Status;
 
 const PATCHES: [&str; 4] = [
@@ -32,6 +33,7 @@ pub(crate) fn check(request: &Request, target: &Target) -> Result<(), Status> {
     }
     let lists = request.info.prefixed || request.info.parts.len() == 1;
     match target.subresource.as_str() {
+        name if CONNECTS.contains(&name) => Ok(()),
         "log" => represent(request, &format!("text/plain, {MEDIA_TYPES}")),
         _ if method == "GET" && lists => represent(request, &format!("{MEDIA_TYPES}, {STREAMS}")),
         _ => represent(request, MEDIA_TYPES),

@@ -17,7 +17,7 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-use stowplan_auth::Owner;
+use stowplan_auth::{Luggage, Owner};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio_rustls::server::TlsStream;
@@ -159,7 +159,7 @@ where
     B: http_body::Body<Data = Bytes>,
     B::Error: Into<Error>,
 {
-    let asking = client.place.ask();
+    let mut asking = Some(client.place.ask());
     if let Some(refused) = client.misdirected(&request) {
         return Ok(refused.map(Either::Right));
     }
@@ -171,6 +171,10 @@ where
         client
             .place
             .welcome(owner.map(|owner| Arc::clone(&owner.0)));
+    }
+    if let Some(luggage) = response.extensions().get::<Luggage>() {
+        // The connection is another's from now on, and keeps its place.
+        luggage.put(asking.take());
     }
     // The request is under way as long as there is something of the answer to send.
     Ok(response.map(|body| {
@@ -192,7 +196,9 @@ fn has_token(headers: &HeaderMap) -> bool {
 /// Whether a token was good, by the answer: one that is not is refused with 401 on every path, but
 /// other errors may be found before anybody looks at it.
 fn shows_who(status: StatusCode) -> bool {
-    status.is_success() || status == StatusCode::FORBIDDEN
+    status.is_success()
+        || status == StatusCode::FORBIDDEN
+        || status == StatusCode::SWITCHING_PROTOCOLS
 }
 
 fn builder(limits: &Limits) -> auto::Builder<TokioExecutor> {

@@ -2,6 +2,7 @@
 
 use crate::telling::Telling;
 use clap::{Args, Subcommand, ValueHint};
+use std::net::IpAddr;
 use std::path::PathBuf;
 use stowplan_config::Duration;
 
@@ -23,7 +24,8 @@ Without a word a Job's pod completes at once, and others run on.
 
 Examples:
   stowplan nodes --kubeconfig ~/.kube/config --count 12 --zones a,b,c --cpu 8 --memory 32Gi
-  stowplan nodes --kubeconfig ~/.kube/config -f nodes.yaml --rules rules.yaml";
+  stowplan nodes --kubeconfig ~/.kube/config -f nodes.yaml --rules rules.yaml
+  stowplan nodes --kubeconfig ~/.kube/config --count 3 --kubelet-port 10250    # for kubectl logs";
 
 /// Simulates nodes and the pods on them, on any cluster.
 #[derive(Args, Debug)]
@@ -53,6 +55,15 @@ pub(crate) struct Nodes {
         help_heading = "Simulated nodes"
     )]
     pub(crate) memory: String,
+
+    /// Serve the kubelet of all nodes on this port, so that `kubectl logs` works; 0 for any port
+    /// [default: not served].
+    #[arg(long, value_name = "PORT")]
+    pub(crate) kubelet_port: Option<u16>,
+
+    /// The address of that port. Callers are not asked who they are, so it must be a loopback one.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1", value_parser = super::port::loopback)]
+    pub(crate) kubelet_address: IpAddr,
 
     #[command(flatten)]
     pub(crate) alike: Alike,

@@ -3,6 +3,8 @@
 pub(crate) mod args;
 mod events;
 pub(crate) mod fault;
+mod logs;
+mod port;
 mod provider;
 mod rules;
 
@@ -51,15 +53,23 @@ async fn simulate(args: &NodesArgs) -> Result<()> {
         "nodes: {}, and those that are adopted\n",
         nodes.len()
     ))?;
+    let kubelet = port::bind(args).await?;
+    let mut config = args.alike.config()?;
+    config.kubelet = kubelet.as_ref().map(|port| port.address);
     let settings = Settings {
-        config: args.alike.config()?,
+        config,
         nodes,
-        env,
+        env: env.clone(),
         events: Arc::new(Events(recorder)),
         writers: WRITERS,
     };
     let simulated = Nodes::new(&informers, settings);
+    let asked = NodesOfThisProcess {
+        nodes: simulated.clone(),
+        cluster: informers.cluster().clone(),
+    };
     tokio::select! {
+        () = port::serve(kubelet, asked, env) => {}
         () = simulated.run(&informers, requests.clone()) => {}
         () = events.carry_out(requests) => {}
         () = stop => {}

@@ -1,14 +1,17 @@
 //! What the API server in this process asks of simulated nodes: logs and usage.
 
+use super::logs;
 use axum::body::Body;
-use jiff::Timestamp;
 use serde_json::Value;
 use std::sync::Arc;
 use stowplan_api::k8s::api::core::v1::Pod;
 use stowplan_base::Time;
 use stowplan_client::Cluster;
-use stowplan_nodes::{LogsWanted, Nodes, PodUsage};
-use stowplan_server::{LogOptions, Provider, Sample, Usage, Used};
+use stowplan_nodes::{Nodes, PodUsage};
+use stowplan_server::{
+    Answering, ExecOptions, LogOptions, PortStream, Provider, Sample, Session, Status,
+    StreamOptions, Usage, Used,
+};
 
 /// The nodes that are simulated in this process.
 #[derive(Clone)]
@@ -18,59 +21,73 @@ pub(crate) struct NodesOfThisProcess {
 }
 
 impl Provider for NodesOfThisProcess {
-    fn log(&self, pod: &Value, options: &LogOptions, now: Time) -> Option<Body> {
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let node = text(&pod["spec"]["nodeName"]);
-        if !self.nodes.has(&node) {
-            return None;
-        }
-        let wanted = LogsWanted {
-            previous: options.previous,
-            since: since(options, now),
-            tail: options
-                .tail_lines
-                .and_then(|lines| usize::try_from(lines).ok()),
-        };
-        let (namespace, name) = (
-            text(&pod["metadata"]["namespace"]),
-            text(&pod["metadata"]["name"]),
-        );
-        let lines = self
-            .nodes
-            .logs(&namespace, &name, &options.container, &wanted);
-        let mut log = String::new();
-        for line in lines.unwrap_or_default() {
-            if options.timestamps {
-                let at = Timestamp::from_nanosecond(line.at.as_nanos().into());
-                log.push_str(&at.unwrap_or_default().to_string());
-                log.push(' ');
+    fn has_node(&self, node: &str) -> bool {
+        self.nodes.has(node)
+    }
+
+    fn log<'a>(
+        &'a self,
+        pod: &'a Value,
+        options: &'a LogOptions,
+        now: Time,
+    ) -> Answering<'a, Body> {
+        let [namespace, name] = who(pod);
+        Box::pin(async move {
+            let wanted = logs::wanted(options, now);
+            let reader = self
+                .nodes
+                .logs(namespace, name, &options.container, &wanted)
+                .map_err(Status::bad_request)?;
+            Ok(logs::body(reader, options))
+        })
+    }
+
+    fn exec<'a>(&'a self, pod: &'a Value, options: &'a ExecOptions) -> Answering<'a, Session> {
+        let container = &options.streams.container;
+        let [namespace, name] = who(pod);
+        Box::pin(async move {
+            match self.nodes.runs(namespace, name, container) {
+                true => Ok(nothing_runs("executing command in", name, container)),
+                false => Err(Status::plain_error(format!(
+                    "container not found ({container:?})"
+                ))),
             }
-            log.push_str(&line.text);
-            log.push('\n');
-        }
-        let limit = options
-            .limit_bytes
-            .and_then(|bytes| usize::try_from(bytes).ok());
-        if let Some(limit) = limit.filter(|limit| *limit < log.len()) {
-            let mut end = limit;
-            while !log.is_char_boundary(end) {
-                end -= 1;
+        })
+    }
+
+    fn attach<'a>(&'a self, pod: &'a Value, options: &'a StreamOptions) -> Answering<'a, Session> {
+        let container = &options.container;
+        let [namespace, name] = who(pod);
+        Box::pin(async move {
+            match self.nodes.runs(namespace, name, container) {
+                true => Ok(nothing_runs("attaching to", name, container)),
+                false => Err(Status::plain_error(format!(
+                    "container {container} not found in pod {name}_{namespace}"
+                ))),
             }
-            log.truncate(end);
-        }
-        Some(Body::from(log))
+        })
+    }
+
+    fn port_forward<'a>(&'a self, pod: &'a Value, port: u16) -> Answering<'a, Box<dyn PortStream>> {
+        let [_, name] = who(pod);
+        Box::pin(async move {
+            Err(Status::plain_error(format!(
+                "pod {name} is simulated: nobody listens on port {port}"
+            )))
+        })
     }
 }
 
-fn since(options: &LogOptions, now: Time) -> Option<Time> {
-    if let Some(seconds) = options.since_seconds {
-        return Some(Time::from_nanos(
-            now.as_nanos()
-                .saturating_sub(seconds.saturating_mul(1_000_000_000)),
-        ));
-    }
-    let at: Timestamp = options.since_time.as_ref()?.parse().ok()?;
-    i64::try_from(at.as_nanosecond()).ok().map(Time::from_nanos)
+/// Namespace and name.
+fn who(pod: &Value) -> [&str; 2] {
+    ["namespace", "name"].map(|field| pod["metadata"][field].as_str().unwrap_or_default())
+}
+
+/// Who wants to talk to a process is told that there is none.
+fn nothing_runs(doing: &str, pod: &str, container: &str) -> Session {
+    Session::failed(Status::internal(format!(
+        "error {doing} container: container {container} of pod {pod} is simulated: no process runs in it"
+    )))
 }
 
 impl Usage for NodesOfThisProcess {

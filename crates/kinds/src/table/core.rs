@@ -203,6 +203,12 @@ pub(super) static POD: Kind = Kind {
     verbs: ALL_VERBS,
     subresources: &[
         Subresource {
+            name: "attach",
+            group_version: None,
+            kind: "PodAttachOptions",
+            verbs: &["create", "get"],
+        },
+        Subresource {
             name: "binding",
             group_version: None,
             kind: "Binding",
@@ -221,10 +227,22 @@ pub(super) static POD: Kind = Kind {
             verbs: &["create"],
         },
         Subresource {
+            name: "exec",
+            group_version: None,
+            kind: "PodExecOptions",
+            verbs: &["create", "get"],
+        },
+        Subresource {
             name: "log",
             group_version: None,
             kind: "Pod",
             verbs: &["get"],
+        },
+        Subresource {
+            name: "portforward",
+            group_version: None,
+            kind: "PodPortForwardOptions",
+            verbs: &["create", "get"],
         },
         Subresource {
             name: "resize",

@@ -1,14 +1,16 @@
 //! Runs the simulated nodes: informers in, requests out.
 
 mod inbox;
+mod log_reader;
 mod writers;
 
 use crate::events::EventSink;
 use crate::node::Fault;
-use crate::observe::{self, LogLine, LogsWanted, NodeUsage, PodUsage};
+use crate::observe::{self, LogsWanted, NodeUsage, PodUsage};
 use crate::world::{Config, Told, Which, World};
 use inbox::Inbox;
 use k8s_openapi::api::core::v1::{Node, Pod};
+pub use log_reader::LogReader;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use stowplan_base::{Env, Time};
@@ -45,6 +47,8 @@ struct Shared {
     jobs: Semaphore,
     /// Something changed: time to look.
     wake: Notify,
+    /// Something has to be written: those who follow a log look again.
+    moved: Notify,
     writers: usize,
 }
 
@@ -59,6 +63,9 @@ impl Shared {
         let told = world.take_told();
         drop(world);
         self.jobs.add_permits(fresh);
+        if fresh > 0 {
+            self.moved.notify_waiters();
+        }
         for told in told {
             match told {
                 Told::Pod(node, pod, event) => self.events.pod(&node, &pod, event),
@@ -79,6 +86,7 @@ impl Nodes {
             wanted: Mutex::new(settings.nodes),
             jobs: Semaphore::new(0),
             wake: Notify::new(),
+            moved: Notify::new(),
             writers: settings.writers.max(1),
         }))
     }
@@ -193,16 +201,22 @@ impl Nodes {
         (world.nodes.len(), world.pods.len())
     }
 
-    /// What a container would have written; `None` if no such container ever ran here.
+    /// What a container would have written, from the first line that is wanted. If there is no log, says
+    /// why, in kubelet's words.
     pub fn logs(
         &self,
         namespace: &str,
         pod: &str,
         container: &str,
         wanted: &LogsWanted,
-    ) -> Option<Vec<LogLine>> {
-        let now = self.now();
-        observe::logs(&self.0.world(), namespace, pod, container, wanted, now)
+    ) -> Result<LogReader, String> {
+        LogReader::new(self, [namespace, pod, container], wanted)
+    }
+
+    /// Whether a container runs now.
+    pub fn runs(&self, namespace: &str, pod: &str, container: &str) -> bool {
+        let world = self.0.world();
+        observe::runs(&world, namespace, pod, container)
     }
 
     /// What all pods use now.

@@ -21,7 +21,7 @@ pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use container::{ContainerSim, Ended, Run, Why};
+pub(crate) use container::{ContainerSim, Ended, Run, Running, Why};
 pub(crate) use ending::Cause;
 pub(crate) use hash::{digest, hash, mix};
 pub(crate) use probes::{ready_at, started_at};

@@ -5,7 +5,7 @@ mod object;
 mod template;
 
 pub(crate) use addresses::{Blocks, Cidr};
-pub(crate) use object::{Facts, prepared, status_patch};
+pub(crate) use object::{Facts, is_reached_at, prepared, reached_at, status_patch};
 pub use template::NodeTemplate;
 
 use crate::admission::Room;

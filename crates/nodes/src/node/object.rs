@@ -6,7 +6,7 @@ use crate::status::{rfc3339, rfc3339_secs};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node;
 use serde_json::{Value, json};
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use stowplan_base::Time;
 
 /// What the simulated kubelets say that they are.
@@ -139,6 +139,26 @@ pub(crate) fn status_patch(node: &Node, facts: &Facts, now: Time) -> Value {
     json!({"status": status})
 }
 
+/// Whether a node says that its kubelet is reached there.
+pub(crate) fn is_reached_at(node: &Node, kubelet: SocketAddr) -> bool {
+    let status = serde_json::to_value(&node.status).unwrap_or_default();
+    reached_at(kubelet, &[])
+        .iter()
+        .all(|(field, value)| status[*field] == *value)
+}
+
+/// What a node says of where its kubelet is reached: by one address and nothing else, because API servers
+/// would try its name first. `marks` are put before the address.
+pub(crate) fn reached_at(kubelet: SocketAddr, marks: &[Value]) -> [(&'static str, Value); 2] {
+    let mut addresses = marks.to_vec();
+    addresses.push(json!({"type": "InternalIP", "address": kubelet.ip().to_string()}));
+    let endpoint = json!({"kubeletEndpoint": {"Port": kubelet.port()}});
+    [
+        ("addresses", Value::Array(addresses)),
+        ("daemonEndpoints", endpoint),
+    ]
+}
+
 fn uuid(parts: &[&str]) -> String {
     let first = hash(parts);
     let second = mix(first ^ 1);
@@ -211,5 +231,22 @@ mod tests {
         assert_eq!(ready["lastTransitionTime"], "2027-01-15T08:00:00Z");
         assert_eq!(ready["lastHeartbeatTime"], "2027-01-15T08:05:00Z");
         assert_eq!(later["status"].as_object().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_kubelet_is_reached_by_its_address_alone() {
+        let kubelet: SocketAddr = "127.0.0.1:40000".parse().unwrap();
+        let mut node = json!({"metadata": {"name": "n"}, "status": {
+            "addresses": [{"type": "InternalIP", "address": "127.0.0.1"},
+                {"type": "Hostname", "address": "n"}],
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": 40000}}}});
+        let read = |node: &Value| serde_json::from_value::<Node>(node.clone()).unwrap();
+        assert!(!is_reached_at(&read(&node), kubelet));
+        for (field, value) in reached_at(kubelet, &[]) {
+            node["status"][field] = value;
+        }
+        assert!(is_reached_at(&read(&node), kubelet));
+        let marked = reached_at(kubelet, &[json!({"$patch": "replace"})]);
+        assert_eq!(marked[0].1.as_array().unwrap().len(), 2);
     }
 }

@@ -79,6 +79,18 @@ pub(crate) fn patch(sim: &PodSim, pod: &Pod, specs: &[Spec<'_>], host: Ipv4Addr)
     json!({"metadata": {"uid": &*sim.uid}, "status": status})
 }
 
+/// What a kubelet says of a pod's containers, as a part of its status.
+pub(crate) fn container_statuses(sim: &PodSim, pod: &Pod, specs: &[Spec<'_>]) -> Value {
+    let is_rejected = sim.verdict.as_ref().is_some_and(|one| one.is_rejection);
+    let all = match is_rejected {
+        true => Vec::new(),
+        false => containers::all(sim, pod, specs),
+    };
+    all.into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}
+
 /// Whether the API tells of the pod anything but what its kubelet knows.
 pub(crate) fn differs(sim: &PodSim, pod: &Pod, specs: &[Spec<'_>]) -> bool {
     let Some(status) = &pod.status else {

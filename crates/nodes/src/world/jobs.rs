@@ -2,7 +2,7 @@
 
 use super::World;
 use crate::kubelet::specs;
-use crate::node::{Facts, status_patch};
+use crate::node::{Facts, is_reached_at, reached_at, status_patch};
 use crate::status;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -95,6 +95,12 @@ impl World {
         }
         let facts = Facts { host: node.host };
         let mut body = status_patch(&node.object, &facts, now);
+        let kubelet = self.config.kubelet;
+        if let Some(kubelet) = kubelet.filter(|kubelet| !is_reached_at(&node.object, *kubelet)) {
+            for (field, value) in reached_at(kubelet, &[json!({"$patch": "replace"})]) {
+                body["status"][field] = value;
+            }
+        }
         // A manifest says how large the node is, whatever it was before.
         let manifest = self.manifests.get(&node.name);
         if let Some(wanted) = manifest.and_then(|manifest| manifest.status.as_ref()) {

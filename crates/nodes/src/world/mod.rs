@@ -23,6 +23,7 @@ use crate::node::{Blocks, NodeSim};
 use k8s_openapi::api::core::v1::{Node, Pod};
 use slab::Slab;
 use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use stowplan_base::{Duration, Time};
 use stowplan_cache::{Key, Store};
@@ -43,6 +44,8 @@ pub struct Config {
     /// Whether the taint `node.kubernetes.io/not-ready`, which the API server gives to new nodes, is taken
     /// away: for clusters without a node lifecycle controller.
     pub untaint: bool,
+    /// Where all nodes say that their kubelet is reached; nowhere, if nobody serves it.
+    pub kubelet: Option<SocketAddr>,
 }
 
 impl Default for Config {
@@ -53,6 +56,7 @@ impl Default for Config {
             start_after: Duration::from_secs(1),
             reregister: false,
             untaint: false,
+            kubelet: None,
         }
     }
 }

@@ -2,7 +2,10 @@
 
 use super::{BY_NODE, Job, Told, World};
 use crate::events::NodeEvent;
-use crate::node::{Cidr, Facts, Fault, NODE, NodeSim, is_simulated, prepared, status_patch};
+use crate::node::{
+    Cidr, Facts, Fault, NODE, NodeSim, is_reached_at, is_simulated, prepared, reached_at,
+    status_patch,
+};
 use crate::world::jobs::Prepared;
 use k8s_openapi::api::core::v1::Node;
 use serde_json::{Value, json};
@@ -156,7 +159,9 @@ impl World {
             return;
         };
         let has_room = node.room.pods_max > 0;
-        if !is_ready(&node.object) || !has_room {
+        let kubelet = self.config.kubelet;
+        let moved = kubelet.is_some_and(|kubelet| !is_reached_at(&node.object, kubelet));
+        if !is_ready(&node.object) || !has_room || moved {
             self.queue_status(id);
         } else if self.config.untaint && has_taint(&node.object) {
             self.push_node_job(Job::Untaint(id));
@@ -222,6 +227,11 @@ impl World {
         body["spec"]["podCIDRs"] = json!([cidr.text()]);
         if let Value::Object(status) = status_patch(&manifest, &facts, now)["status"].take() {
             for (field, value) in status {
+                body["status"][field] = value;
+            }
+        }
+        if let Some(kubelet) = self.config.kubelet {
+            for (field, value) in reached_at(kubelet, &[]) {
                 body["status"][field] = value;
             }
         }

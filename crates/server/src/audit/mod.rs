@@ -18,6 +18,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use stowplan_apimachinery::Status;
+use stowplan_auth::Luggage;
 use stowplan_base::{Env, Time};
 
 /// The header by which a request is known, the client's choice or ours.
@@ -81,16 +82,27 @@ pub(crate) async fn record(
         false => Stage::ResponseComplete,
     };
     let mut event = Event::new(arrival, request, &outcome, stage);
-    let lasts = request.info.verb == "watch" || request.info.subresource == "log";
+    let lasts = request.info.verb == "watch"
+        || request.info.subresource == "log"
+        || answer.extensions().get::<Luggage>().is_some();
     if !lasts || outcome.failure.is_some() {
         log.write(api.env(), event.line(api.env().now())).await;
         return answer;
     }
-    let _pending = Pending {
+    let pending = Pending {
         event,
         api: Arc::clone(api),
     };
-    answer.map(|body| axum::body::Body::new(Audited { body, _pending }))
+    if let Some(luggage) = answer.extensions().get::<Luggage>() {
+        luggage.put(pending);
+        return answer;
+    }
+    answer.map(|body| {
+        axum::body::Body::new(Audited {
+            body,
+            _pending: pending,
+        })
+    })
 }
 
 /// The line of an answer that goes on; written when it ends, however it does.

@@ -5,6 +5,7 @@ use crate::api::Api;
 use crate::limits::{LIGHT_LIST_BYTES_MAX, REQUEST_MEMORY_MAX, TREE_BYTES_PER_BYTE};
 use crate::request::{Request, Target};
 use crate::storage;
+use crate::subresources::STREAMS;
 use crate::verbs::review::is_question;
 use stowplan_admission::Quotas;
 use stowplan_apimachinery::Status;
@@ -24,7 +25,8 @@ impl Beside {
             counts_much: false,
         };
         let verb = request.info.verb.as_str();
-        if !matches!(verb, "create" | "update" | "patch") || is_question(target) {
+        if !matches!(verb, "create" | "update" | "patch") || is_question(target) || streams(target)
+        {
             return beside;
         }
         if target.resource.is("", "namespaces") && target.subresource.is_empty() {
@@ -104,6 +106,11 @@ fn bytes(api: &Api, prefix: &str) -> usize {
 
 fn outweighs(api: &Api, plural: &str, target: &Target) -> bool {
     bytes(api, &prefix(plural, target)) > LIGHT_LIST_BYTES_MAX
+}
+
+/// Whether nothing is written.
+fn streams(target: &Target) -> bool {
+    STREAMS.contains(&target.subresource.as_str())
 }
 
 #[cfg(test)]

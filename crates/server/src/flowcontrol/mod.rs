@@ -16,7 +16,7 @@ mod pool;
 mod seats;
 mod weight;
 
-use crate::limits::{self, WATCHES_MAX};
+use crate::limits::{self, STREAMS_MAX, WATCHES_MAX};
 use crate::request::Request;
 use std::sync::Arc;
 use stowplan_auth::User;
@@ -75,6 +75,7 @@ pub(crate) struct FlowControl {
     /// Turns to give services their addresses.
     addresses: Seats,
     watches: Pool,
+    streams: Pool,
     bodies_kib: Pool,
     answers_kib: Pool,
     leftovers: Arc<Semaphore>,
@@ -92,6 +93,7 @@ impl FlowControl {
             // Whoever has one is next; a flow has one.
             addresses: Seats::new(2, env.clone()),
             watches: Pool::new(WATCHES_MAX),
+            streams: Pool::new(STREAMS_MAX),
             bodies_kib: Pool::new(limits::BODIES_KIB_MAX),
             answers_kib: Pool::new(limits::ANSWERS_KIB_MAX),
             leftovers: Arc::new(Semaphore::new(limits::LEFTOVERS_MAX)),
@@ -119,6 +121,11 @@ impl FlowControl {
     /// A place for one more watch.
     pub(crate) fn watch(&self, flow: &Flow) -> Option<Held> {
         self.watches.take(flow, 1)
+    }
+
+    /// A place for one more stream.
+    pub(crate) fn stream(&self, flow: &Flow) -> Option<Held> {
+        self.streams.take(flow, 1)
     }
 }
 

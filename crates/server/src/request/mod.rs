@@ -6,6 +6,7 @@ mod query;
 
 use crate::resource::Resource;
 use crate::storage;
+use crate::streams::Upgrade;
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use serde_json::Value;
@@ -35,6 +36,8 @@ pub(crate) struct Request {
     pub(crate) decision: Option<Decision>,
     /// The object that was sent, as far as its name goes.
     pub(crate) sent: OnceLock<Sent>,
+    /// The connection, for who takes it over.
+    pub(crate) upgrade: Upgrade,
     /// Each with its place among them.
     warnings: Mutex<HashMap<String, usize>>,
 }
@@ -51,6 +54,7 @@ impl Request {
             impersonator: None,
             decision: None,
             sent: OnceLock::new(),
+            upgrade: Upgrade::default(),
             warnings: Mutex::default(),
         }
     }

@@ -3,23 +3,28 @@
 
 use crate::answer::{self, Answer};
 use crate::api::Api;
+use crate::flowcontrol::{Flow, Held};
 use crate::provider::LogOptions;
 use crate::request::{Query, Request, Target};
 use crate::storage::{self, Cluster};
+use axum::body::Body;
+use futures_util::StreamExt;
+use http_body::Body as _;
 use serde_json::Value;
 use stowplan_apimachinery::field::{Error, ErrorKind, ErrorList, Path};
 use stowplan_apimachinery::lookup::Lookup;
 use stowplan_apimachinery::meta::{self, GroupKind, GroupResource};
 use stowplan_apimachinery::{Status, View};
+use tokio::sync::watch;
 
 /// Answers a GET.
-pub(super) fn get(api: &Api, request: &Request, target: &Target) -> Result<Answer, Status> {
-    let mut options = read(&request.query)?;
-    let errors = check(&options);
-    if !errors.is_empty() {
-        let kind = GroupKind::new("", "PodLogOptions");
-        return Err(Status::invalid(&kind, &target.name, &errors));
-    }
+pub(super) async fn get(
+    api: &Api,
+    request: &Request,
+    target: &Target,
+    flow: &Flow,
+) -> Result<Answer, Status> {
+    let mut options = LogOptions::read(&request.query, &target.name)?;
     let entry = api.store().get(target.key().as_bytes());
     let missing = || Status::not_found(&target.group_resource(), &target.name);
     let entry = entry.ok_or_else(missing)?;
@@ -30,22 +35,41 @@ pub(super) fn get(api: &Api, request: &Request, target: &Target) -> Result<Answe
     if node.is_empty() {
         return Ok(answer::bytes(200, text, ""));
     }
-    if let Some(body) = api
-        .provider()
-        .and_then(|p| p.log(&pod, &options, api.env().now()))
-    {
+    if let Some(provider) = api.provider(node) {
         let mut answer = answer::bytes(200, text, "");
-        *answer.body_mut() = body;
+        let body = provider.log(&pod, &options, api.env().now()).await?;
+        if body.size_hint().exact().is_some() {
+            *answer.body_mut() = body;
+            return Ok(answer);
+        }
+        // It goes on, and is counted for as long.
+        let Some(room) = api.flow_control().stream(flow) else {
+            return Ok(answer::too_many_requests());
+        };
+        *answer.body_mut() = until_stopped(body, room, api.stopping());
         return Ok(answer);
     }
     let Some(node) = Cluster(api).get("", "nodes", "", node) else {
         return Err(Status::not_found(&GroupResource::new("", "nodes"), node));
     };
-    Err(unreachable(&node))
+    Err(unreachable(&node, "logs"))
+}
+
+/// A body that ends when the server is about to stop.
+fn until_stopped(body: Body, room: Held, mut stopping: watch::Receiver<bool>) -> Body {
+    let stops = async move {
+        // Nobody tells it any more once the server is gone.
+        let _ = stopping.wait_for(|stops| *stops).await;
+    };
+    let pieces = body.into_data_stream().map(move |piece| {
+        let _ = &room;
+        piece
+    });
+    Body::from_stream(pieces.take_until(Box::pin(stops)))
 }
 
 /// The node is there, but nobody answers for it.
-fn unreachable(node: &Value) -> Status {
+pub(super) fn unreachable(node: &Value, what: &str) -> Status {
     let addresses = node.at("status").list("addresses");
     let usual = [
         "Hostname",
@@ -60,11 +84,29 @@ fn unreachable(node: &Value) -> Status {
     });
     match preferred {
         Some(address) => Status::plain_error(format!(
-            "nobody on node {} ({}) serves logs",
+            "nobody on node {} ({}) serves {what}",
             meta::name(node),
             address.text("address")
         )),
         None => Status::plain_error("no preferred addresses found; known addresses: []"),
+    }
+}
+
+impl LogOptions {
+    /// The options that a URL has after its question mark, for a kubelet to read. An error has the code
+    /// with which kubelets answer.
+    pub fn parse(query: &str) -> Result<Self, Status> {
+        Self::read(&Query::parse(query), "")
+    }
+
+    fn read(query: &Query, pod: &str) -> Result<Self, Status> {
+        let options = read(query)?;
+        let errors = check(&options);
+        let kind = GroupKind::new("", "PodLogOptions");
+        match errors.is_empty() {
+            true => Ok(options),
+            false => Err(Status::invalid(&kind, pod, &errors)),
+        }
     }
 }
 
@@ -115,7 +157,7 @@ fn check(options: &LogOptions) -> ErrorList {
 }
 
 /// The container that is meant: the one that is named, or the only one.
-fn container(pod: &Value, asked: &str) -> Result<String, Status> {
+pub(super) fn container(pod: &Value, asked: &str) -> Result<String, Status> {
     let spec = pod.at("spec");
     let name = meta::name(pod);
     let names = |field: &str| spec.list(field).iter().map(|c| c.text("name"));

@@ -1,30 +1,35 @@
-//! What hangs below objects and has rules of its own: bindings, evictions, scales, tokens, logs.
+//! What hangs below objects and has rules of its own: bindings, evictions, scales, tokens, logs, streams.
 //!
 //! `status`, `resize`, `ephemeralcontainers` and `finalize` are plain writes of the object through
 //! another strategy; the verbs do them.
 
 pub(crate) mod binding;
 mod condition;
+mod connect;
 mod eviction;
 mod log;
 mod scale;
 mod token;
 
+pub(crate) use connect::NAMES as STREAMS;
 pub(crate) use scale::Scale;
 
 use crate::answer::Answer;
 use crate::api::Api;
+use crate::flowcontrol::Flow;
 use crate::request::{Request, Target};
 use crate::route::no_such_method;
 use crate::verbs;
 use serde_json::{Value, json};
+use std::sync::Arc;
 use stowplan_apimachinery::Status;
 
 /// Answers a request for a subresource that exists, with a method that it has.
 pub(crate) async fn answer(
-    api: &Api,
+    api: &Arc<Api>,
     request: &Request,
     target: &Target,
+    flow: &Flow,
 ) -> Result<Answer, Status> {
     let name = target.subresource.as_str();
     let verb = request.info.verb.as_str();
@@ -32,7 +37,10 @@ pub(crate) async fn answer(
         ("binding", "create") => binding::create(api, request, target).await,
         ("eviction", "create") => eviction::create(api, request, target).await,
         ("token", "create") => token::create(api, request, target),
-        ("log", "get") => log::get(api, request, target),
+        ("log", "get") => log::get(api, request, target, flow).await,
+        ("attach" | "exec" | "portforward", "get" | "create") => {
+            connect::connect(api, request, target, flow).await
+        }
         ("scale", "get") => scale::get(api, request, target),
         (_, "get") => verbs::get::get(api, request, target).await,
         (_, "update") => verbs::update::update(api, request, target).await,

@@ -3,6 +3,7 @@
 mod client;
 mod contention;
 mod nesting;
+mod streams;
 mod uploads;
 mod versions;
 mod watches;

@@ -2,10 +2,10 @@
 
 use super::super::*;
 use super::Api;
-use crate::behaviour::RUN_FOR;
+use crate::behaviour::{EXIT_CODE, RUN_FOR};
 use crate::kubelet::testing::START;
 use crate::node::{FAULT, Fault, NODE};
-use crate::observe::{LogsWanted, logs, node_usage, pod_usage};
+use crate::observe::{LogsWanted, Rest, logs, node_usage, pod_usage};
 use serde_json::json;
 
 #[test]
@@ -133,10 +133,14 @@ fn logs_follow_from_the_pod_and_the_time() {
     api.node("n1", json!({}));
     api.pod("p", json!({RUN_FOR: "100s"}));
     let read = |api: &Api, wanted: LogsWanted| {
-        let lines = logs(&api.world, "n", "p", "c", &wanted, api.now)?;
-        Some(lines.into_iter().map(|line| line.text).collect::<Vec<_>>())
+        let log = logs(&api.world, ("n", "p"), "c", &wanted, None, api.now)?;
+        let texts = log.lines.into_iter().map(|line| line.text);
+        Ok::<_, String>(texts.collect::<Vec<_>>())
     };
-    assert_eq!(read(&api, LogsWanted::default()), None);
+    assert_eq!(
+        read(&api, LogsWanted::default()).unwrap_err(),
+        "container \"c\" in pod \"p\" is waiting to start: ContainerCreating"
+    );
     api.pass(62);
     let lines = read(&api, LogsWanted::default()).unwrap();
     assert_eq!(
@@ -164,7 +168,38 @@ fn logs_follow_from_the_pod_and_the_time() {
         previous: true,
         ..LogsWanted::default()
     };
-    assert_eq!(read(&api, wanted), None);
+    assert_eq!(
+        read(&api, wanted).unwrap_err(),
+        "previous terminated container \"c\" in pod \"p\" not found"
+    );
+}
+
+#[test]
+fn a_log_goes_on_where_it_was_left_until_its_run_ends() {
+    let mut api = Api::new();
+    api.node("n1", json!({}));
+    api.pod("p", json!({RUN_FOR: "40s", EXIT_CODE: "1"}));
+    api.pass(11);
+    let read = |api: &Api, left: Option<&Rest>| {
+        let wanted = LogsWanted::default();
+        let log = logs(&api.world, ("n", "p"), "c", &wanted, left, api.now).unwrap();
+        let texts = log.lines.into_iter().map(|line| line.text);
+        (texts.collect::<Vec<_>>(), log.rest)
+    };
+    let (lines, rest) = read(&api, None);
+    assert_eq!(lines, ["c started: image , pod p, restarts 0"]);
+    assert_eq!(rest.unwrap().due, START + Duration::from_secs(31));
+    let (lines, rest) = read(&api, rest.as_ref());
+    assert_eq!(lines, [""; 0]);
+    api.pass(20);
+    let (lines, rest) = read(&api, rest.as_ref());
+    assert_eq!(lines, ["c is running since 30s: heartbeat 1"]);
+    // It ends before it would say something again.
+    assert_eq!(rest.unwrap().due, START + Duration::from_secs(41));
+    api.pass(30);
+    let (lines, rest) = read(&api, rest.as_ref());
+    assert_eq!(lines, ["c exited with code 1 at 2027-01-15T08:00:41Z"]);
+    assert_eq!(rest, None, "the next run is another log");
 }
 
 #[test]
@@ -213,4 +248,25 @@ fn usage_follows_the_profile() {
         seen.dedup();
         assert_eq!(seen.len() > 1, least != most);
     }
+}
+
+#[test]
+fn nodes_say_where_their_kubelet_is_served() {
+    let mut api = Api::new();
+    api.node("n1", json!({}));
+    api.settle();
+    let kubelet = "127.0.0.1:40000".parse().unwrap();
+    api.world.config.kubelet = Some(kubelet);
+    let id = api.world.node_id("n1").unwrap();
+    let node = api.world.nodes.get(id).unwrap().object.clone();
+    api.world.node_seen(&node, api.now);
+    let job = Job::NodeStatus(id);
+    assert_eq!(api.world.next_job(), Some(job.clone()));
+    let patch = api.world.prepare(&job, api.now).unwrap().body;
+    assert_eq!(
+        patch["status"]["addresses"],
+        json!([{"$patch": "replace"}, {"type": "InternalIP", "address": "127.0.0.1"}])
+    );
+    let endpoint = &patch["status"]["daemonEndpoints"]["kubeletEndpoint"];
+    assert_eq!(endpoint["Port"], 40_000);
 }
