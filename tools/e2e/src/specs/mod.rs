@@ -47,7 +47,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         &kubernetes::Options {
             controller_manager: true,
             scheduler: options.scheduler == Who::Real,
-            scheduler_config: None,
+            ..kubernetes::Options::default()
         },
     )?;
     let _kubelets = nodes::start(&kwok, &cluster, &folder.0)?;

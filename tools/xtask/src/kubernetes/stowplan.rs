@@ -66,12 +66,22 @@ impl Stowplan {
         Self::run(binary, folder, &[&start, arguments].concat())
     }
 
+    /// Starts all of it, on a free port: scheduler, controllers and nodes.
+    pub fn start_living(binary: &Path, folder: &Path, arguments: &[&str]) -> Result<Self> {
+        let start = ["--listen", "127.0.0.1:0"];
+        Self::up(binary, folder, &[&start, arguments].concat())
+    }
+
     fn run(binary: &Path, folder: &Path, arguments: &[&str]) -> Result<Self> {
+        // Nobody else plays controllers and kubelets then: what is compared has none either.
+        let start = ["--no-controllers", "--no-nodes"];
+        Self::up(binary, folder, &[&start, arguments].concat())
+    }
+
+    fn up(binary: &Path, folder: &Path, arguments: &[&str]) -> Result<Self> {
         std::fs::create_dir_all(folder)?;
         let mut command = Command::new(binary);
-        // Nobody else plays controllers and kubelets then: what is compared has none either.
-        command.args(["up", "--no-controllers", "--no-nodes", "--data-dir"]);
-        command.arg(folder);
+        command.args(["up", "--data-dir"]).arg(folder);
         command.args(arguments);
         let log = folder.join("stowplan.log");
         // What one before it said is not its word.
