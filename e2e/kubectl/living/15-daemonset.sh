@@ -85,7 +85,7 @@ kubectl patch ds fluentd-elasticsearch -p '{"spec":{"updateStrategy":{"type":"On
 
 kubectl set env ds/fluentd-elasticsearch LEVEL=debug
 
-until_is 0 kubectl get ds fluentd-elasticsearch -o jsonpath='{.status.updatedNumberScheduled}'
+until_is '' kubectl get ds fluentd-elasticsearch -o jsonpath='{.status.updatedNumberScheduled}'
 
 kubectl rollout status ds/fluentd-elasticsearch
 

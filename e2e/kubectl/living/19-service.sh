@@ -116,6 +116,8 @@ kubectl describe svc manual
 
 kubectl delete svc example-service inner named outside lb pod slow manual
 
+kubectl delete endpointslice manual-1
+
 until_is 'No resources found in service namespace.' kubectl get endpointslices
 
 kubectl get ep,svc

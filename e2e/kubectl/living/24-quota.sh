@@ -126,7 +126,7 @@ kubectl get deployment d1 -o jsonpath='{range .status.conditions[*]}{.type}={.st
 
 kubectl create quota best --hard=pods=0 --scopes=BestEffort
 
-kubectl wait quota/best --for=jsonpath='{.status.used.pods}'=4
+kubectl wait quota/best --for=jsonpath='{.status.used.pods}'=3
 
 kubectl describe quota best
 

@@ -148,7 +148,7 @@ kubectl patch pod held -p '{"metadata":{"finalizers":["example.com/hold"]}}'
 
 kubectl delete pod held --grace-period=1 --wait=false
 
-kubectl wait pod/held --for=jsonpath='{.status.phase}'=Succeeded --timeout=10s || kubectl get pod held -o jsonpath='{.status.phase}'
+kubectl wait pod/held --for=jsonpath='{.status.phase}'=Failed --timeout=10s
 
 kubectl get pod held
 

@@ -67,7 +67,7 @@ kubectl create pdb alone --selector=app=alone --max-unavailable=1
 
 kubectl wait --for=condition=Ready pod/alone
 
-until_is SyncFailed kubectl get pdb alone -o jsonpath='{.status.conditions[0].reason}'
+until_is UnmanagedPods kubectl get events --field-selector involvedObject.name=alone,involvedObject.kind=PodDisruptionBudget -o jsonpath='{.items[0].reason}'
 
 kubectl describe pdb alone
 

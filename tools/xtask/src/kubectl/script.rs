@@ -112,7 +112,8 @@ first_lines() {
 # Runs a command again until what it prints is the same as TEXT, for half a minute at most.
 until_is() {
   local text=$1 said; shift
-  for ((i = 0; i < 150; i++)); do
+  SECONDS=0
+  while [ "$SECONDS" -lt 30 ]; do
     said=$("$@" 2>&1)
     if [ "$said" = "$text" ]; then echo "$said"; return; fi
     sleep 0.2
