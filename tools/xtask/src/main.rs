@@ -67,10 +67,10 @@ fn main() -> ExitCode {
 }
 
 /// Builds the real Kubernetes; with `--start` also runs it until standard input ends, with
-/// `--controllers` and `--scheduler` on request.
+/// `--controllers` and `--scheduler` on request, or `--living` for kubelets that report to it.
 fn kubernetes() -> anyhow::Result<()> {
     let flags: Vec<String> = std::env::args().skip(2).collect();
-    let known = ["--start", "--controllers", "--scheduler"];
+    let known = ["--start", "--controllers", "--scheduler", "--living"];
     if let Some(flag) = flags.iter().find(|flag| !known.contains(&flag.as_str())) {
         anyhow::bail!("there is no {flag}");
     }
@@ -81,8 +81,9 @@ fn kubernetes() -> anyhow::Result<()> {
         return Ok(());
     }
     let options = xtask::kubernetes::Options {
-        controller_manager: has("--controllers"),
-        scheduler: has("--scheduler"),
+        controller_manager: has("--controllers") || has("--living"),
+        living: has("--living"),
+        scheduler: has("--scheduler") || has("--living"),
         scheduler_config: None,
     };
     let folder = std::env::temp_dir().join(format!("kubernetes-{}", std::process::id()));
@@ -113,7 +114,7 @@ fn program(package: &str, how: &[&str], command: Option<&str>) -> ExitCode {
     }
 }
 
-/// Compares what kubectl prints: `kubectl [SECTION…] [--kubectl PROGRAM] [--verbose]`.
+/// Compares what kubectl prints: `kubectl [--living] [SECTION…] [--kubectl PROGRAM] [--verbose]`.
 fn kubectl() -> ExitCode {
     let arguments = xtask::kubectl::Arguments::read(std::env::args().skip(2));
     match arguments.and_then(|arguments| xtask::kubectl::compare(&arguments)) {

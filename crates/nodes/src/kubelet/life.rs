@@ -223,7 +223,9 @@ impl PodSim {
             );
             cx.tell(i, "Pulled", message);
         } else {
-            let message = format!("Container image {image:?} already present on machine");
+            let message = format!(
+                "Container image {image:?} already present on machine and can be accessed by the pod"
+            );
             cx.tell(i, "Pulled", message);
         }
         cx.tell(i, "Created", "Container created".to_owned());

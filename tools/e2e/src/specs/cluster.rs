@@ -50,7 +50,8 @@ impl Running {
             &kubernetes::Options {
                 controller_manager: options.controllers == Who::Real,
                 scheduler: options.scheduler == Who::Real,
-                scheduler_config: None,
+                living: options.nodes == Who::Stowplan,
+                ..kubernetes::Options::default()
             },
         )?;
         let kubeconfig = cluster.kubeconfig();

@@ -2,9 +2,10 @@
 //! against `stowplan up`, and compared.
 //!
 //! Neither side runs controllers or kubelets. The steps are in `e2e/kubectl/script`, the files they
-//! use in `e2e/kubectl/files`.
+//! use in `e2e/kubectl/files`. `--living` runs `e2e/kubectl/living` instead, on clusters that live.
 
 mod known;
+mod living;
 mod normal;
 mod repairs;
 mod script;
@@ -27,6 +28,8 @@ pub struct Arguments {
     pub kubectl: Option<PathBuf>,
     /// Show what each command printed.
     pub verbose: bool,
+    /// Run the steps of living clusters: with controllers, schedulers and nodes on both sides.
+    pub living: bool,
 }
 
 impl Arguments {
@@ -38,6 +41,7 @@ impl Arguments {
             match argument.as_str() {
                 "--kubectl" => out.kubectl = arguments.next().map(PathBuf::from),
                 "--verbose" => out.verbose = true,
+                "--living" => out.living = true,
                 flag if flag.starts_with('-') => bail!("there is no {flag}"),
                 section => out.sections.push(section.to_owned()),
             }
@@ -48,8 +52,12 @@ impl Arguments {
 
 /// Runs the script on both sides. True if no step differs unexpectedly.
 pub fn compare(arguments: &Arguments) -> Result<bool> {
+    if arguments.living {
+        return living::compare(arguments);
+    }
     let home = crate::tidy::workspace().join("e2e/kubectl");
     let steps = script::read(&home.join("script"), &arguments.sections)?;
+    let steps: Vec<&Step> = steps.iter().collect();
     let known = Known::read(&home.join("known-differences.txt"))?;
     let programs = kubernetes::build()?;
     let binary = Stowplan::build()?;
@@ -87,7 +95,7 @@ pub fn compare(arguments: &Arguments) -> Result<bool> {
 
 /// Prints every difference, and says whether there is none that nobody knows.
 fn report(
-    steps: &[Step],
+    steps: &[&Step],
     expected: &[Outcome],
     actual: &[Outcome],
     known: &Known,

@@ -46,10 +46,38 @@ static RULES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     .into()
 });
 
+/// The same for clusters that live: names made up on the way, and what depends on chance.
+static LIVING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+    const LETTERS: &str = "[bcdfghjklmnpqrstvwxz2456789]";
+    [
+        // Pods of Deployments, of others, and ReplicaSets.
+        (
+            format!(r"-{LETTERS}{{7,10}}-{LETTERS}{{5}}\b"),
+            "-HASH-SUFFIX",
+        ),
+        (format!(r"-{LETTERS}{{5}}\b"), "-SUFFIX"),
+        (format!(r"-{LETTERS}{{7,10}}\b"), "-HASH"),
+        (
+            format!(r"(template-(hash|generation)|revision-hash)(\W+)[a-z]*-?{LETTERS}{{7,10}}\b"),
+            "$1${3}HASH",
+        ),
+        // The minute that a CronJob launches for.
+        (r"-\d{8}\b".to_owned(), "-MINUTE"),
+        (r"\b10\.64\.\d+\.\d+\b".to_owned(), "POD-IP"),
+        (r"\bnode-[a-z]-\d\b(/[\d.]+)?".to_owned(), "NODE"),
+        (r"://[0-9a-f]{64}".to_owned(), "://DIGEST"),
+        // How often something happened depends on how fast it went.
+        (r"AGE \(x\d+ over AGE\)".to_owned(), "AGE"),
+    ]
+    .map(|(pattern, with)| (Regex::new(&pattern).expect("a pattern"), with))
+    .into()
+});
+
 /// Knows the folders of one side.
 #[derive(Debug)]
 pub(super) struct Normaliser {
     folders: [String; 2],
+    is_living: bool,
 }
 
 impl Normaliser {
@@ -57,6 +85,15 @@ impl Normaliser {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         Self {
             folders: [text(home), text(work)],
+            is_living: false,
+        }
+    }
+
+    /// For a cluster with controllers, a scheduler and nodes.
+    pub(super) fn living(self) -> Self {
+        Self {
+            is_living: true,
+            ..self
         }
     }
 
@@ -68,8 +105,39 @@ impl Normaliser {
         for (pattern, with) in RULES.iter() {
             out = pattern.replace_all(&out, *with).into_owned();
         }
-        sort_managed_fields(&out)
+        let out = sort_managed_fields(&out);
+        if !self.is_living {
+            return out;
+        }
+        let rules = LIVING.iter();
+        let out = rules.fold(out, |out, (pattern, with)| {
+            pattern.replace_all(&out, *with).into_owned()
+        });
+        sort_events(&out)
     }
+}
+
+/// Puts the events at the end of a description in the order of their text, each once: who of
+/// several was first, and whether an event was counted or written again, depends on the moment.
+fn sort_events(text: &str) -> String {
+    let mut out = String::new();
+    let mut lines = text.split_inclusive('\n').peekable();
+    while let Some(line) = lines.next() {
+        out.push_str(line);
+        if line != "Events:\n" {
+            continue;
+        }
+        let mut events = Vec::new();
+        while let Some(line) = lines.next_if(|line| line.starts_with("  ")) {
+            events.push(line);
+        }
+        // The head and the rule below it.
+        let from = events.len().min(2);
+        events[from..].sort_unstable();
+        events.dedup();
+        out.extend(events);
+    }
+    out
 }
 
 /// Puts the entries of `managedFields` in YAML in the order of their text. Servers order them by the
@@ -126,6 +194,25 @@ mod tests {
         check("10.0.0.17", "ADDRESS");
         let short = "W0102 03:04:05.6 12 reflector.go:664] \"x\" err=\"very short watch: y\"\n";
         check(&format!("{short}gone"), "gone");
+    }
+
+    #[test]
+    fn what_is_made_up_in_a_living_cluster_is_taken_out() {
+        let normaliser = Normaliser::new(Path::new("/a/home"), Path::new("/a/work")).living();
+        let check = |text: &str, expected: &str| assert_eq!(normaliser.apply(text), expected);
+        check("pod/web-7957885594-bqxjx", "pod/web-HASH-SUFFIX");
+        check("replicaset.apps/web-795788559", "replicaset.apps/web-HASH");
+        check("pod/agent-x7k2p deleted", "pod/agent-SUFFIX deleted");
+        check(
+            "pod-template-hash=795788559,a=b",
+            "pod-template-hash=HASH,a=b",
+        );
+        check("hello-29384756-x7k2p", "hello-MINUTE-SUFFIX");
+        check("10.64.0.2   node-a-1", "POD-IP  NODE");
+        check("web-0 and web-pod-pending", "web-0 and web-pod-pending");
+        let events = "Events:\n  Type  Reason\n  ----  ----\n  B  b\n  A  a\n  B  b\nend\n";
+        let sorted = "Events:\n  Type  Reason\n  ----  ----\n  A  a\n  B  b\nend\n";
+        check(events, sorted);
     }
 
     #[test]

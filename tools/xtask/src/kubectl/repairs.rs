@@ -56,7 +56,7 @@ pub(super) fn silence(cluster: &Cluster) -> Result<()> {
 }
 
 /// Hands a manifest to a kubectl command. True if it succeeded.
-fn apply(cluster: &Cluster, command: &[&str], manifest: &str) -> Result<bool> {
+pub(super) fn apply(cluster: &Cluster, command: &[&str], manifest: &str) -> Result<bool> {
     let mut kubectl = cluster.kubectl();
     kubectl.args(command).arg("--filename=-");
     kubectl.stdin(Stdio::piped()).stdout(Stdio::null());

@@ -14,6 +14,15 @@ pub(super) struct Step {
     pub(super) text: String,
 }
 
+/// The steps of a file.
+#[derive(Debug)]
+pub(super) struct Section {
+    pub(super) name: String,
+    /// It changes what all see: nothing else runs meanwhile.
+    pub(super) is_alone: bool,
+    pub(super) steps: Vec<Step>,
+}
+
 /// What a step printed, and how it ended.
 #[derive(Debug)]
 pub(super) struct Outcome {
@@ -35,26 +44,41 @@ impl Outcome {
     }
 }
 
-/// The steps of a folder, in the order of the files' names.
-pub(super) fn read(folder: &Path, sections: &[String]) -> Result<Vec<Step>> {
+/// The steps of a folder, in the order of the files' names. The first file is always read.
+pub(super) fn read(folder: &Path, wanted: &[String]) -> Result<Vec<Step>> {
+    let sections = sections(folder)?.into_iter().enumerate();
+    let chosen = sections.filter(|(index, section)| *index == 0 || section.is_wanted(wanted));
+    let steps: Vec<_> = chosen.flat_map(|(_, section)| section.steps).collect();
+    if steps.is_empty() {
+        bail!("there are no steps in {}", folder.display());
+    }
+    Ok(steps)
+}
+
+/// The files of a folder, in the order of their names.
+pub(super) fn sections(folder: &Path) -> Result<Vec<Section>> {
     let mut files: Vec<PathBuf> = fs::read_dir(folder)
         .with_context(|| format!("cannot read {}", folder.display()))?
         .map(|entry| Ok(entry?.path()))
         .collect::<Result<_>>()?;
     files.sort();
-    let mut steps = Vec::new();
-    for (index, file) in files.iter().enumerate() {
-        let section = file.file_stem().unwrap_or_default().to_string_lossy();
-        let wanted = |name: &String| section.contains(name.as_str());
-        if index > 0 && !sections.is_empty() && !sections.iter().any(wanted) {
-            continue;
-        }
-        steps.extend(parse(&section, &fs::read_to_string(file)?));
+    let section = |file: &PathBuf| {
+        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        let text = fs::read_to_string(file)?;
+        Ok(Section {
+            steps: parse(&name, &text),
+            is_alone: text.starts_with("# Alone: "),
+            name: name.into_owned(),
+        })
+    };
+    files.iter().map(section).collect()
+}
+
+impl Section {
+    /// Whether the command line asks for it, by a part of its name or not at all.
+    pub(super) fn is_wanted(&self, wanted: &[String]) -> bool {
+        wanted.is_empty() || wanted.iter().any(|part| self.name.contains(part.as_str()))
     }
-    if steps.is_empty() {
-        bail!("there are no steps in {}", folder.display());
-    }
-    Ok(steps)
 }
 
 fn parse(section: &str, text: &str) -> Vec<Step> {
@@ -85,6 +109,17 @@ first_lines() {
   kill "$watched" 2>/dev/null
   wait "$watched" 2>/dev/null || true
 }
+# Runs a command again until what it prints is the same as TEXT, for half a minute at most.
+until_is() {
+  local text=$1 said; shift
+  SECONDS=0
+  while [ "$SECONDS" -lt 30 ]; do
+    said=$("$@" 2>&1)
+    if [ "$said" = "$text" ]; then echo "$said"; return; fi
+    sleep 0.2
+  done
+  echo "$said"
+}
 "#;
 
 /// One of the two servers, with a folder, a home and a kubectl for the steps.
@@ -93,6 +128,7 @@ pub(super) struct Side {
     home: PathBuf,
     kubeconfig: PathBuf,
     path: String,
+    is_living: bool,
 }
 
 impl Side {
@@ -120,10 +156,19 @@ impl Side {
             kubeconfig: copy,
             folder: work,
             home,
+            is_living: false,
         })
     }
 
-    pub(super) fn run(&self, steps: &[Step]) -> Result<Vec<Outcome>> {
+    /// The cluster lives.
+    pub(super) fn living(self) -> Self {
+        Self {
+            is_living: true,
+            ..self
+        }
+    }
+
+    pub(super) fn run(&self, steps: &[&Step]) -> Result<Vec<Outcome>> {
         steps.iter().map(|step| self.step(step)).collect()
     }
 
@@ -140,10 +185,14 @@ impl Side {
             .stdin(Stdio::null())
             .output()
             .context("cannot run timeout and bash")?;
+        let normaliser = Normaliser::new(&self.home, &self.folder);
         Ok(Outcome {
             text: String::from_utf8_lossy(&output.stdout).into_owned(),
             status: output.status.code(),
-            normaliser: Normaliser::new(&self.home, &self.folder),
+            normaliser: match self.is_living {
+                true => normaliser.living(),
+                false => normaliser,
+            },
         })
     }
 }

@@ -12,6 +12,9 @@ use std::process::{Command, Stdio};
 pub struct Options {
     /// kube-controller-manager.
     pub controller_manager: bool,
+    /// Kubelets, or what plays them, report to the cluster: the node lifecycle controller runs, too,
+    /// and nobody waits for the clients' rate limits.
+    pub living: bool,
     /// kube-scheduler, with its default configuration.
     pub scheduler: bool,
     /// A KubeSchedulerConfiguration, which must name the kubeconfig of the folder.
@@ -54,12 +57,18 @@ impl Cluster {
         cluster.wait(&["get", "service", "kubernetes", "--namespace=default"])?;
         if options.controller_manager {
             let [port] = free_ports()?;
-            cluster.run("kube-controller-manager", &controllers(folder, port))?;
+            cluster.run(
+                "kube-controller-manager",
+                &controllers(folder, port, options.living),
+            )?;
         }
         if options.scheduler || options.scheduler_config.is_some() {
             let [port] = free_ports()?;
             let config = options.scheduler_config.as_deref();
-            cluster.run("kube-scheduler", &scheduler(folder, port, config))?;
+            cluster.run(
+                "kube-scheduler",
+                &scheduler(folder, port, config, options.living),
+            )?;
         }
         Ok(cluster)
     }
@@ -175,8 +184,8 @@ fn apiserver(folder: &Path, etcd: u16, port: u16) -> Vec<String> {
     ]
 }
 
-fn controllers(folder: &Path, port: u16) -> Vec<String> {
-    vec![
+fn controllers(folder: &Path, port: u16, living: bool) -> Vec<String> {
+    let mut arguments = vec![
         file(folder, "kubeconfig", "kubeconfig"),
         file(
             folder,
@@ -186,14 +195,22 @@ fn controllers(folder: &Path, port: u16) -> Vec<String> {
         file(folder, "root-ca-file", "ca.crt"),
         "--leader-elect=false".to_owned(),
         "--use-service-account-credentials".to_owned(),
-        // Nodes without a kubelet would be tainted.
-        "--controllers=*,-node-lifecycle-controller".to_owned(),
         "--bind-address=127.0.0.1".to_owned(),
         format!("--secure-port={port}"),
-    ]
+    ];
+    if living {
+        arguments.extend(UNLIMITED.map(str::to_owned));
+    } else {
+        // Nodes without a kubelet would be tainted.
+        arguments.push("--controllers=*,-node-lifecycle-controller".to_owned());
+    }
+    arguments
 }
 
-fn scheduler(folder: &Path, port: u16, config: Option<&Path>) -> Vec<String> {
+/// As many requests as the server answers.
+const UNLIMITED: [&str; 2] = ["--kube-api-qps=1000", "--kube-api-burst=1000"];
+
+fn scheduler(folder: &Path, port: u16, config: Option<&Path>, living: bool) -> Vec<String> {
     let mut arguments = vec![
         file(folder, "authentication-kubeconfig", "kubeconfig"),
         file(folder, "authorization-kubeconfig", "kubeconfig"),
@@ -205,6 +222,9 @@ fn scheduler(folder: &Path, port: u16, config: Option<&Path>) -> Vec<String> {
         None => {
             arguments.push(file(folder, "kubeconfig", "kubeconfig"));
             arguments.push("--leader-elect=false".to_owned());
+            if living {
+                arguments.extend(UNLIMITED.map(str::to_owned));
+            }
         }
     }
     arguments

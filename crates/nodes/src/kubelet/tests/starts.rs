@@ -66,7 +66,7 @@ fn a_pod_starts_after_its_delay_and_runs_on() {
         [
             (
                 "Pulled",
-                "Container image \"nginx:1\" already present on machine"
+                "Container image \"nginx:1\" already present on machine and can be accessed by the pod"
             ),
             ("Created", "Container created"),
             ("Started", "Container started"),
