@@ -23,6 +23,7 @@ pub mod deployment;
 pub mod disruption;
 pub mod endpoint;
 pub mod endpointslice;
+pub mod endpointslice_mirroring;
 pub mod ephemeral;
 mod event;
 pub mod expand;

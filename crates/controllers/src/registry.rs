@@ -18,7 +18,7 @@ pub struct Descriptor {
 /// All controllers, in the order of their names: a line each.
 #[rustfmt::skip]
 pub fn all() -> Vec<Descriptor> {
-    use crate::{cluster_role_aggregation, endpoint, endpointslice, pod_gc, service_account_token};
+    use crate::{cluster_role_aggregation, endpoint, endpointslice, endpointslice_mirroring, pod_gc, service_account_token};
     use crate::{cronjob, daemon, deployment, disruption, ephemeral, replicaset, replication, service_account, statefulset};
     use crate::{job, node_lifecycle, podautoscaler, resourceclaim, root_ca, ttl, ttlafterfinished, taint_eviction, volume};
     vec![
@@ -29,6 +29,7 @@ pub fn all() -> Vec<Descriptor> {
         controller("disruption-controller", make::<disruption::Disruption>),
         controller("endpoints-controller", make::<endpoint::EndpointsOfServices>),
         controller("endpointslice-controller", make::<endpointslice::EndpointSlices>),
+        controller("endpointslice-mirroring-controller", make::<endpointslice_mirroring::Mirroring>),
         controller("ephemeral-volume-controller", make::<ephemeral::EphemeralVolumes>),
         configured("horizontal-pod-autoscaler-controller", |o| Box::new(podautoscaler::PodAutoscalers::new(o.pod_autoscaler.clone()))),
         controller("job-controller", make::<job::Jobs>),

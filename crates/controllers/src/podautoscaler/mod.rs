@@ -12,6 +12,7 @@
 mod calculator;
 mod compute;
 mod conditions;
+mod judge;
 mod limits;
 mod look;
 mod memory;

@@ -6,6 +6,7 @@ mod classes;
 mod matching;
 mod protection;
 mod provisioner;
+mod resizer;
 #[cfg(test)]
 mod tests;
 mod volumes;

@@ -1,11 +1,12 @@
 //! Storage that is simulated: volumes for claims of classes with [`PROVISIONER`].
 //!
 //! Plays an external provisioner, such as a CSI driver brings one: it makes the volume that a claim asks
-//! for, within the zone of the node that was chosen, and deletes it when its claim is gone.
+//! for, within the zone of the node that was chosen, lets it grow with the claim, and deletes it when its claim
+//! is gone.
 
 use super::{
     BOUND_BY_CONTROLLER, PROVISIONED_BY, SELECTED_NODE, STORAGE_PROVISIONER, bound, classes,
-    volume_name, volume_phase,
+    resizer, volume_name, volume_phase,
 };
 use crate::common::{annotation, label, name, uid};
 use crate::{Controller, Cx, Event, Key, Plan, Watches, Write};
@@ -38,7 +39,10 @@ impl Controller for Provisioner {
         let claim = cx
             .cluster
             .get::<PersistentVolumeClaim>(&key.namespace, &key.name);
-        claim.map_or_else(Plan::nothing, |claim| provision(cx, &claim))
+        claim.map_or_else(Plan::nothing, |claim| match volume_name(&claim) {
+            "" => provision(cx, &claim),
+            _ => resizer::resize(cx, &claim),
+        })
     }
 
     fn component(&self) -> Option<&'static str> {

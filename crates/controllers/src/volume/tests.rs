@@ -216,3 +216,83 @@ fn what_is_in_use_is_not_deleted() {
             .is_none()
     );
 }
+
+/// What the claim asks for, has, and is allocated; what its volume has.
+fn sizes(world: &World) -> [String; 3] {
+    let claim = world.get::<PersistentVolumeClaim>("shop", "data");
+    let status = claim.status.clone().unwrap_or_default();
+    let text = |amounts: Option<&std::collections::BTreeMap<String, _>>| {
+        let found: Option<&k8s_openapi::apimachinery::pkg::api::resource::Quantity> =
+            amounts.and_then(|amounts| amounts.get("storage"));
+        found.map(|found| found.0.clone()).unwrap_or_default()
+    };
+    let volume = world.get::<PersistentVolume>("", volume_name(&claim));
+    let spec = volume.spec.clone().unwrap_or_default();
+    [
+        text(status.capacity.as_ref()),
+        text(status.allocated_resources.as_ref()),
+        text(spec.capacity.as_ref()),
+    ]
+}
+
+fn ask_for(world: &mut World, size: &str) {
+    world.change::<PersistentVolumeClaim>("shop", "data", |claim| {
+        let resources = &mut claim.spec.get_or_insert_default().resources;
+        let requests = resources
+            .get_or_insert_default()
+            .requests
+            .get_or_insert_default();
+        let size = k8s_openapi::apimachinery::pkg::api::resource::Quantity(size.to_owned());
+        requests.insert("storage".to_owned(), size);
+    });
+}
+
+#[test]
+fn simulated_volumes_grow_with_their_claims() {
+    // Each of the writes fails once, then none.
+    for at in 0..4 {
+        let mut world = World::default();
+        class(&mut world, "fast", "Immediate", PROVISIONER);
+        claim(&mut world, "data", json!({"storageClassName": "fast"}));
+        settle(&mut world);
+        assert_eq!(bound(&world, "data").0, "Bound");
+        assert_eq!(sizes(&world), ["5Gi", "", "5Gi"]);
+        world.take_reasons();
+        ask_for(&mut world, "8Gi");
+        let mut count = 0;
+        world.refuse(move |_| {
+            count += 1;
+            let failure = crate::Failure {
+                code: 500,
+                message: "it broke".to_owned(),
+                ..crate::Failure::default()
+            };
+            (count == at + 1).then_some(failure)
+        });
+        for _ in 0..3 {
+            world.sync(&Provisioner, "shop", "data");
+        }
+        assert_eq!(sizes(&world), ["8Gi", "8Gi", "8Gi"], "{at}");
+        let claim = world.get::<PersistentVolumeClaim>("shop", "data");
+        let status = claim.status.clone().unwrap_or_default();
+        assert_eq!(status.conditions, None, "{at}");
+        let reasons = world.take_reasons();
+        assert_eq!(reasons.last(), Some(&"VolumeResizeSuccessful"), "{at}");
+        world.take_writes();
+        world.sync(&Provisioner, "shop", "data");
+        assert!(world.take_writes().is_empty());
+    }
+}
+
+#[test]
+fn volumes_of_others_do_not_grow() {
+    let mut world = World::default();
+    volume(&mut world, "large", "6Gi", json!({}));
+    claim(&mut world, "data", json!({"storageClassName": ""}));
+    settle(&mut world);
+    assert_eq!(bound(&world, "data").0, "Bound");
+    ask_for(&mut world, "8Gi");
+    world.take_writes();
+    world.sync(&Provisioner, "shop", "data");
+    assert!(world.take_writes().is_empty());
+}
