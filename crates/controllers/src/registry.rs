@@ -20,7 +20,7 @@ pub struct Descriptor {
 pub fn all() -> Vec<Descriptor> {
     use crate::{cluster_role_aggregation, endpoint, endpointslice, pod_gc, service_account_token};
     use crate::{cronjob, daemon, deployment, disruption, ephemeral, replicaset, replication, service_account, statefulset};
-    use crate::{job, node_lifecycle, root_ca, ttl, ttlafterfinished, taint_eviction, volume};
+    use crate::{job, node_lifecycle, root_ca, ttlafterfinished, taint_eviction, volume};
     vec![
         controller("clusterrole-aggregation-controller", make::<cluster_role_aggregation::Aggregation>),
         controller("cronjob-controller", make::<cronjob::CronJobs>),
@@ -45,7 +45,6 @@ pub fn all() -> Vec<Descriptor> {
         controller("stowplan-provisioner-controller", make::<volume::Provisioner>),
         controller("taint-eviction-controller", make::<taint_eviction::TaintEviction>),
         controller("ttl-after-finished-controller", make::<ttlafterfinished::TtlAfterFinished>),
-        controller("ttl-controller", make::<ttl::Ttl>),
     ]
 }
 
