@@ -153,7 +153,7 @@ kubectl get job later -o jsonpath='{.status.active} {.status.ready} {.status.ter
 
 kubectl patch job later -p '{"spec":{"completions":5}}'
 
-kubectl patch job later -p '{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"other"}]}}}}' 2>&1 | sed 's/{.*}//'
+kubectl patch job later -p '{"spec":{"template":{"spec":{"containers":[{"name":"main","image":"other"}]}}}}'
 
 kubectl create -f - <<END
 apiVersion: batch/v1

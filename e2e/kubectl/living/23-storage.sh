@@ -192,7 +192,7 @@ kubectl get sc at-once
 
 kubectl patch pvc quick -p '{"spec":{"resources":{"requests":{"storage":"500Mi"}}}}'
 
-kubectl patch pvc nowhere -p '{"spec":{"resources":{"requests":{"storage":"2Gi"}}}}' 2>&1 | sed -n 1p
+kubectl patch pvc nowhere -p '{"spec":{"resources":{"requests":{"storage":"2Gi"}}}}'
 
 # A claim that lives as long as its pod.
 kubectl apply -f - <<END
