@@ -47,7 +47,6 @@ pub mod statefulset;
 pub mod taint_eviction;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
-pub mod ttl;
 pub mod ttlafterfinished;
 pub mod volume;
 mod write;

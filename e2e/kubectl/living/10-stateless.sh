@@ -78,12 +78,12 @@ until_is 4 bash -c 'kubectl get pods -l app=nginx --no-headers | wc -l'
 
 kubectl get pods -l app=nginx
 
-kubectl get rs | sort
+kubectl get rs | sort -k2
 
 kubectl describe deployment nginx-deployment | sed '/^Events/,$d'
 
 # The steps in between depend on the moment.
-kubectl get events --field-selector involvedObject.kind=Deployment -o custom-columns=R:.reason,S:.source.component,C:.reportingComponent,T:.type | sort -u
+kubectl get events --field-selector involvedObject.kind=Deployment -o custom-columns=R:.reason,S:.source.component,T:.type | sort -u
 
 kubectl scale deployment/nginx-deployment --replicas=1
 

@@ -62,7 +62,7 @@ kubectl wait deployment/web --for=jsonpath='{.status.observedGeneration}'=$(kube
 
 kubectl describe deployment web | sed '/^Events/,$d'
 
-kubectl get rs | sort
+kubectl get rs | sort -k2
 
 kubectl rollout resume deployment/web
 
@@ -154,7 +154,7 @@ kubectl set resources deployment big --requests=cpu=100
 
 until_is 1 bash -c 'kubectl get pods -l app=big --no-headers | grep -c Pending'
 
-kubectl get pods -l app=big | sort
+kubectl get pods -l app=big --no-headers | awk '{print $2, $3}' | sort
 
 kubectl get deployment big
 

@@ -31,7 +31,7 @@ kubectl get events --field-selector involvedObject.name=once -o custom-columns=R
 
 kubectl get events --field-selector involvedObject.kind=ReplicaSet -o custom-columns=R:.reason,M:.message,S:.source.component | sort
 
-kubectl get rs --no-headers | sort
+kubectl get rs --no-headers | sort -k2
 
 kubectl patch deployment once -p '{"spec":{"selector":{"matchLabels":{"app":"twice"}}}}'
 

@@ -71,7 +71,7 @@ kubectl rollout status ds/fluentd-elasticsearch | tail -1
 
 kubectl rollout history ds/fluentd-elasticsearch
 
-kubectl get controllerrevisions
+kubectl get controllerrevisions --sort-by=.revision
 
 kubectl rollout undo ds/fluentd-elasticsearch --to-revision=9
 

@@ -165,7 +165,7 @@ kubectl wait --for=jsonpath='{.status.phase}'=Failed pod/full
 
 kubectl get pod full
 
-kubectl describe pod full
+kubectl describe pod full | sed 's/used: [0-9]*/used: N/'
 
 kubectl apply -f - <<END
 apiVersion: v1

@@ -76,8 +76,6 @@ kubectl get leases -n kube-node-lease
 
 kubectl get leases -n kube-node-lease -o jsonpath='{range .items[*]}{.spec.holderIdentity} {.spec.leaseDurationSeconds} {.metadata.ownerReferences[0].kind}{"\n"}{end}'
 
-kubectl get componentstatuses 2>&1 | head -1
-
 kubectl api-resources --namespaced=true --api-group=apps
 
 kubectl explain deployment.spec.strategy
@@ -88,4 +86,4 @@ kubectl describe sa default
 
 kubectl get pods nothing; kubectl get nothing; kubectl describe pod nothing
 
-kubectl cluster-info | head -1
+kubectl cluster-info | sed -n 1p

@@ -49,6 +49,6 @@ kubectl wait secret/build-robot-secret --for=delete --timeout=30s
 
 kubectl get clusterrole -o name | grep -c system:controller
 
-kubectl get clusterrolebindings -o name | sort | head -20
+kubectl get clusterrolebindings -o name | sort | sed -n 1,20p
 
 kubectl get cm kube-root-ca.crt -o jsonpath='{.metadata.annotations}'

@@ -34,7 +34,7 @@ kubectl run urgent --image=nginx --overrides='{"spec":{"priorityClassName":"high
 
 kubectl wait --for=condition=Ready pod/urgent --timeout=60s
 
-kubectl get pods | sort
+kubectl get pods --no-headers | awk '{print $2, $3}' | sort
 
 kubectl describe pod urgent
 
@@ -56,7 +56,7 @@ kubectl run urgent-2 --image=nginx --overrides='{"spec":{"priorityClassName":"hi
 
 kubectl wait --for=condition=Ready pod/urgent-2 --timeout=60s
 
-kubectl get pods | sort
+kubectl get pods --no-headers | awk '{print $2, $3}' | sort
 
 kubectl delete pod urgent urgent-2 polite --now
 

@@ -1,6 +1,6 @@
 //! Which events are written, and as what. client-go's `events_cache.go`.
 
-use super::{Record, V1Event};
+use super::{COMBINED, Record, V1Event};
 use jiff::{SignedDuration, Timestamp};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -41,19 +41,14 @@ impl Correlator {
             about.name.clone(),
             about.uid.clone(),
         );
-        let like: Similar = (
-            who.clone(),
-            event.field_path.clone(),
-            event.event_type.text(),
-            event.reason.clone(),
-        );
-        let is_many = self.is_one_of_many(&like, &event.message, now);
-        if is_many {
-            event.message = format!("(combined from similar events): {}", event.message);
-        }
-        let message = if is_many {
+        let (kind, reason) = (event.event_type.text(), event.reason.clone());
+        // Of whatever part of the object.
+        let mut like: Similar = (who.clone(), None, kind, reason);
+        let message = if self.is_one_of_many(&like, &event.message, now) {
+            event.message = format!("{COMBINED}{}", event.message);
             String::new()
         } else {
+            like.1.clone_from(&event.field_path);
             event.message.clone()
         };
         let record = self.counted((like, message), event, now);
@@ -177,11 +172,15 @@ mod tests {
     fn the_tenth_message_that_is_alike_is_combined_with_those_that_follow() {
         let mut correlator = Correlator::default();
         for number in 0..9 {
-            let record = correlator.correlate(event("a", &number.to_string()), at(number));
-            assert_eq!(record.expect("one").count, 1);
+            let mut one = event("a", &number.to_string());
+            one.field_path = Some(format!("spec.containers{{{number}}}"));
+            let record = correlator.correlate(one, at(number)).expect("one");
+            assert_eq!(record.count, 1);
+            assert_eq!(record.body()["reportingComponent"], "tester");
         }
         let tenth = correlator.correlate(event("a", "9"), at(9)).expect("ten");
         assert_eq!(tenth.event.message, "(combined from similar events): 9");
+        assert_eq!(tenth.body()["reportingComponent"], "");
         let next = correlator
             .correlate(event("a", "10"), at(10))
             .expect("more");

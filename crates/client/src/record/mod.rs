@@ -22,6 +22,9 @@ const WAITING_MAX: usize = 1_000;
 /// How many are written at a time.
 const WRITERS: usize = 8;
 
+/// How the message of an event begins that stands for many.
+const COMBINED: &str = "(combined from similar events): ";
+
 /// What an event tells.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct V1Event {
@@ -163,6 +166,11 @@ impl Record {
         if !self.event.host.is_empty() {
             source["host"] = json!(&*self.event.host);
         }
+        // client-go leaves the reporter out of an event that stands for many.
+        let (component, host) = match self.event.message.starts_with(COMBINED) {
+            true => ("", ""),
+            false => (&*self.event.component, &*self.event.host),
+        };
         json!({
             "apiVersion": "v1",
             "kind": "Event",
@@ -175,8 +183,8 @@ impl Record {
             "lastTimestamp": seconds(self.last),
             "count": self.count,
             "type": self.event.event_type.text(),
-            "reportingComponent": &*self.event.component,
-            "reportingInstance": &*self.event.host,
+            "reportingComponent": component,
+            "reportingInstance": host,
         })
     }
 }

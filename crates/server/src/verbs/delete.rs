@@ -110,18 +110,26 @@ impl Deletion<'_> {
         }
         let held = !object.at("metadata").list("finalizers").is_empty();
         let changes = self.finalizers(&object, &options).is_some();
+        let mut last = None;
         if grace == Grace::Given || held || changes {
             match self.update(&mut options).await? {
                 Step::Stays(object) => return Ok((object, false)),
                 Step::Remove(Some(object)) if options.dry_run => return Ok((object, true)),
-                Step::Remove(Some(object)) if options.resource_version.is_some() => {
-                    let revision = object.at("metadata").text("resourceVersion");
-                    options.resource_version = Some(revision.to_owned());
+                Step::Remove(Some(object)) => {
+                    if let Some(wanted) = &mut options.resource_version {
+                        let revision = object.at("metadata").text("resourceVersion");
+                        revision.clone_into(wanted);
+                    }
+                    last = Some(object);
                 }
-                Step::Remove(_) => {}
+                Step::Remove(None) => {}
             }
         }
-        let object = self.remove(&options).await?;
+        // Somebody who saw that its time is over may have been quicker, such as a kubelet.
+        let object = match (self.remove(&options).await, last) {
+            (Err(status), Some(last)) if status.code == 404 => last,
+            (removed, _) => removed?,
+        };
         Ok((self.farewell(object), true))
     }
 

@@ -167,3 +167,27 @@ async fn what_is_created_goes_with_its_definition_or_does_not_come_to_be() {
         assert_eq!(client.delete(&name).await.code, 200);
     }
 }
+
+/// As a kubelet does that sees that the time of a pod is over.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn who_deletes_at_once_is_told_so_even_if_another_removes_it() {
+    let client = Client::new().await;
+    for i in 0..50 {
+        client.create(PODS, pod(&format!("p{i}"))).await;
+        let path = format!("{PODS}/p{i}");
+        let (kubelet, its_path) = (client.clone(), path.clone());
+        let kubelet = tokio::spawn(async move {
+            loop {
+                let seen = kubelet.get(&its_path).await;
+                if seen["kind"] == "Status" {
+                    break;
+                }
+                if seen["metadata"].get("deletionTimestamp").is_some() {
+                    kubelet.delete(&its_path).await;
+                }
+            }
+        });
+        assert_eq!(client.delete(&path).await.code, 200, "{i}");
+        kubelet.await.expect("no panic");
+    }
+}

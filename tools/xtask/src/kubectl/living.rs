@@ -70,7 +70,8 @@ pub(super) fn compare(arguments: &Arguments) -> Result<bool> {
     let actual = run("run-ours", ours.kubeconfig().to_owned());
     let (expected, actual) = std::thread::scope(|scope| {
         let expected = scope.spawn(|| expected.all(&sections));
-        (expected.join(), actual.all(&sections))
+        let actual = actual.all(&sections);
+        (expected.join(), actual)
     });
     let expected = expected.map_err(|_| anyhow!("the run against the real cluster panicked"))??;
     let actual = actual?;
@@ -99,7 +100,7 @@ impl Real {
         let cluster = Cluster::start(programs, folder, &options)?;
         super::repairs::silence(&cluster)?;
         anyhow::ensure!(
-            super::repairs::apply(&cluster, &["apply"], STORAGE)?,
+            super::repairs::apply(&cluster, &["create"], STORAGE)?,
             "the storage class is refused"
         );
         let stowplan = |arguments: &[&str], log: &str| {
@@ -185,7 +186,13 @@ impl Run {
                 kubectl wait configmap/kube-root-ca.crt --for=create --timeout=30s"
             ),
         )?;
-        side.run(&section.steps.iter().collect::<Vec<_>>())
+        let outcomes = side.run(&section.steps.iter().collect::<Vec<_>>())?;
+        // Nothing is left on the nodes for those that look at them.
+        self.step(
+            &side,
+            &format!("kubectl delete namespace {name} --timeout=80s"),
+        )?;
+        Ok(outcomes)
     }
 
     fn side(&self, name: &str) -> Result<Side> {

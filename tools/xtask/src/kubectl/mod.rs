@@ -81,7 +81,8 @@ pub fn compare(arguments: &Arguments) -> Result<bool> {
     let actual = side("run-ours", ours.kubeconfig())?;
     let (expected, actual) = std::thread::scope(|scope| {
         let expected = scope.spawn(|| expected.run(&steps));
-        (expected.join(), actual.run(&steps))
+        let actual = actual.run(&steps);
+        (expected.join(), actual)
     });
     let Ok(expected) = expected else {
         bail!("the run against the real server panicked");

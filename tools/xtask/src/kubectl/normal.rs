@@ -58,14 +58,34 @@ static LIVING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (format!(r"-{LETTERS}{{5}}\b"), "-SUFFIX"),
         (format!(r"-{LETTERS}{{7,10}}\b"), "-HASH"),
         (
-            format!(r"(template-(hash|generation)|revision-hash)(\W+)[a-z]*-?{LETTERS}{{7,10}}\b"),
-            "$1${3}HASH",
+            format!(r#"(template-hash|revision-hash)(: |=|":"| in \()"?{LETTERS}{{7,10}}\b"?"#),
+            "$1${2}HASH",
         ),
+        // In a column of its own.
+        (format!(r"(?m)  {LETTERS}{{7,10}}$"), "  HASH"),
         // The minute that a CronJob launches for.
         (r"-\d{8}\b".to_owned(), "-MINUTE"),
         (r"\b10\.64\.\d+\.\d+\b".to_owned(), "POD-IP"),
         (r"\bnode-[a-z]-\d\b(/[\d.]+)?".to_owned(), "NODE"),
+        (r"\b172\.18\.0\.\d+\b".to_owned(), "NODE-IP"),
+        (
+            r#"(topology\.kubernetes\.io/zone(=|: |":"| in \[)|Zone:  )[abc]\b"#.to_owned(),
+            "${1}ZONE",
+        ),
         (r"://[0-9a-f]{64}".to_owned(), "://DIGEST"),
+        // Whether a node has an image already depends on who was there before.
+        (
+            r"(?m)^  Normal  (Pulling|Pulled)  AGE  kubelet  .*\n".to_owned(),
+            "",
+        ),
+        (r"(NodePort:  \S+  )3[0-2]\d{3}\b".to_owned(), "${1}PORT"),
+        // Of a time that is still to come.
+        (r"\(lasts <invalid>\)".to_owned(), "(lasts AGE)"),
+        // A watch that ended with its command.
+        (
+            r"(?m)^LOG reflector\.go.*context canceled.*\n".to_owned(),
+            "",
+        ),
         // How often something happened depends on how fast it went.
         (r"AGE \(x\d+ over AGE\)".to_owned(), "AGE"),
     ]
