@@ -1,7 +1,7 @@
 //! One row per rule: what is put into a valid object, and what is said of it.
 
 use super::*;
-use crate::{Context, Strategy};
+use crate::{Context, CreateStrategy, Strategy, UpdateStrategy};
 use serde_json::{Value, json};
 use stowplan_apimachinery::View;
 use stowplan_apimachinery::lookup::Nothing;
