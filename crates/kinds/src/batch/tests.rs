@@ -350,6 +350,10 @@ fn cron_jobs() {
             "spec.concurrencyPolicy: Unsupported value: \"x\": supported values: \"Allow\", \"Forbid\", \"Replace\"",
         ]
     );
+    assert_eq!(
+        faults(json!({"schedule": "61 * * * *"})),
+        ["spec.schedule: Invalid value: \"61 * * * *\": end of range (61) above maximum (59): 61",]
+    );
     let job = json!({"spec": {"template": template(), "selector": {}, "manualSelector": true}});
     assert_eq!(
         faults(json!({"jobTemplate": job})),
