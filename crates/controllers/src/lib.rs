@@ -16,7 +16,6 @@
 pub mod cluster_role_aggregation;
 pub mod common;
 mod controller;
-pub mod cron;
 pub mod cronjob;
 pub mod daemon;
 pub mod deployment;

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use stowplan_apimachinery::field::{ErrorList, Path};
 use stowplan_apimachinery::{Edit, View, names};
 use stowplan_kinds::common::metadata;
-use stowplan_kinds::{Context, Strategy};
+use stowplan_kinds::{Context, CreateStrategy, Strategy, UpdateStrategy};
 
 /// The rules of definitions.
 pub struct Definitions;
@@ -41,6 +41,50 @@ fn note_stored_version(definition: &mut Value) {
     }
 }
 
+impl CreateStrategy for Definitions {
+    fn prepare_for_create(&self, object: &mut Value, _cx: &Context<'_>) {
+        let nothing = json!({
+            "acceptedNames": {"kind": "", "plural": ""},
+            "conditions": null,
+            "storedVersions": null,
+        });
+        object.set("status", nothing);
+        object.at_mut("metadata").set("generation", 1);
+        note_stored_version(object);
+    }
+
+    fn validate(&self, object: &Value, _cx: &Context<'_>) -> ErrorList {
+        check::definition(object)
+    }
+
+    fn validate_name(&self, name: &str, _prefix: bool) -> Vec<String> {
+        names::dns1123_subdomain(name)
+    }
+
+    fn counts_generations(&self) -> bool {
+        true
+    }
+}
+
+impl UpdateStrategy for Definitions {
+    fn prepare_for_update(&self, new: &mut Value, old: &Value, _cx: &Context<'_>) {
+        new.set("status", old.at("status").clone());
+        if new.at("spec") != old.at("spec") {
+            let generation = old.at("metadata").int("generation").unwrap_or_default();
+            new.at_mut("metadata").set("generation", generation + 1);
+        }
+        note_stored_version(new);
+    }
+
+    fn validate_update(&self, new: &Value, old: &Value, _cx: &Context<'_>) -> ErrorList {
+        check::definition_update(new, old)
+    }
+
+    fn allow_unconditional_update(&self) -> bool {
+        false
+    }
+}
+
 impl Strategy for Definitions {
     fn set_defaults(&self, object: &mut Value) {
         let spec = object.at_mut("spec");
@@ -68,38 +112,6 @@ impl Strategy for Definitions {
         }
     }
 
-    fn prepare_for_create(&self, object: &mut Value, _cx: &Context<'_>) {
-        let nothing = json!({
-            "acceptedNames": {"kind": "", "plural": ""},
-            "conditions": null,
-            "storedVersions": null,
-        });
-        object.set("status", nothing);
-        object.at_mut("metadata").set("generation", 1);
-        note_stored_version(object);
-    }
-
-    fn validate(&self, object: &Value, _cx: &Context<'_>) -> ErrorList {
-        check::definition(object)
-    }
-
-    fn validate_name(&self, name: &str, _prefix: bool) -> Vec<String> {
-        names::dns1123_subdomain(name)
-    }
-
-    fn prepare_for_update(&self, new: &mut Value, old: &Value, _cx: &Context<'_>) {
-        new.set("status", old.at("status").clone());
-        if new.at("spec") != old.at("spec") {
-            let generation = old.at("metadata").int("generation").unwrap_or_default();
-            new.at_mut("metadata").set("generation", generation + 1);
-        }
-        note_stored_version(new);
-    }
-
-    fn validate_update(&self, new: &Value, old: &Value, _cx: &Context<'_>) -> ErrorList {
-        check::definition_update(new, old)
-    }
-
     fn warnings(&self, new: &Value, old: Option<&Value>) -> Vec<String> {
         check::format_warnings(new, old)
     }
@@ -111,21 +123,9 @@ impl Strategy for Definitions {
     fn reset_fields(&self) -> &'static [&'static [&'static str]] {
         &[&["status"]]
     }
-
-    fn counts_generations(&self) -> bool {
-        true
-    }
-
-    fn allow_unconditional_update(&self) -> bool {
-        false
-    }
 }
 
-impl Strategy for DefinitionStatus {
-    fn set_defaults(&self, object: &mut Value) {
-        Definitions.set_defaults(object);
-    }
-
+impl CreateStrategy for DefinitionStatus {
     fn validate(&self, _object: &Value, _cx: &Context<'_>) -> ErrorList {
         ErrorList::new()
     }
@@ -134,6 +134,12 @@ impl Strategy for DefinitionStatus {
         names::dns1123_subdomain(name)
     }
 
+    fn counts_generations(&self) -> bool {
+        true
+    }
+}
+
+impl UpdateStrategy for DefinitionStatus {
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _cx: &Context<'_>) {
         new.set("spec", old.at("spec").clone());
     }
@@ -147,15 +153,17 @@ impl Strategy for DefinitionStatus {
         errors
     }
 
-    fn reset_fields(&self) -> &'static [&'static [&'static str]] {
-        &[&["spec"]]
-    }
-
-    fn counts_generations(&self) -> bool {
-        true
-    }
-
     fn allow_unconditional_update(&self) -> bool {
         false
+    }
+}
+
+impl Strategy for DefinitionStatus {
+    fn set_defaults(&self, object: &mut Value) {
+        Definitions.set_defaults(object);
+    }
+
+    fn reset_fields(&self) -> &'static [&'static [&'static str]] {
+        &[&["spec"]]
     }
 }

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use stowplan_apimachinery::field::{Error, ErrorKind, ErrorList, Path, Raw};
 use stowplan_apimachinery::{Edit, View, go, names};
 use stowplan_kinds::common::metadata;
-use stowplan_kinds::{Context, Strategy};
+use stowplan_kinds::{Context, CreateStrategy, Strategy, UpdateStrategy};
 
 /// The rules of the objects of one version, or of their status.
 pub struct Rules {
@@ -87,11 +87,7 @@ impl Rules {
     }
 }
 
-impl Strategy for Rules {
-    fn set_defaults(&self, object: &mut Value) {
-        default::fill_only(object, &self.schema);
-    }
-
+impl CreateStrategy for Rules {
     fn prepare_for_create(&self, object: &mut Value, _cx: &Context<'_>) {
         if self.has_status {
             object.unset("status");
@@ -118,6 +114,12 @@ impl Strategy for Rules {
         name_rule(name, prefix)
     }
 
+    fn counts_generations(&self) -> bool {
+        true
+    }
+}
+
+impl UpdateStrategy for Rules {
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _cx: &Context<'_>) {
         if self.of_status {
             let status = new.unset("status");
@@ -181,6 +183,16 @@ impl Strategy for Rules {
         errors
     }
 
+    fn allow_unconditional_update(&self) -> bool {
+        false
+    }
+}
+
+impl Strategy for Rules {
+    fn set_defaults(&self, object: &mut Value) {
+        default::fill_only(object, &self.schema);
+    }
+
     fn warnings(&self, new: &Value, old: Option<&Value>) -> Vec<String> {
         let finalizers = |object: &Value| object.at("metadata").list("finalizers").to_vec();
         let before: HashSet<Value> = old
@@ -202,14 +214,6 @@ impl Strategy for Rules {
             (false, true) => &[&["status"]],
             (false, false) => &[],
         }
-    }
-
-    fn counts_generations(&self) -> bool {
-        true
-    }
-
-    fn allow_unconditional_update(&self) -> bool {
-        false
     }
 }
 

@@ -4,7 +4,7 @@
 //! it to the form that is kept, and back for the answer. In between most are judged by the rules of
 //! the form that is kept, as upstream judges the internal version whatever version a request speaks.
 
-use crate::{Context, Kind, Strategy};
+use crate::{Context, CreateStrategy, Kind, Strategy, UpdateStrategy};
 use serde_json::Value;
 use stowplan_apimachinery::field::ErrorList;
 
@@ -48,11 +48,7 @@ impl Converted {
     }
 }
 
-impl Strategy for Converted {
-    fn set_defaults(&self, object: &mut Value) {
-        (self.defaults)(object);
-    }
-
+impl CreateStrategy for Converted {
     fn validate(&self, object: &Value, cx: &Context<'_>) -> ErrorList {
         self.main.validate(&self.stored(object), cx)
     }
@@ -60,18 +56,12 @@ impl Strategy for Converted {
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         self.main.validate_name(name, prefix)
     }
+}
 
+impl UpdateStrategy for Converted {
     fn validate_update(&self, new: &Value, old: &Value, cx: &Context<'_>) -> ErrorList {
         let (new, old) = (self.stored(new), self.stored(old));
         self.main.validate_update(&new, &old, cx)
-    }
-
-    fn status(&self) -> Option<&'static dyn Strategy> {
-        self.status
-    }
-
-    fn reset_fields(&self) -> &'static [&'static [&'static str]] {
-        self.main.reset_fields()
     }
 
     fn allow_create_on_update(&self) -> bool {
@@ -80,5 +70,19 @@ impl Strategy for Converted {
 
     fn allow_unconditional_update(&self) -> bool {
         self.main.allow_unconditional_update()
+    }
+}
+
+impl Strategy for Converted {
+    fn set_defaults(&self, object: &mut Value) {
+        (self.defaults)(object);
+    }
+
+    fn status(&self) -> Option<&'static dyn Strategy> {
+        self.status
+    }
+
+    fn reset_fields(&self) -> &'static [&'static [&'static str]] {
+        self.main.reset_fields()
     }
 }

@@ -12,7 +12,7 @@ use crate::common::{NEGATIVE, generation};
 use crate::subresource::keep;
 use crate::workloads::int_or_percent::{validate_at_most_all, validate_positive};
 use crate::workloads::spec_changed;
-use crate::{Context, Strategy};
+use crate::{Context, CreateStrategy, Strategy, UpdateStrategy};
 use serde_json::{Map, Value, json};
 use stowplan_apimachinery::field::{ErrorList, Path};
 use stowplan_apimachinery::{Edit, View};
@@ -51,16 +51,7 @@ static STATUS: StatusStrategy = StatusStrategy {
     },
 };
 
-impl Strategy for PodDisruptionBudget {
-    fn set_defaults(&self, object: &mut Value) {
-        if let Some(selector) = object
-            .child_mut("spec")
-            .and_then(|s| s.child_mut("selector"))
-        {
-            strip_empty_selector(selector);
-        }
-    }
-
+impl CreateStrategy for PodDisruptionBudget {
     fn prepare_for_create(&self, object: &mut Value, _cx: &Context<'_>) {
         object.set(
             "status",
@@ -80,6 +71,12 @@ impl Strategy for PodDisruptionBudget {
         name_rules::dns_subdomain(name, prefix)
     }
 
+    fn counts_generations(&self) -> bool {
+        true
+    }
+}
+
+impl UpdateStrategy for PodDisruptionBudget {
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _cx: &Context<'_>) {
         keep(new, old, "status");
         let changed = spec_changed(new, old);
@@ -96,20 +93,27 @@ impl Strategy for PodDisruptionBudget {
         validate(new.at("spec"), options)
     }
 
+    fn allow_unconditional_update(&self) -> bool {
+        false
+    }
+}
+
+impl Strategy for PodDisruptionBudget {
+    fn set_defaults(&self, object: &mut Value) {
+        if let Some(selector) = object
+            .child_mut("spec")
+            .and_then(|s| s.child_mut("selector"))
+        {
+            strip_empty_selector(selector);
+        }
+    }
+
     fn status(&self) -> Option<&'static dyn Strategy> {
         Some(&STATUS)
     }
 
     fn reset_fields(&self) -> &'static [&'static [&'static str]] {
         &[&["status"]]
-    }
-
-    fn counts_generations(&self) -> bool {
-        true
-    }
-
-    fn allow_unconditional_update(&self) -> bool {
-        false
     }
 }
 

@@ -7,7 +7,7 @@ use crate::common::equality::same;
 use crate::common::faults::Faults;
 use crate::common::{IMMUTABLE, generation, ip, kube_metadata, labels, name_rules};
 use crate::core_group::endpoints::validate_protocol;
-use crate::{Context, Strategy};
+use crate::{Context, CreateStrategy, Strategy, UpdateStrategy};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use stowplan_apimachinery::field::{Error, ErrorKind, ErrorList, Path};
@@ -22,14 +22,7 @@ const TOPOLOGY_LABELS_MAX: usize = 16;
 const HINTS_MAX: usize = 8;
 const HOSTNAME: &str = "kubernetes.io/hostname";
 
-impl Strategy for EndpointSlice {
-    fn set_defaults(&self, object: &mut Value) {
-        for port in object.each_mut("ports") {
-            port.default_to("name", "");
-            port.default_to("protocol", "TCP");
-        }
-    }
-
+impl CreateStrategy for EndpointSlice {
     fn prepare_for_create(&self, object: &mut Value, _: &Context<'_>) {
         generation::start(object);
         drop_topology(object, None);
@@ -43,6 +36,12 @@ impl Strategy for EndpointSlice {
         name_rules::dns_subdomain(name, prefix)
     }
 
+    fn counts_generations(&self) -> bool {
+        true
+    }
+}
+
+impl UpdateStrategy for EndpointSlice {
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
         let changed = ["addressType", "endpoints", "ports"]
             .iter()
@@ -60,6 +59,15 @@ impl Strategy for EndpointSlice {
             errors.invalid(&Path::new("addressType"), kind, IMMUTABLE);
         }
         errors
+    }
+}
+
+impl Strategy for EndpointSlice {
+    fn set_defaults(&self, object: &mut Value) {
+        for port in object.each_mut("ports") {
+            port.default_to("name", "");
+            port.default_to("protocol", "TCP");
+        }
     }
 
     fn warnings(&self, new: &Value, old: Option<&Value>) -> Vec<String> {
@@ -85,10 +93,6 @@ impl Strategy for EndpointSlice {
             }
         }
         warnings
-    }
-
-    fn counts_generations(&self) -> bool {
-        true
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::common::faults::Faults;
 use crate::common::{NEGATIVE, metadata, name_rules};
-use crate::{Context, Strategy};
+use crate::{Context, CreateStrategy, Strategy, UpdateStrategy};
 use serde_json::Value;
 use stowplan_apimachinery::field::{ErrorList, Path};
 use stowplan_apimachinery::{Edit, View};
@@ -12,7 +12,7 @@ pub(crate) struct Lease;
 
 static METADATA: Path<'static> = Path::new("metadata");
 
-impl Strategy for Lease {
+impl CreateStrategy for Lease {
     fn prepare_for_create(&self, object: &mut Value, _: &Context<'_>) {
         drop_coordinated(object, &Value::Null);
     }
@@ -27,7 +27,9 @@ impl Strategy for Lease {
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         name_rules::dns_subdomain(name, prefix)
     }
+}
 
+impl UpdateStrategy for Lease {
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
         drop_coordinated(new, old);
     }
@@ -47,6 +49,8 @@ impl Strategy for Lease {
         false
     }
 }
+
+impl Strategy for Lease {}
 
 /// Coordinated leader election is behind a gate that is off.
 fn drop_coordinated(lease: &mut Value, old: &Value) {

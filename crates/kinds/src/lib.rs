@@ -39,5 +39,6 @@ pub use conversion::{Conversion, Forms};
 pub use fields::{Fields, Refusal};
 pub use kind::{Kind, Scope, Subresource};
 pub use priority_class::SYSTEM as SYSTEM_PRIORITY_CLASSES;
-pub use strategy::{Context, Strategy};
+pub(crate) use strategy::ReturnsDeletedObject;
+pub use strategy::{Context, CreateStrategy, DeleteStrategy, Strategy, UpdateStrategy};
 pub use workloads::metadata_alone;

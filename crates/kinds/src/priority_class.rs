@@ -4,7 +4,7 @@
 
 use crate::common::faults::Faults;
 use crate::common::{IMMUTABLE, generation, kube_metadata, name_rules};
-use crate::{Context, Strategy};
+use crate::{Context, CreateStrategy, DeleteStrategy, Strategy, UpdateStrategy};
 use serde_json::Value;
 use stowplan_apimachinery::field::{ErrorList, Path};
 use stowplan_apimachinery::{Edit, View, meta};
@@ -20,11 +20,7 @@ pub const SYSTEM: &[(&str, i64)] = &[
     ("system-cluster-critical", 2 * USER_MAX),
 ];
 
-impl Strategy for PriorityClass {
-    fn set_defaults(&self, object: &mut Value) {
-        object.default_to("preemptionPolicy", "PreemptLowerPriority");
-    }
-
+impl CreateStrategy for PriorityClass {
     fn prepare_for_create(&self, object: &mut Value, _: &Context<'_>) {
         generation::start(object);
     }
@@ -60,6 +56,12 @@ impl Strategy for PriorityClass {
         name_rules::dns_subdomain(name, prefix)
     }
 
+    fn counts_generations(&self) -> bool {
+        true
+    }
+}
+
+impl UpdateStrategy for PriorityClass {
     fn validate_update(&self, new: &Value, old: &Value, _: &Context<'_>) -> ErrorList {
         let mut errors = kube_metadata::validate_update(new, old);
         if new.at("value") != old.at("value") {
@@ -72,11 +74,19 @@ impl Strategy for PriorityClass {
         }
         errors
     }
+}
 
-    fn counts_generations(&self) -> bool {
-        true
+impl Strategy for PriorityClass {
+    fn set_defaults(&self, object: &mut Value) {
+        object.default_to("preemptionPolicy", "PreemptLowerPriority");
     }
 
+    fn deletion(&self) -> &dyn DeleteStrategy {
+        self
+    }
+}
+
+impl DeleteStrategy for PriorityClass {
     fn delete_refusal(&self, name: &str) -> Option<&'static str> {
         let system = SYSTEM.iter().any(|(known, _)| *known == name);
         system.then_some("this is a system priority class and cannot be deleted")

@@ -6,7 +6,7 @@
 
 use crate::common::faults::Faults;
 use crate::common::labels;
-use crate::{Context, Strategy};
+use crate::{Context, CreateStrategy, Strategy, UpdateStrategy};
 use serde_json::{Value, json};
 use stowplan_apimachinery::field::{ErrorList, Path};
 use stowplan_apimachinery::{Edit, View, meta, names};
@@ -22,7 +22,7 @@ static SPEC: Path<'static> = Path::new("spec");
 
 macro_rules! asked {
     ($kind:ident, $validate:expr) => {
-        impl Strategy for $kind {
+        impl CreateStrategy for $kind {
             fn validate(&self, object: &Value, _: &Context<'_>) -> ErrorList {
                 $validate(object)
             }
@@ -30,11 +30,15 @@ macro_rules! asked {
             fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
                 names::path_segment(name, prefix)
             }
+        }
 
+        impl UpdateStrategy for $kind {
             fn validate_update(&self, new: &Value, _: &Value, _: &Context<'_>) -> ErrorList {
                 $validate(new)
             }
         }
+
+        impl Strategy for $kind {}
     };
 }
 

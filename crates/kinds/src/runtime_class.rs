@@ -5,7 +5,7 @@ use crate::common::internal::Internal;
 use crate::common::resource_name_rules::validate_for_containers;
 use crate::common::resource_names::{fits_huge_pages, is_huge_page};
 use crate::common::{IMMUTABLE, labels, metadata, name_rules, node_labels, quantities, taints};
-use crate::{Context, Strategy};
+use crate::{Context, CreateStrategy, Strategy, UpdateStrategy};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use stowplan_apimachinery::View;
@@ -16,7 +16,7 @@ pub(crate) struct RuntimeClass;
 
 static METADATA: Path<'static> = Path::new("metadata");
 
-impl Strategy for RuntimeClass {
+impl CreateStrategy for RuntimeClass {
     fn validate(&self, object: &Value, _: &Context<'_>) -> ErrorList {
         let rule = &name_rules::dns_subdomain;
         let mut errors = metadata::validate(object.at("metadata"), false, rule, &METADATA);
@@ -39,7 +39,9 @@ impl Strategy for RuntimeClass {
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         name_rules::dns_subdomain(name, prefix)
     }
+}
 
+impl UpdateStrategy for RuntimeClass {
     fn validate_update(&self, new: &Value, old: &Value, cx: &Context<'_>) -> ErrorList {
         let mut errors = self.validate(new, cx);
         let (now, before) = (new.at("metadata"), old.at("metadata"));
@@ -51,19 +53,21 @@ impl Strategy for RuntimeClass {
         errors
     }
 
-    fn warnings(&self, new: &Value, _: Option<&Value>) -> Vec<String> {
-        let labels = new.at("scheduling").entries("nodeSelector");
-        let old = labels.filter_map(|(key, _)| node_labels::deprecation(key));
-        old.map(|text| format!("scheduling.nodeSelector: {text}"))
-            .collect()
-    }
-
     fn allow_create_on_update(&self) -> bool {
         true
     }
 
     fn allow_unconditional_update(&self) -> bool {
         false
+    }
+}
+
+impl Strategy for RuntimeClass {
+    fn warnings(&self, new: &Value, _: Option<&Value>) -> Vec<String> {
+        let labels = new.at("scheduling").entries("nodeSelector");
+        let old = labels.filter_map(|(key, _)| node_labels::deprecation(key));
+        old.map(|text| format!("scheduling.nodeSelector: {text}"))
+            .collect()
     }
 }
 

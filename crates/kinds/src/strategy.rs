@@ -1,4 +1,4 @@
-//! How the objects of one kind come into being and change.
+//! How the objects of one kind come into being, change and go.
 //!
 //! The server calls these in upstream's order (`k8s.io/apiserver/pkg/registry/rest`):
 //!
@@ -25,32 +25,10 @@ pub struct Context<'a> {
 }
 
 /// The behaviour of one kind. All objects are in the canonical form of the schema crate.
-pub trait Strategy: Sync {
+pub trait Strategy: CreateStrategy + UpdateStrategy {
     /// The API group's defaults (`SetDefaults_*`), and what conversion to the internal version and
     /// back would do. Applied to every object that comes in, patched ones included.
     fn set_defaults(&self, _object: &mut Value) {}
-
-    /// Clears and fills what the creator may not decide: status, generation.
-    fn prepare_for_create(&self, _object: &mut Value, _cx: &Context<'_>) {}
-
-    /// Faults of a new object, those of its metadata included (for most kinds they come first, with
-    /// the name judged by `validate_name`).
-    fn validate(&self, object: &Value, cx: &Context<'_>) -> ErrorList;
-
-    /// Whether `validate` makes the checks that all metadata gets, with a rule of its own for names: then
-    /// only names are looked at once more. To say no is always right.
-    fn checks_metadata(&self) -> bool {
-        false
-    }
-
-    /// What is wrong with a name, or with a prefix of one (`generateName`): upstream's messages.
-    fn validate_name(&self, name: &str, prefix: bool) -> Vec<String>;
-
-    /// Puts back what an update may not change (status), and counts generations.
-    fn prepare_for_update(&self, _new: &mut Value, _old: &Value, _cx: &Context<'_>) {}
-
-    /// Faults of a change, with what the kind finds in metadata beyond the checks for all.
-    fn validate_update(&self, new: &Value, old: &Value, cx: &Context<'_>) -> ErrorList;
 
     /// What to tell the client of an object that is accepted; `old` is there for an update.
     fn warnings(&self, _new: &Value, _old: Option<&Value>) -> Vec<String> {
@@ -64,6 +42,12 @@ pub trait Strategy: Sync {
     /// defaults once more. Says whether it got anything.
     fn read_back(&self, _object: &mut Value) -> bool {
         false
+    }
+
+    /// Field paths that a write through this strategy never owns in managedFields: `status` for
+    /// the object itself, `spec` for its status (upstream: `rest.ResetFieldsStrategy`).
+    fn reset_fields(&self) -> &'static [&'static [&'static str]] {
+        &[]
     }
 
     /// The strategy of `/status`, for kinds that have it.
@@ -80,16 +64,43 @@ pub trait Strategy: Sync {
         }
     }
 
-    /// Field paths that a write through this strategy never owns in managedFields: `status` for
-    /// the object itself, `spec` for its status (upstream: `GetResetFields`).
-    fn reset_fields(&self) -> &'static [&'static [&'static str]] {
-        &[]
+    /// How objects are deleted, for kinds with rules of their own.
+    fn deletion(&self) -> &dyn DeleteStrategy {
+        &DefaultDeletion
+    }
+}
+
+/// How objects are created (upstream: `rest.RESTCreateStrategy`).
+pub trait CreateStrategy: Sync {
+    /// Clears and fills what the creator may not decide: status, generation.
+    fn prepare_for_create(&self, _object: &mut Value, _cx: &Context<'_>) {}
+
+    /// Faults of a new object, those of its metadata included (for most kinds they come first, with
+    /// the name judged by `validate_name`).
+    fn validate(&self, object: &Value, cx: &Context<'_>) -> ErrorList;
+
+    /// What is wrong with a name, or with a prefix of one (`generateName`): upstream's messages.
+    fn validate_name(&self, name: &str, prefix: bool) -> Vec<String>;
+
+    /// Whether `validate` makes the checks that all metadata gets, with a rule of its own for names: then
+    /// only names are looked at once more. To say no is always right.
+    fn checks_metadata(&self) -> bool {
+        false
     }
 
     /// Whether `metadata.generation` starts at 1; kinds that do not count keep what was given.
     fn counts_generations(&self) -> bool {
         false
     }
+}
+
+/// How objects are changed (upstream: `rest.RESTUpdateStrategy`).
+pub trait UpdateStrategy: Sync {
+    /// Puts back what an update may not change (status), and counts generations.
+    fn prepare_for_update(&self, _new: &mut Value, _old: &Value, _cx: &Context<'_>) {}
+
+    /// Faults of a change, with what the kind finds in metadata beyond the checks for all.
+    fn validate_update(&self, new: &Value, old: &Value, cx: &Context<'_>) -> ErrorList;
 
     /// Whether a PUT makes an object that is not there.
     fn allow_create_on_update(&self) -> bool {
@@ -100,7 +111,11 @@ pub trait Strategy: Sync {
     fn allow_unconditional_update(&self) -> bool {
         true
     }
+}
 
+/// How objects are deleted (upstream: `rest.RESTDeleteStrategy`, with
+/// `RESTGracefulDeleteStrategy` and `GarbageCollectionDeleteStrategy`).
+pub trait DeleteStrategy: Sync {
     /// Whether removing an object answers with the object instead of a `Status`.
     fn returns_deleted_object(&self) -> bool {
         false
@@ -125,5 +140,19 @@ pub trait Strategy: Sync {
     /// Whether dependants are orphaned if the request does not say (only where an old API did).
     fn orphans_by_default(&self) -> bool {
         false
+    }
+}
+
+/// The deletion of most kinds.
+struct DefaultDeletion;
+
+impl DeleteStrategy for DefaultDeletion {}
+
+/// The deletion of kinds that differ only in what it answers: the object.
+pub(crate) struct ReturnsDeletedObject;
+
+impl DeleteStrategy for ReturnsDeletedObject {
+    fn returns_deleted_object(&self) -> bool {
+        true
     }
 }

@@ -14,14 +14,10 @@ pub(crate) fn keep(new: &mut Value, old: &Value, key: &str) {
     }
 }
 
-/// Answers everything that `$main` answers in the same way for `/status`: defaults, names, and how
-/// updates without an object or a resourceVersion are taken.
+/// Answers what `$main` answers in the same way for `/status`: how it is created (`create`), whether an
+/// update may come without a resourceVersion (`update`), and the rest of a [`Strategy`](crate::Strategy).
 macro_rules! inherit {
-    ($main:expr) => {
-        fn set_defaults(&self, object: &mut serde_json::Value) {
-            $main.set_defaults(object);
-        }
-
+    (create: $main:expr) => {
         fn validate(
             &self,
             object: &serde_json::Value,
@@ -34,20 +30,26 @@ macro_rules! inherit {
             $main.validate_name(name, prefix)
         }
 
+        fn counts_generations(&self) -> bool {
+            $main.counts_generations()
+        }
+    };
+    (update: $main:expr) => {
+        fn allow_unconditional_update(&self) -> bool {
+            $main.allow_unconditional_update()
+        }
+    };
+    ($main:expr) => {
+        fn set_defaults(&self, object: &mut serde_json::Value) {
+            $main.set_defaults(object);
+        }
+
         fn canonicalize(&self, object: &mut serde_json::Value) {
             $main.canonicalize(object);
         }
 
         fn read_back(&self, object: &mut serde_json::Value) -> bool {
             $main.read_back(object)
-        }
-
-        fn counts_generations(&self) -> bool {
-            $main.counts_generations()
-        }
-
-        fn allow_unconditional_update(&self) -> bool {
-            $main.allow_unconditional_update()
         }
     };
 }

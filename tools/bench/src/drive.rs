@@ -10,7 +10,7 @@ use stowplan_engine::framework::{Command, Nomination, Outcome};
 use stowplan_engine::meter::Lap;
 use stowplan_engine::model::{Kind, Object, Pod};
 use stowplan_engine::queue::{Profiles, QueueConfig};
-use stowplan_engine::scheduler::{Change, Effect, Request, Scheduler, Ticket};
+use stowplan_engine::scheduler::{Change, Effect, Scheduler, Ticket};
 use stowplan_sim::{interner, volumes};
 
 /// How long an attempt takes, by the virtual clock.
@@ -27,8 +27,6 @@ pub(crate) struct Drive {
     rng: Rng,
     /// What the engine asks for; the room is used over and over.
     effects: Vec<Effect>,
-    /// More such room, for what follows from what was done.
-    spare: Vec<Vec<Effect>>,
     /// What watches tell; the room is used over and over too.
     echo: Vec<Change>,
     /// What is recorded of the last attempt, if that is wanted.
@@ -62,7 +60,6 @@ impl Drive {
             next_tick: now + TICK,
             rng: Rng::new(seed),
             effects: Vec::new(),
-            spare: Vec::new(),
             echo: Vec::new(),
             records: None,
             background_attempts: 0,
@@ -127,12 +124,7 @@ impl Drive {
         let owner = self.meter.owner(pod.name);
         self.meter.charge(owner, time);
         self.background_attempts += usize::from(owner == Owner::Background);
-        let mut effects = std::mem::take(&mut self.effects);
-        for effect in &effects {
-            self.settle(owner, effect);
-        }
-        effects.clear();
-        self.effects = effects;
+        self.settle_all(owner);
         true
     }
 
@@ -157,9 +149,27 @@ impl Drive {
         self.next_tick = self.now + TICK;
     }
 
+    /// Carries out what the engine asks for, and what it asks for then, round by round: a round is one call
+    /// into the engine, so that what measuring costs does not grow with the number of requests.
+    fn settle_all(&mut self, owner: Owner) {
+        let mut effects = std::mem::take(&mut self.effects);
+        while !effects.is_empty() {
+            for effect in &effects {
+                self.settle(owner, effect);
+            }
+            self.carry_out(owner, &mut effects);
+        }
+        self.effects = effects;
+    }
+
+    /// Notes what happened, and what watches will tell of what was asked for.
     fn settle(&mut self, owner: Owner, effect: &Effect) {
         match effect {
-            Effect::Request(request) => self.carry_out(owner, request),
+            Effect::Request(request) => {
+                let mut echo = std::mem::take(&mut self.echo);
+                self.echo(&request.command, &mut echo);
+                self.echo = echo;
+            }
             Effect::Bound { .. } => {
                 self.meter.bound(owner);
                 self.background_bound += usize::from(owner == Owner::Background);
@@ -169,35 +179,31 @@ impl Drive {
         }
     }
 
-    /// Plays the API server: what was asked for is so, and its watch says so.
-    fn carry_out(&mut self, owner: Owner, request: &Request) {
-        // No watch tells of it, and nobody wants to know.
-        if let (Command::Event(_), Ticket::Nobody) = (&request.command, request.ticket) {
-            return;
+    /// Plays the API server: what was asked for is so, and its watch says so. Leaves what follows in place
+    /// of the requests.
+    fn carry_out(&mut self, owner: Owner, effects: &mut Vec<Effect>) {
+        let is_answered = |effect: &Effect| matches!(effect, Effect::Request(request) if request.ticket != Ticket::Nobody);
+        // Of an event no watch tells, and nobody wants to know.
+        if self.echo.is_empty() && !effects.iter().any(is_answered) {
+            return effects.clear();
         }
         let mut echo = std::mem::take(&mut self.echo);
-        self.echo(&request.command, &mut echo);
-        if echo.is_empty() && request.ticket == Ticket::Nobody {
-            self.echo = echo;
-            return;
-        }
-        let mut effects = self.spare.pop().unwrap_or_default();
         let ((), time) = self.meter.time(|| {
             for change in echo.drain(..) {
                 self.scheduler.apply(change, self.now);
             }
-            let (uid, ticket) = (&request.pod.uid, request.ticket);
-            let done = Outcome::Done(None);
-            self.scheduler.answer(uid, ticket, done, self.now);
-            self.scheduler.swap_effects(&mut effects);
+            for effect in effects.iter().filter(|effect| is_answered(effect)) {
+                if let Effect::Request(request) = effect {
+                    let (uid, ticket) = (&request.pod.uid, request.ticket);
+                    let done = Outcome::Done(None);
+                    self.scheduler.answer(uid, ticket, done, self.now);
+                }
+            }
         });
+        effects.clear();
+        self.scheduler.swap_effects(effects);
         self.echo = echo;
         self.meter.charge(owner, time);
-        for effect in &effects {
-            self.settle(owner, effect);
-        }
-        effects.clear();
-        self.spare.push(effects);
     }
 
     /// What the API's watches tell of a command that was carried out.

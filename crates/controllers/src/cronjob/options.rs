@@ -1,10 +1,10 @@
 //! When a CronJob is due, and what becomes of what it missed.
 
 use crate::common::{annotation, name, namespace};
-use crate::cron::{Dst, Schedule, time_zone};
 use jiff::tz::TimeZone;
 use k8s_openapi::api::batch::v1::CronJob;
 use stowplan_apimachinery::go;
+use stowplan_cron::{Dst, Schedule, time_zone};
 
 pub(super) const SCHEDULE: &str = "stowplan.dev/schedule";
 pub(super) const CATCH_UP: &str = "stowplan.dev/catch-up";

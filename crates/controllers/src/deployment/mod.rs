@@ -23,6 +23,9 @@ mod status;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use new_set::{hash, new_set};
+pub(crate) use sets::{HASH_LABEL, REVISION, wanted};
+
 use crate::common::{
     Claimed, ORPHANS, SELECTORS, Selector, claim, claimable, controller_of, enqueue_owners,
     is_deleting, namespace, orphan_places, selector_place, uid,

@@ -59,7 +59,13 @@ pub(super) fn create(deployment: &Arc<Deployment>, sets: &Sets) -> Plan {
     };
     let revision = max_revision(&sets.old).saturating_add(1);
     let replicas = new_replicas(deployment, &sets.old, 0);
-    let set = new_set(deployment, spec, revision, replicas);
+    let set = new_set(
+        deployment,
+        spec,
+        &hash(deployment, spec),
+        revision,
+        replicas,
+    );
     let (about, made) = (deployment.clone(), name(&set).to_owned());
     let tell = move |outcome: &Outcome| {
         let message = format!("Scaled up replica set {made} from 0 to {replicas}");
@@ -84,24 +90,30 @@ pub(super) fn create(deployment: &Arc<Deployment>, sets: &Sets) -> Plan {
     })
 }
 
-fn new_set(
+/// The hash in the name of the set with the Deployment's template.
+pub(crate) fn hash(deployment: &Deployment, spec: &DeploymentSpec) -> String {
+    let status = deployment.status.as_ref();
+    let collisions = status.and_then(|status| status.collision_count);
+    template_hash(&spec.template, collisions)
+}
+
+/// A set with the Deployment's template.
+pub(crate) fn new_set(
     deployment: &Deployment,
     spec: &DeploymentSpec,
+    hash: &str,
     revision: i64,
     replicas: i32,
 ) -> ReplicaSet {
-    let status = deployment.status.as_ref();
-    let collisions = status.and_then(|status| status.collision_count);
-    let hash = template_hash(&spec.template, collisions);
     let mut template = spec.template.clone();
     let meta = template.metadata.get_or_insert_default();
-    let labels = with_hash(meta.labels.as_ref(), &hash);
+    let labels = with_hash(meta.labels.as_ref(), hash);
     meta.labels = Some(labels.clone());
     let mut noted = Annotations::new();
     set_for_new(&mut noted, deployment, revision, false);
     ReplicaSet {
         metadata: ObjectMeta {
-            name: Some(set_name(name(deployment), &hash)),
+            name: Some(set_name(name(deployment), hash)),
             namespace: Some(namespace(deployment).to_owned()),
             owner_references: Some(vec![controller_ref(deployment)]),
             labels: Some(labels),
@@ -112,7 +124,7 @@ fn new_set(
             replicas: Some(replicas),
             min_ready_seconds: spec.min_ready_seconds,
             selector: LabelSelector {
-                match_labels: Some(with_hash(spec.selector.match_labels.as_ref(), &hash)),
+                match_labels: Some(with_hash(spec.selector.match_labels.as_ref(), hash)),
                 match_expressions: spec.selector.match_expressions.clone(),
             },
             template: Some(template),

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use stowplan_cache::Cluster;
 
 /// The label that tells the pods of one template from those of another.
-pub(super) const HASH_LABEL: &str = "pod-template-hash";
+pub(crate) const HASH_LABEL: &str = "pod-template-hash";
 
 /// Which template a ReplicaSet is, in the order of roll-outs.
-pub(super) const REVISION: &str = "deployment.kubernetes.io/revision";
+pub(crate) const REVISION: &str = "deployment.kubernetes.io/revision";
 
 /// The ReplicaSets of a Deployment.
 pub(super) struct Sets {
@@ -62,7 +62,7 @@ impl Sets {
 }
 
 /// How many pods a Deployment wants.
-pub(super) fn wanted(deployment: &Deployment) -> i32 {
+pub(crate) fn wanted(deployment: &Deployment) -> i32 {
     let spec = deployment.spec.as_ref();
     spec.and_then(|spec| spec.replicas).unwrap_or(1)
 }

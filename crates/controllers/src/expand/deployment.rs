@@ -1,26 +1,29 @@
 //! Deployments.
 //!
-//! Upstream: `pkg/controller/deployment`.
+//! A new ReplicaSet is the controller's. The sets that are there stay JSON: of each only three fields matter,
+//! and a dump may hold tens of thousands.
 
-use super::template::{controlled_by, hash, label};
+use super::template::typed;
 use super::{Owner, Pod, View};
-use serde_json::{Map, Value, json};
+use crate::deployment::{HASH_LABEL, REVISION, hash, new_set as new_replica_set, wanted};
+use k8s_openapi::api::apps::v1::Deployment;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use stowplan_apimachinery::labels::Selector;
 use stowplan_apimachinery::{Edit, View as _, meta};
 
-const HASH_LABEL: &str = "pod-template-hash";
-const REVISION: &str = "deployment.kubernetes.io/revision";
+/// The revision of the first set of a Deployment.
+const FIRST_REVISION: i64 = 1;
 
-/// How many pods a workload wants.
-pub(crate) fn replicas(workload: &Value) -> i64 {
+/// How many pods a Deployment or a ReplicaSet wants.
+fn replicas(workload: &Value) -> i64 {
     workload.at("spec").int("replicas").unwrap_or(1)
 }
 
 /// The ReplicaSet that a Deployment wants: its newest one, scaled up by what all its sets together lack,
 /// or a new one. `sets` are those that it controls, of the whole cluster; what is newest among them
 /// comes back even if it stays as it is.
-pub fn reconcile(view: &View, deployment: &Value, sets: &[&Value]) -> Value {
+pub fn reconcile(view: &View, deployment: &Value, sets: &[&Value]) -> Option<Value> {
     let own = sets.iter().filter(|set| is_own(set, deployment));
     let present: i64 = own.clone().map(|set| replicas(set)).sum();
     match own.max_by_key(|set| revision(set)) {
@@ -29,7 +32,7 @@ pub fn reconcile(view: &View, deployment: &Value, sets: &[&Value]) -> Value {
             let more = (replicas(deployment) - present).max(0);
             let wanted = replicas(&newest) + more;
             newest.at_mut("spec").set("replicas", wanted);
-            newest
+            Some(newest)
         }
         None => new_set(view, deployment),
     }
@@ -49,46 +52,28 @@ fn revision(set: &Value) -> (u64, String) {
     (revision.parse().unwrap_or(0), created)
 }
 
-fn new_set(view: &View, deployment: &Value) -> Value {
-    let spec = deployment.at("spec");
-    let namespace = meta::namespace(deployment);
-    let existing = pods_of_unknown_sets(view, deployment);
+fn new_set(view: &View, given: &Value) -> Option<Value> {
+    let deployment: Deployment = typed(given)?;
+    let spec = deployment.spec.as_ref()?;
+    let existing = pods_of_unknown_sets(view, given);
     // Dumps may hold pods without their ReplicaSets: the one that most pods name is the present one.
     let known = most_common(existing.iter().map(|pod| &pod.owner));
     let of_known = |pod: &&&Pod| Some(&pod.owner) == known;
-    let hash = existing
+    let hash_of_known = existing
         .iter()
         .find(of_known)
-        .and_then(|pod| pod.labels.get(HASH_LABEL)?.as_str().map(str::to_owned))
-        .unwrap_or_else(|| hash(spec.at("template")));
-    let mut template = spec.at("template").clone();
-    label(&mut template, &[(HASH_LABEL, &hash)]);
-    let mut selector = spec.at("selector").clone();
-    selector.at_mut("matchLabels").set(HASH_LABEL, &*hash);
-    let name = match known {
-        Some(owner) => owner.name.clone(),
-        None => format!("{}-{hash}", meta::name(deployment)),
-    };
-    let mut metadata = Map::new();
-    metadata.set("name", name);
-    metadata.set("namespace", namespace);
-    metadata.set("labels", template.at("metadata").at("labels").clone());
-    if let Some(owner) = known
-        && !owner.uid.is_empty()
-    {
-        metadata.set("uid", &*owner.uid);
-    }
-    let owner = controlled_by("apps/v1", "Deployment", deployment);
-    metadata.set("ownerReferences", vec![owner]);
+        .and_then(|pod| pod.labels.get(HASH_LABEL)?.as_str().map(str::to_owned));
+    let hash = hash_of_known.unwrap_or_else(|| hash(&deployment, spec));
     // Pods of other sets that nobody knows count, too.
     let others = existing.len() - existing.iter().filter(of_known).count();
-    let wanted = replicas(deployment) - i64::try_from(others).unwrap_or(i64::MAX);
-    json!({
-        "apiVersion": "apps/v1",
-        "kind": "ReplicaSet",
-        "metadata": metadata,
-        "spec": {"replicas": wanted.max(0), "selector": selector, "template": template},
-    })
+    let others = i32::try_from(others).unwrap_or(i32::MAX);
+    let replicas = wanted(&deployment).saturating_sub(others).max(0);
+    let mut set = new_replica_set(&deployment, spec, &hash, FIRST_REVISION, replicas);
+    if let Some(owner) = known {
+        set.metadata.name = Some(owner.name.clone());
+        set.metadata.uid = Some(owner.uid.clone()).filter(|uid| !uid.is_empty());
+    }
+    serde_json::to_value(set).ok()
 }
 
 /// The pods of ReplicaSets that are not there, where the Deployment selects them.

@@ -1,105 +1,66 @@
 //! Jobs.
-//!
-//! Upstream: `manageJob` in `pkg/controller/job/job_controller.go`.
 
 use super::View;
-use super::template::{controlled_by, label, pod};
+use super::template::{as_json, copies, named, typed};
+use crate::common::{name, namespace};
+use crate::job::util::is_job_finished;
+use crate::job::{Intervals, completions, is_indexed, is_suspended, new_pod, pod_template, wanted};
+use k8s_openapi::api::batch::v1::Job;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use stowplan_apimachinery::{Edit, View as _, meta};
-
-pub(crate) const INDEX: &str = "batch.kubernetes.io/job-completion-index";
 
 /// The pods that a Job would start now.
-pub fn reconcile(view: &View, job: &Value) -> Vec<Value> {
-    let spec = job.at("spec");
-    if spec.flag("suspend") || is_over(job) {
+pub fn reconcile(view: &View, given: &Value) -> Vec<Value> {
+    let Some(job) = typed::<Job>(given) else {
+        return Vec::new();
+    };
+    let spec = job.spec.clone().unwrap_or_default();
+    if is_suspended(&spec) || is_job_finished(&job) {
         return Vec::new();
     }
-    let active: Vec<_> = view.pods_of("Job", job).collect();
-    let missing = wanted(job, active.len()).saturating_sub(active.len());
-    if spec.text("completionMode") == "Indexed" {
-        let busy: BTreeSet<u32> = active.iter().filter_map(|pod| pod.index).collect();
-        let pending = pending_indices(job, &busy).filter(|index| {
-            !view.has_pod(
-                meta::namespace(job),
-                &format!("{}-{index}", meta::name(job)),
-            )
-        });
-        return pending.take(missing).map(|i| make(job, i, true)).collect();
+    let status = job.status.clone().unwrap_or_default();
+    let active = view.pods_of("Job", given).count();
+    let active = i32::try_from(active).unwrap_or(i32::MAX);
+    let wanted = wanted(&spec, active, status.succeeded.unwrap_or(0));
+    let missing = usize::try_from(wanted.saturating_sub(active)).unwrap_or(0);
+    let template = pod_template(&spec);
+    if !is_indexed(&spec) {
+        let names = (0..).map(|number: usize| format!("{}-{number}", name(&job)));
+        let free = names.filter(|name| !view.has_pod(namespace(&job), name));
+        return copies(&as_json(new_pod(&job, &template, None)), free.take(missing));
     }
-    let (namespace, name) = (meta::namespace(job), meta::name(job));
-    let free = (0..).filter(|number: &u32| !view.has_pod(namespace, &format!("{name}-{number}")));
-    free.take(missing).map(|i| make(job, i, false)).collect()
-}
-
-fn make(job: &Value, number: u32, indexed: bool) -> Value {
-    let (name, uid) = (meta::name(job), meta::uid(job));
-    let owner = controlled_by("batch/v1", "Job", job);
-    let template = job.at("spec").at("template");
-    let mut made = pod(
-        template,
-        meta::namespace(job),
-        &format!("{name}-{number}"),
-        owner,
-    );
-    let labels = [
-        ("job-name", name),
-        ("batch.kubernetes.io/job-name", name),
-        ("controller-uid", uid),
-        ("batch.kubernetes.io/controller-uid", uid),
-    ];
-    label(&mut made, &labels);
-    if indexed {
-        let text = number.to_string();
-        label(&mut made, &[(INDEX, &text)]);
-        let metadata = made.at_mut("metadata");
-        metadata.at_mut("annotations").set(INDEX, text);
-    }
-    made
-}
-
-/// How many pods should be at work now.
-fn wanted(job: &Value, active: usize) -> usize {
-    let spec = job.at("spec");
-    let succeeded = job.at("status").int("succeeded").unwrap_or(0);
-    let parallelism = spec.int("parallelism").unwrap_or(1);
-    let completions = match (spec.int("completions"), spec.int("parallelism")) {
-        // Without either, one pod is to succeed once.
-        (None, None) => Some(1),
-        (completions, _) => completions,
-    };
-    let wanted = match completions {
-        Some(completions) => parallelism.min(completions.saturating_sub(succeeded)),
-        None if succeeded > 0 => return active,
-        None => parallelism,
-    };
-    usize::try_from(wanted).unwrap_or(0)
-}
-
-fn is_over(job: &Value) -> bool {
-    let conditions = job.at("status").list("conditions").iter();
-    conditions
-        .filter(|condition| condition.text("status") == "True")
-        .any(|condition| matches!(condition.text("type"), "Complete" | "Failed"))
-}
-
-/// The indices that are neither done nor at work, ascending.
-fn pending_indices(job: &Value, busy: &BTreeSet<u32>) -> impl Iterator<Item = u32> {
-    let completed = job.at("status").text("completedIndexes");
-    let ranges: Vec<(u32, u32)> = completed
-        .split(',')
-        .filter_map(|range| {
-            let (first, last) = range.split_once('-').unwrap_or((range, range));
-            Some((first.parse().ok()?, last.parse().ok()?))
-        })
+    let end = completions(&spec);
+    let given_indexes = |text: Option<String>| Intervals::parse(&text.unwrap_or_default(), end);
+    let busy: BTreeSet<i64> = view
+        .pods_of("Job", given)
+        .filter_map(|pod| pod.index)
         .collect();
-    let count = job.at("spec").int("completions").unwrap_or(0);
-    let count = u32::try_from(count).unwrap_or(0);
-    (0..count).filter(move |index| {
-        !busy.contains(index)
-            && !ranges
-                .iter()
-                .any(|(first, last)| (first..=last).contains(&index))
-    })
+    let taken = given_indexes(status.completed_indexes)
+        .merge(&given_indexes(status.failed_indexes))
+        .with(&busy);
+    let free = free_indexes(view, &job, taken, missing, end);
+    free.into_iter()
+        .map(|index| {
+            let mut pod = new_pod(&job, &template, Some(index));
+            // What the network knows it by means nothing here.
+            pod.spec.get_or_insert_default().hostname = None;
+            named(pod, format!("{}-{index}", name(&job)))
+        })
+        .collect()
+}
+
+/// The first indices below `end` that are neither taken nor the number of a pod with such a name.
+fn free_indexes(view: &View, job: &Job, taken: Intervals, count: usize, end: i64) -> Vec<i64> {
+    let (mut taken, mut free) = (taken, Vec::new());
+    while free.len() < count {
+        let next = taken.missing(count - free.len(), end);
+        if next.is_empty() {
+            break;
+        }
+        taken = taken.with(&next.iter().copied().collect());
+        let is_free =
+            |index: &i64| !view.has_pod(namespace(job), &format!("{}-{index}", name(job)));
+        free.extend(next.into_iter().filter(is_free));
+    }
+    free
 }

@@ -2,8 +2,9 @@
 //!
 //! A function takes a workload and a [`View`] of the input and returns the objects that are missing, as
 //! JSON: a Deployment wants a ReplicaSet, a ReplicaSet wants pods, a StatefulSet wants pods and
-//! their claims. Nothing is written here, and what comes back is neither defaulted nor admitted: it takes
-//! the road of every object that is created.
+//! their claims. Pods, sets and claims are made by the controllers' own functions; only names and what is
+//! there are looked at in another way, since a file has no uids and no past. Nothing is written here, and
+//! what comes back is neither defaulted nor admitted: it takes the road of every object that is created.
 //!
 //! Names are made to be read and to be the same every time: `web-0`, `web-1` for a Deployment,
 //! ReplicaSet, StatefulSet or Job `web`, and `agent-NODE` for a DaemonSet `agent`. (A real ReplicaSet

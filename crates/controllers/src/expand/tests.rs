@@ -17,7 +17,8 @@ fn workload(kind: &str, spec: Value) -> Value {
     spec["selector"] = json!({"matchLabels": {"app": "web"}});
     spec["template"] = json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": []}});
     let metadata = json!({"name": "web", "namespace": "shop", "uid": "u1"});
-    json!({"apiVersion": "apps/v1", "kind": kind, "metadata": metadata, "spec": spec})
+    let group = if kind == "Job" { "batch/v1" } else { "apps/v1" };
+    json!({"apiVersion": group, "kind": kind, "metadata": metadata, "spec": spec})
 }
 
 fn pod(name: &str, kind: &str, owner: &str) -> Value {
@@ -54,12 +55,12 @@ fn a_deployment_scales_its_newest_set_or_makes_one() {
         }})
     };
     let (old, new) = (set("web-old", "9", 1), set("web-new", "10", 2));
-    let wanted = deployment::reconcile(&View::default(), &given, &[&old, &new]);
+    let wanted = deployment::reconcile(&View::default(), &given, &[&old, &new]).unwrap();
     assert_eq!(
         (meta::name(&wanted), &wanted["spec"]["replicas"]),
         ("web-new", &json!(4))
     );
-    let made = deployment::reconcile(&View::default(), &given, &[]);
+    let made = deployment::reconcile(&View::default(), &given, &[]).unwrap();
     let hash = made["metadata"]["labels"]
         .text("pod-template-hash")
         .to_owned();
@@ -71,7 +72,7 @@ fn a_deployment_scales_its_newest_set_or_makes_one() {
     // Of pods without their sets the set of most is the present one; the others count.
     let pods = ["a", "b"].map(|name| pod(name, "ReplicaSet", "web-abc"));
     let there = view(pods.into_iter().chain([pod("c", "ReplicaSet", "web-old")]));
-    let made = deployment::reconcile(&there, &given, &[]);
+    let made = deployment::reconcile(&there, &given, &[]).unwrap();
     assert_eq!(
         (meta::name(&made), &made["spec"]["replicas"]),
         ("web-abc", &json!(4))
@@ -129,6 +130,9 @@ fn a_job_starts_what_is_left() {
     given["status"] = json!({"succeeded": 3, "completedIndexes": "0-1,3"});
     let made = job::reconcile(&View::default(), &given);
     assert_eq!(names(&made), ["web-2", "web-4", "web-5"]);
+    given["status"]["failedIndexes"] = "2".into();
+    let there = view([pod("web-4", "ReplicaSet", "other")]);
+    assert_eq!(names(&job::reconcile(&there, &given)), ["web-5"]);
     given["spec"]["suspend"] = true.into();
     assert!(job::reconcile(&View::default(), &given).is_empty());
 }

@@ -52,7 +52,7 @@ pub struct Pod {
     /// The node that it is on, or that a DaemonSet means it for.
     pub node: String,
     /// Its index in an Indexed Job.
-    pub index: Option<u32>,
+    pub index: Option<i64>,
 }
 
 /// What is there.
@@ -87,7 +87,7 @@ impl View {
                 {
                     let key = (namespace, owner.kind.clone(), owner.name.clone());
                     let index = object.at("metadata").at("annotations");
-                    let index = index.text(super::job::INDEX).parse().ok();
+                    let index = index.text(crate::job::COMPLETION_INDEX).parse().ok();
                     self.pods.entry(key).or_default().push(Pod {
                         owner,
                         labels: labels(object),

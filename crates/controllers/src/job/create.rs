@@ -5,6 +5,7 @@ use super::pod_failure_policy::counts;
 use super::spec::{COMPLETION_INDEX, TRACKING_FINALIZER, has_backoff_limit_per_index, is_indexed};
 use crate::common::{name, pod_from_template};
 use crate::{Event, EventType, Order, Plan, Write};
+use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use k8s_openapi::api::core::v1::{
     Container, EnvVar, EnvVarSource, ObjectFieldSelector, Pod, PodTemplateSpec,
 };
@@ -18,7 +19,7 @@ const PREFIX_MAX: usize = 58;
 impl JobCx {
     /// Makes a pod for each index, or so many pods without one.
     pub(super) fn create_pods(mut self, indexes: Vec<Option<i64>>) -> Plan {
-        let template = self.template();
+        let template = pod_template(&self.spec);
         let pods = indexes.into_iter().map(|index| self.pod(&template, index));
         let writes: Vec<Write> = pods.map(|pod| self.create_pod(&pod)).collect();
         let plan = self.stage(Order::SlowStart, writes);
@@ -49,45 +50,17 @@ impl JobCx {
         })
     }
 
-    /// The template, with what all pods have.
-    fn template(&self) -> PodTemplateSpec {
-        let mut template = self.spec.template.clone();
-        if is_indexed(&self.spec)
-            && let Some(spec) = &mut template.spec
-        {
-            let init = spec.init_containers.iter_mut().flatten();
-            init.chain(&mut spec.containers)
-                .for_each(add_index_variable);
-        }
-        let meta = template.metadata.get_or_insert_default();
-        let finalizers = meta.finalizers.get_or_insert_default();
-        if !finalizers.iter().any(|held| held == TRACKING_FINALIZER) {
-            finalizers.push(TRACKING_FINALIZER.to_owned());
-        }
-        template
-    }
-
     fn pod(&self, template: &PodTemplateSpec, index: Option<i64>) -> Pod {
-        let mut pod = pod_from_template(template, &self.job);
-        let Some(index) = index else {
-            return pod;
-        };
-        let job = name(&self.job);
-        let meta = &mut pod.metadata;
-        meta.generate_name = Some(prefix_with_index(job, index));
-        let labels = meta.labels.get_or_insert_default();
-        labels.insert(COMPLETION_INDEX.to_owned(), index.to_string());
-        let annotations = meta.annotations.get_or_insert_default();
-        annotations.insert(COMPLETION_INDEX.to_owned(), index.to_string());
-        if has_backoff_limit_per_index(&self.spec) {
+        let mut pod = new_pod(&self.job, template, index);
+        if let Some(index) = index
+            && has_backoff_limit_per_index(&self.spec)
+        {
             let (failures, ignored) = self.index_failure_counts(index);
+            let annotations = pod.metadata.annotations.get_or_insert_default();
             annotations.insert(INDEX_FAILURES.to_owned(), failures.to_string());
             if ignored > 0 {
                 annotations.insert(INDEX_IGNORED_FAILURES.to_owned(), ignored.to_string());
             }
-        }
-        if let Some(spec) = &mut pod.spec {
-            spec.hostname = Some(format!("{job}-{index}"));
         }
         pod
     }
@@ -105,6 +78,43 @@ impl JobCx {
             false => (failures, ignored.saturating_add(1)),
         }
     }
+}
+
+/// The template of a Job, with what all its pods have.
+pub(crate) fn pod_template(spec: &JobSpec) -> PodTemplateSpec {
+    let mut template = spec.template.clone();
+    if is_indexed(spec)
+        && let Some(spec) = &mut template.spec
+    {
+        let init = spec.init_containers.iter_mut().flatten();
+        init.chain(&mut spec.containers)
+            .for_each(add_index_variable);
+    }
+    let meta = template.metadata.get_or_insert_default();
+    let finalizers = meta.finalizers.get_or_insert_default();
+    if !finalizers.iter().any(|held| held == TRACKING_FINALIZER) {
+        finalizers.push(TRACKING_FINALIZER.to_owned());
+    }
+    template
+}
+
+/// A pod of a Job, for one of its parts if it has numbered parts.
+pub(crate) fn new_pod(job: &Job, template: &PodTemplateSpec, index: Option<i64>) -> Pod {
+    let mut pod = pod_from_template(template, job);
+    let Some(index) = index else {
+        return pod;
+    };
+    let job = name(job);
+    let meta = &mut pod.metadata;
+    meta.generate_name = Some(prefix_with_index(job, index));
+    let labels = meta.labels.get_or_insert_default();
+    labels.insert(COMPLETION_INDEX.to_owned(), index.to_string());
+    let annotations = meta.annotations.get_or_insert_default();
+    annotations.insert(COMPLETION_INDEX.to_owned(), index.to_string());
+    if let Some(spec) = &mut pod.spec {
+        spec.hostname = Some(format!("{job}-{index}"));
+    }
+    pod
 }
 
 fn add_index_variable(container: &mut Container) {

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 /// A set of indices: ranges that ascend and do not touch. Upstream's `orderedIntervals`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Intervals(Vec<(i64, i64)>);
+pub(crate) struct Intervals(Vec<(i64, i64)>);
 
 impl Intervals {
     /// The indices below `completions` that a text names; what makes no sense in it is passed over.
-    pub(super) fn parse(text: &str, completions: i64) -> Self {
+    pub(crate) fn parse(text: &str, completions: i64) -> Self {
         let mut all: Vec<(i64, i64)> = Vec::new();
         for range in text.split(',') {
             let mut limits = range.split('-');
@@ -38,14 +38,14 @@ impl Intervals {
     }
 
     /// With these indices as well.
-    pub(super) fn with(&self, indexes: &BTreeSet<i64>) -> Self {
+    pub(crate) fn with(&self, indexes: &BTreeSet<i64>) -> Self {
         self.merge(&Self(
             indexes.iter().map(|index| (*index, *index)).collect(),
         ))
     }
 
     /// The indices of both.
-    pub(super) fn merge(&self, other: &Self) -> Self {
+    pub(crate) fn merge(&self, other: &Self) -> Self {
         let mut both: Vec<_> = self.0.iter().chain(&other.0).copied().collect();
         both.sort_unstable();
         let mut all: Vec<(i64, i64)> = Vec::new();
@@ -90,7 +90,7 @@ impl Intervals {
     }
 
     /// The first indices below `completions` that it does not have.
-    pub(super) fn missing(&self, count: usize, completions: i64) -> Vec<i64> {
+    pub(crate) fn missing(&self, count: usize, completions: i64) -> Vec<i64> {
         let mut found = Vec::new();
         let mut next = 0_i64;
         let ends = std::iter::once((completions, completions));

@@ -14,6 +14,7 @@ use super::spec::{
 use crate::common::{is_pod_ready, is_pod_terminating, name};
 use crate::{Cx, Event, EventType, Order, Plan, Write};
 use jiff::Timestamp;
+use k8s_openapi::api::batch::v1::JobSpec;
 use k8s_openapi::api::core::v1::Pod;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,6 +22,17 @@ use std::time::Duration;
 
 /// So many pods are made or deleted in one go. Upstream's `MaxPodCreateDeletePerSync`.
 const PODS_MAX: usize = 500;
+
+/// How many pods of a Job should be active.
+pub(crate) fn wanted(spec: &JobSpec, active: i32, succeeded: i32) -> i32 {
+    let parallelism = spec.parallelism.unwrap_or(1);
+    match spec.completions {
+        // Once a pod has succeeded, those that run may end, and no other begins.
+        None if succeeded > 0 => active,
+        None => parallelism,
+        Some(completions) => (completions - succeeded).min(parallelism).max(0),
+    }
+}
 
 impl JobCx {
     /// Makes or deletes pods, but not both at once.
@@ -30,7 +42,7 @@ impl JobCx {
             let pods = self.pods_for_removal(all);
             return self.delete_pods(cx, pods);
         }
-        let wanted = self.wanted();
+        let wanted = wanted(&self.spec, self.active, self.succeeded);
         let surplus = usize::try_from(self.active - wanted).unwrap_or(0);
         let mut pods = self.pods_for_removal(surplus);
         pods.truncate(PODS_MAX);
@@ -65,17 +77,6 @@ impl JobCx {
             return self.managed(cx, true);
         }
         self.create_pods(indexes.into_iter().map(Some).collect())
-    }
-
-    /// How many pods should be active.
-    fn wanted(&self) -> i32 {
-        let parallelism = self.spec.parallelism.unwrap_or(1);
-        match self.spec.completions {
-            // Once a pod has succeeded, those that run may end, and no other begins.
-            None if self.succeeded > 0 => self.active,
-            None => parallelism,
-            Some(completions) => (completions - self.succeeded).min(parallelism).max(0),
-        }
     }
 
     /// The first indices that no pod has done or does, of those that need not wait; if all have to, how long

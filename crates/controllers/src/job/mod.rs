@@ -25,6 +25,11 @@ mod tests;
 mod track;
 pub(crate) mod util;
 
+pub(crate) use create::{new_pod, pod_template};
+pub(crate) use indexes::Intervals;
+pub(crate) use manage::wanted;
+pub(crate) use spec::{COMPLETION_INDEX, completions, is_indexed, is_suspended};
+
 use crate::{Controller, Cx, Event, Key, Plan, Watches};
 use backoff::Backoffs;
 use cx::JobCx;

@@ -7,12 +7,12 @@ use k8s_openapi::api::core::v1::Pod;
 /// Holds pods until they are counted.
 pub(super) const TRACKING_FINALIZER: &str = "batch.kubernetes.io/job-tracking";
 /// Which part of an indexed Job a pod does: a label and an annotation.
-pub(super) const COMPLETION_INDEX: &str = "batch.kubernetes.io/job-completion-index";
+pub(crate) const COMPLETION_INDEX: &str = "batch.kubernetes.io/job-completion-index";
 /// The value of `managedBy` that means us.
 const JOB_CONTROLLER: &str = "kubernetes.io/job-controller";
 
 /// Whether pods do numbered parts.
-pub(super) fn is_indexed(spec: &JobSpec) -> bool {
+pub(crate) fn is_indexed(spec: &JobSpec) -> bool {
     spec.completion_mode.as_deref() == Some("Indexed")
 }
 
@@ -21,12 +21,12 @@ pub(super) fn has_backoff_limit_per_index(spec: &JobSpec) -> bool {
     spec.backoff_limit_per_index.is_some()
 }
 
-pub(super) fn is_suspended(spec: &JobSpec) -> bool {
+pub(crate) fn is_suspended(spec: &JobSpec) -> bool {
     spec.suspend == Some(true)
 }
 
 /// The number of indices; none if there is no limit.
-pub(super) fn completions(spec: &JobSpec) -> i64 {
+pub(crate) fn completions(spec: &JobSpec) -> i64 {
     spec.completions.map_or(0, i64::from)
 }
 

@@ -6,14 +6,14 @@ use crate::Delta;
 use crate::cast::{distance, narrow};
 use crate::framework::{Changed, Cx, DomainRules, Invalidation, Noted, Place};
 
-/// Which label group matter, as far as that was asked.
+/// Which label groups matter, as far as that was asked.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Minded {
     /// Two bits each.
     bits: Vec<u64>,
     /// Those that do, by number, and to whom.
     list: Vec<(u32, DomainRules)>,
-    /// All label group below this number were asked about.
+    /// All label groups below this number were asked about.
     asked: u32,
 }
 
@@ -24,7 +24,7 @@ impl Minded {
             + self.list.capacity() * size_of::<(u32, DomainRules)>()
     }
 
-    /// To whom label group matters.
+    /// To whom a label group matters.
     #[inline]
     fn get(&mut self, label_group: u32, minds: impl FnOnce() -> DomainRules) -> DomainRules {
         let (word, shift) = (label_group as usize / 32, label_group % 32 * 2);
@@ -46,7 +46,7 @@ impl Minded {
         }
     }
 
-    /// Where in the list label group stands, or would stand.
+    /// Where in the list a label group stands, or would stand.
     fn place(&self, label_group: u32) -> usize {
         match self.list.last() {
             Some((last, _)) if *last < label_group => self.list.len(),
@@ -128,7 +128,7 @@ impl Class {
         let (cycle, own) = (&self.cycle, &self.example);
         let (labels, looks_for) = (self.labels, self.looks_for);
         self.minded.get(label_group, || {
-            let label_group = cx.cluster.label_group().get(label_group);
+            let label_group = cx.cluster.label_groups().get(label_group);
             match label_group.may_matter(labels, looks_for) {
                 true => framework.minds(plan, cx, cycle, own, &label_group.example),
                 false => 0,
@@ -168,8 +168,8 @@ impl Class {
         count: usize,
         places: &mut Vec<Place>,
     ) {
-        let label_group = narrow(cx.cluster.label_group().len());
-        for new in std::mem::replace(&mut self.minded.asked, label_group)..label_group {
+        let known = narrow(cx.cluster.label_groups().len());
+        for new in std::mem::replace(&mut self.minded.asked, known)..known {
             self.minds(profile, cx, new);
         }
         places.clear();
@@ -186,13 +186,13 @@ impl Class {
                     places.push(place(number, *rules));
                 }
             });
-            // LabelGroup by label group in the order of time, or somebody would go before they came.
+            // One label group after the other, each in the order of time: nobody goes before they came.
             places[first..].reverse();
         }
         let others = log.others_since(from).take_while(|number| *number < end);
         let pods = places.len();
         places.extend(others.map(|number| place(number, DomainRules::MAX)));
-        // In which order pods of different label group come and go does not matter, unless nodes do too.
+        // In which order pods of different label groups come and go does not matter, unless nodes do too.
         if places.len() > pods {
             places.sort_unstable();
         }

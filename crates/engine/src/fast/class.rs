@@ -94,7 +94,7 @@ pub(super) struct Class {
     pub(super) seen_nominations: u64,
     /// How many resources were known when the class was opened.
     pub(super) resources: usize,
-    /// Which label group matter to what the plugins keep.
+    /// Which label groups matter to what the plugins keep.
     pub(super) minded: Minded,
     /// The marks of the labels that those must bear.
     pub(super) looks_for: u64,

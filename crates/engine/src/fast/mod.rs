@@ -7,9 +7,9 @@
 //! bound changes one row.
 //!
 //! No rule is written here. Every verdict and every score comes from the plugin's one function for
-//! it (or, for cpu and memory, from the summary of a node, which a test holds equal to
-//! that), and what cannot be kept is asked anew or takes the plain path
-//! ([`schedule`](crate::schedule)), which the fast path has to agree with always.
+//! it, or, for cpu and memory, from the summary of a node; a test holds the two equal. What cannot
+//! be kept is asked anew or takes the plain path ([`schedule`](crate::schedule)). Both paths always
+//! agree.
 
 mod ask;
 mod best;

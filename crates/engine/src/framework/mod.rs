@@ -40,10 +40,10 @@ pub use handle::{Handle, WaitingPod};
 pub use nodes_to_check::NodesToCheck;
 pub(crate) use noted::{DomainRules, Noted, Place, bit_of};
 pub use plugin::{
-    Bind, EnqueueExtensions, Filter, FilterState, Hint, Nomination, NormalizeScore, Permit,
-    PermitResult, Plugin, PostBind, PostFilter, PostFilterResult, PreBind, PreEnqueue, PreFilter,
-    PreFilterExtensions, PreFilterResult, PreScore, PreScoreResult, QueueSort, Range, Reserve,
-    Score, ScoreState,
+    Bind, EnqueueExtensions, Filter, FilterState, Hint, InvalidatedBy, Nomination, NormalizeScore,
+    Permit, PermitResult, Plugin, PostBind, PostFilter, PostFilterResult, PreBind, PreEnqueue,
+    PreFilter, PreFilterExtensions, PreFilterResult, PreScore, PreScoreResult, QueueSort, Range,
+    Reserve, Score, ScoreState,
 };
 pub use point::Point;
 pub use preemption::{

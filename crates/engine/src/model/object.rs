@@ -52,6 +52,11 @@ macro_rules! kinds {
             /// Every kind.
             pub const ALL: [Self; [$(Self::$variant),*].len()] = [$(Self::$variant),*];
 
+            /// The kind's bit in a set of kinds.
+            pub(crate) const fn bit(self) -> u32 {
+                1 << self as u32
+            }
+
             /// The kind as the API writes it.
             pub fn as_str(self) -> &'static str {
                 match self {

@@ -134,7 +134,7 @@ pub struct ChangeLog {
     first: u64,
     /// The number of the latest change of every node, by position.
     nodes: Vec<u64>,
-    /// By the number of label group: all changes of its pods have lower numbers than this.
+    /// By the number of a label group: all changes of its pods have lower numbers than this.
     label_group_ends: Vec<u64>,
     /// The numbers of the changes that are not of pods, of those that are remembered.
     others: VecDeque<u64>,
@@ -198,7 +198,7 @@ impl ChangeLog {
         self.others.range(start..).copied()
     }
 
-    /// Forgets all changes, and all label group.
+    /// Forgets all changes, and all label groups.
     pub(super) fn forget(&mut self) {
         self.first = self.end() + 1;
         self.deltas.clear();
@@ -260,7 +260,7 @@ mod tests {
     use crate::testing::World;
     use stowplan_base::Rng;
 
-    /// What the log has to say of nodes, label group and others, found by going through all changes.
+    /// What the log has to say of nodes, label groups and others, found by going through all changes.
     fn check(log: &ChangeLog, from: u64) {
         let (a, b) = log.since(0).expect("nothing is forgotten");
         let numbered: Vec<(u64, &Delta)> = (0..).zip(a.iter().chain(b)).collect();

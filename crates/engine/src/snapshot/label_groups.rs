@@ -6,7 +6,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use stowplan_base::{Lookup, Sym, WordHasher};
 
-/// LabelGroup as a number. Numbers are given anew only when the change log is forgotten.
+/// A label group as a number. Numbers are given anew only when the change log is forgotten.
 pub(crate) type LabelGroupId = u32;
 
 /// Pods on nodes that have their namespace, labels and affinity terms in common, and whether they
@@ -44,29 +44,29 @@ impl LabelGroup {
     }
 }
 
-/// All label group, to be found by what selectors ask for.
+/// All label groups, to be found by what selectors ask for.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LabelGroups {
-    label_group: Vec<LabelGroup>,
+    groups: Vec<LabelGroup>,
     by_hash: Lookup<u64, LabelGroupId>,
-    /// LabelGroup that bear a label.
+    /// Those that bear a label.
     by_label: Lookup<(Sym, Sym), Vec<LabelGroupId>>,
-    /// LabelGroup with a term that means only pods with this label.
+    /// Those with a term that means only pods with this label.
     by_term: Lookup<(Sym, Sym), Vec<LabelGroupId>>,
-    /// LabelGroup with a term that may mean pods of any labels.
+    /// Those with a term that may mean pods of any labels.
     by_open_term: Vec<LabelGroupId>,
     empty: usize,
 }
 
 impl LabelGroups {
-    /// How many label group there are.
+    /// How many label groups there are.
     pub(crate) fn len(&self) -> usize {
-        self.label_group.len()
+        self.groups.len()
     }
 
     /// The label group of a number.
     pub(crate) fn get(&self, id: LabelGroupId) -> &LabelGroup {
-        &self.label_group[id as usize]
+        &self.groups[id as usize]
     }
 
     /// Adds a pod; returns its label group and its place there.
@@ -76,7 +76,7 @@ impl LabelGroups {
             Some(id) => id,
             None => self.found(pod, hash),
         };
-        let members = &mut self.label_group[id as usize].members;
+        let members = &mut self.groups[id as usize].members;
         if members.is_empty() {
             self.empty -= 1;
         }
@@ -89,7 +89,7 @@ impl LabelGroups {
 
     /// Takes the pod at this place out; returns the uid of the pod that has its place now, if any.
     pub(super) fn remove(&mut self, id: LabelGroupId, place: u32) -> Option<Arc<str>> {
-        let members = &mut self.label_group[id as usize].members;
+        let members = &mut self.groups[id as usize].members;
         members.swap_remove(place as usize);
         if members.is_empty() {
             self.empty += 1;
@@ -97,12 +97,12 @@ impl LabelGroups {
         members.get(place as usize).map(|moved| moved.uid.clone())
     }
 
-    /// Whether so many label group are empty that it pays to begin anew.
+    /// Whether so many label groups are empty that it pays to begin anew.
     pub(super) fn is_sparse(&self) -> bool {
-        self.empty > 1024 && self.empty * 2 > self.label_group.len()
+        self.empty > 1024 && self.empty * 2 > self.groups.len()
     }
 
-    /// Calls `see` with all label group that the selector may select: those that it selects are among them.
+    /// Calls `see` with all label groups that the selector may select: those that it selects are among them.
     pub(crate) fn selected<'a>(&'a self, selector: &Selector, mut see: impl FnMut(&'a LabelGroup)) {
         let Selector::All(requirements) = selector else {
             return;
@@ -123,7 +123,7 @@ impl LabelGroups {
                     }
                 }
             }
-            None => self.label_group.iter().for_each(see),
+            None => self.groups.iter().for_each(see),
         }
     }
 
@@ -131,7 +131,7 @@ impl LabelGroups {
         self.by_label.get(&(key, value)).map_or(&[], |ids| ids)
     }
 
-    /// Calls `see` with all label group that have a term which may mean a pod with these labels.
+    /// Calls `see` with all label groups that have a term which may mean a pod with these labels.
     pub(crate) fn with_terms_for<'a>(&'a self, labels: &Labels, see: impl FnMut(&'a LabelGroup)) {
         let listed = labels.iter().filter_map(|label| self.by_term.get(&label));
         let mut ids: Vec<LabelGroupId> = listed.flatten().copied().collect();
@@ -145,7 +145,7 @@ impl LabelGroups {
         let mut found = self.by_hash.get(&hash).copied();
         while let Some(id) = found {
             let label_group = self.get(id);
-            if are_label_group(pod, &label_group.example) {
+            if are_alike(pod, &label_group.example) {
                 return Some(id);
             }
             found = label_group.next;
@@ -153,10 +153,10 @@ impl LabelGroups {
         None
     }
 
-    /// Adds label group without members.
+    /// Adds a label group without members.
     fn found(&mut self, pod: &Arc<Pod>, hash: u64) -> LabelGroupId {
-        let id = narrow(self.label_group.len());
-        self.label_group.push(LabelGroup {
+        let id = narrow(self.groups.len());
+        self.groups.push(LabelGroup {
             example: pod.clone(),
             members: Vec::new(),
             labels: pod.labels.marks(),
@@ -193,11 +193,11 @@ impl LabelGroups {
         }
     }
 
-    /// Forgets empty label group. Returns every pod with its new label group and place.
+    /// Forgets empty label groups. Returns every pod with its new label group and place.
     pub(super) fn compact(&mut self) -> Vec<(Arc<str>, LabelGroupId, u32)> {
         let old = std::mem::take(self);
         let mut moved = Vec::new();
-        for label_group in old.label_group {
+        for label_group in old.groups {
             if label_group.members.is_empty() {
                 continue;
             }
@@ -205,7 +205,7 @@ impl LabelGroups {
             self.empty -= 1;
             let places = (0..).zip(&label_group.members);
             moved.extend(places.map(|(place, member)| (member.uid.clone(), id, place)));
-            self.label_group[id as usize].members = label_group.members;
+            self.groups[id as usize].members = label_group.members;
         }
         moved
     }
@@ -218,7 +218,7 @@ fn hash(pod: &Pod) -> u64 {
     hasher.finish()
 }
 
-fn are_label_group(a: &Pod, b: &Pod) -> bool {
+fn are_alike(a: &Pod, b: &Pod) -> bool {
     a.namespace == b.namespace
         && a.terminating == b.terminating
         && a.labels == b.labels

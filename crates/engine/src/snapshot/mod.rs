@@ -173,7 +173,7 @@ impl Snapshot {
     }
 
     /// Placed pods that are the same to selectors, kept together.
-    pub(crate) fn label_group(&self) -> &LabelGroups {
+    pub(crate) fn label_groups(&self) -> &LabelGroups {
         &self.label_group
     }
 

@@ -199,21 +199,21 @@ impl Snapshot {
         }
     }
 
-    /// Tidies the table of label group up, now and then.
+    /// Tidies the table of label groups up, now and then.
     pub(super) fn tidy_label_group(&mut self) {
         if self.label_group.is_sparse() {
             self.compact_label_group();
         }
     }
 
-    /// Forgets label group without pods.
+    /// Forgets label groups without pods.
     pub(super) fn compact_label_group(&mut self) {
         for (uid, label_group, place) in self.label_group.compact() {
             if let Some(placed) = self.pods.get_mut(&uid) {
                 (placed.label_group, placed.place) = (label_group, place);
             }
         }
-        // What is logged speaks of label group by their old numbers.
+        // What is logged speaks of label groups by their old numbers.
         self.log.forget();
     }
 }

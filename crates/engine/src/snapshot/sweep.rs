@@ -33,7 +33,7 @@ impl Snapshot {
         self.extended_resources.mark_names(marks);
     }
 
-    /// Forgets all names that are not marked, and what may speak of them: the log, label group without pods,
+    /// Forgets all names that are not marked, and what may speak of them: the log, label groups without pods,
     /// and which labels are read. Whoever keeps something by that has to open it anew.
     pub(crate) fn sweep_names(&mut self, marks: &Marks) {
         self.compact_label_group();

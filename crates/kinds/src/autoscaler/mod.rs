@@ -11,19 +11,14 @@ mod validate;
 use crate::common::faults::Faults;
 use crate::common::{NEGATIVE, kube_metadata, name_rules};
 use crate::subresource::{inherit, keep};
-use crate::{Context, Strategy};
+use crate::{Context, CreateStrategy, Strategy, UpdateStrategy};
 use serde_json::{Value, json};
 use stowplan_apimachinery::field::{ErrorList, Path};
 use stowplan_apimachinery::{Edit, View};
 
 pub(crate) struct HorizontalPodAutoscaler;
 
-impl Strategy for HorizontalPodAutoscaler {
-    fn set_defaults(&self, object: &mut Value) {
-        v1::drop_annotations(object);
-        defaults::set(object.at_mut("spec"));
-    }
-
+impl CreateStrategy for HorizontalPodAutoscaler {
     fn prepare_for_create(&self, object: &mut Value, _: &Context<'_>) {
         object.set(
             "status",
@@ -40,7 +35,9 @@ impl Strategy for HorizontalPodAutoscaler {
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         name_rules::dns_subdomain(name, prefix)
     }
+}
 
+impl UpdateStrategy for HorizontalPodAutoscaler {
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
         keep(new, old, "status");
     }
@@ -49,6 +46,13 @@ impl Strategy for HorizontalPodAutoscaler {
         let mut errors = kube_metadata::validate_update(new, old);
         errors.extend(validate::spec(new.at("spec"), Some(old.at("spec"))));
         errors
+    }
+}
+
+impl Strategy for HorizontalPodAutoscaler {
+    fn set_defaults(&self, object: &mut Value) {
+        v1::drop_annotations(object);
+        defaults::set(object.at_mut("spec"));
     }
 
     /// `autoscaling/v1` has fewer defaults.
@@ -69,8 +73,12 @@ impl Strategy for HorizontalPodAutoscaler {
 
 struct AutoscalerStatus;
 
-impl Strategy for AutoscalerStatus {
-    inherit!(HorizontalPodAutoscaler);
+impl CreateStrategy for AutoscalerStatus {
+    inherit!(create: HorizontalPodAutoscaler);
+}
+
+impl UpdateStrategy for AutoscalerStatus {
+    inherit!(update: HorizontalPodAutoscaler);
 
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
         keep(new, old, "spec");
@@ -86,6 +94,10 @@ impl Strategy for AutoscalerStatus {
         }
         errors
     }
+}
+
+impl Strategy for AutoscalerStatus {
+    inherit!(HorizontalPodAutoscaler);
 
     fn reset_fields(&self) -> &'static [&'static [&'static str]] {
         &[&["spec"]]

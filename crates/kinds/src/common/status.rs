@@ -1,7 +1,7 @@
 //! The strategy of `/status`, for most kinds.
 
 use crate::subresource::keep;
-use crate::{Context, Strategy};
+use crate::{Context, CreateStrategy, Strategy, UpdateStrategy};
 use serde_json::Value;
 use stowplan_apimachinery::field::ErrorList;
 use stowplan_apimachinery::{Edit, View};
@@ -20,11 +20,7 @@ pub(crate) struct StatusStrategy {
     pub validate_update: fn(new: &Value, old: &Value) -> ErrorList,
 }
 
-impl Strategy for StatusStrategy {
-    fn set_defaults(&self, object: &mut Value) {
-        self.whole.set_defaults(object);
-    }
-
+impl CreateStrategy for StatusStrategy {
     fn validate(&self, object: &Value, cx: &Context<'_>) -> ErrorList {
         self.whole.validate(object, cx)
     }
@@ -33,6 +29,12 @@ impl Strategy for StatusStrategy {
         self.whole.validate_name(name, prefix)
     }
 
+    fn counts_generations(&self) -> bool {
+        self.whole.counts_generations()
+    }
+}
+
+impl UpdateStrategy for StatusStrategy {
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _cx: &Context<'_>) {
         keep(new, old, "spec");
         for field in self.kept_metadata {
@@ -45,20 +47,22 @@ impl Strategy for StatusStrategy {
         (self.validate_update)(new, old)
     }
 
+    fn allow_unconditional_update(&self) -> bool {
+        self.whole.allow_unconditional_update()
+    }
+}
+
+impl Strategy for StatusStrategy {
+    fn set_defaults(&self, object: &mut Value) {
+        self.whole.set_defaults(object);
+    }
+
     fn read_back(&self, object: &mut Value) -> bool {
         self.whole.read_back(object)
     }
 
     fn reset_fields(&self) -> &'static [&'static [&'static str]] {
         self.reset_fields
-    }
-
-    fn counts_generations(&self) -> bool {
-        self.whole.counts_generations()
-    }
-
-    fn allow_unconditional_update(&self) -> bool {
-        self.whole.allow_unconditional_update()
     }
 }
 

@@ -4,7 +4,7 @@
 
 use crate::common::faults::Faults;
 use crate::common::{kube_metadata, name_rules};
-use crate::{Context, Strategy};
+use crate::{Context, CreateStrategy, Strategy, UpdateStrategy};
 use serde_json::Value;
 use stowplan_apimachinery::View;
 use stowplan_apimachinery::field::{Error, ErrorList, Path};
@@ -18,7 +18,7 @@ pub(super) const BYTES_MAX: usize = 1024 * 1024;
 /// For what may not change once the object is marked immutable.
 pub(super) const FROZEN: &str = "field is immutable when `immutable` is set";
 
-impl Strategy for ConfigMap {
+impl CreateStrategy for ConfigMap {
     fn validate(&self, object: &Value, _: &Context<'_>) -> ErrorList {
         let mut errors = kube_metadata::validate(object, true, &name_rules::dns_subdomain);
         let mut bytes = 0;
@@ -46,7 +46,9 @@ impl Strategy for ConfigMap {
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         name_rules::dns_subdomain(name, prefix)
     }
+}
 
+impl UpdateStrategy for ConfigMap {
     fn validate_update(&self, new: &Value, old: &Value, cx: &Context<'_>) -> ErrorList {
         let mut errors = kube_metadata::validate_update(new, old);
         errors.extend(validate_frozen(new, old, &["data", "binaryData"]));
@@ -54,6 +56,8 @@ impl Strategy for ConfigMap {
         errors
     }
 }
+
+impl Strategy for ConfigMap {}
 
 /// Faults of a change to an object that was marked immutable.
 pub(super) fn validate_frozen(new: &Value, old: &Value, data: &[&str]) -> ErrorList {

@@ -6,7 +6,7 @@
 use crate::common::equality::same;
 use crate::common::faults::Faults;
 use crate::common::{ip, kube_metadata, name_rules};
-use crate::{Context, Strategy};
+use crate::{Context, CreateStrategy, Strategy, UpdateStrategy};
 use serde_json::Value;
 use stowplan_apimachinery::field::{ErrorList, Path};
 use stowplan_apimachinery::{Edit, View, names};
@@ -14,6 +14,28 @@ use stowplan_apimachinery::{Edit, View, names};
 pub(crate) struct Endpoints;
 
 pub(crate) const PROTOCOLS: &[&str] = &["SCTP", "TCP", "UDP"];
+
+impl CreateStrategy for Endpoints {
+    fn validate(&self, object: &Value, _: &Context<'_>) -> ErrorList {
+        validate(object, None)
+    }
+
+    fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
+        name_rules::dns_subdomain(name, prefix)
+    }
+}
+
+impl UpdateStrategy for Endpoints {
+    fn validate_update(&self, new: &Value, old: &Value, _: &Context<'_>) -> ErrorList {
+        let mut errors = kube_metadata::validate_update(new, old);
+        errors.extend(validate(new, Some(old)));
+        errors
+    }
+
+    fn allow_create_on_update(&self) -> bool {
+        true
+    }
+}
 
 impl Strategy for Endpoints {
     fn set_defaults(&self, object: &mut Value) {
@@ -24,20 +46,6 @@ impl Strategy for Endpoints {
                 }
             }
         }
-    }
-
-    fn validate(&self, object: &Value, _: &Context<'_>) -> ErrorList {
-        validate(object, None)
-    }
-
-    fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
-        name_rules::dns_subdomain(name, prefix)
-    }
-
-    fn validate_update(&self, new: &Value, old: &Value, _: &Context<'_>) -> ErrorList {
-        let mut errors = kube_metadata::validate_update(new, old);
-        errors.extend(validate(new, Some(old)));
-        errors
     }
 
     fn warnings(&self, new: &Value, _: Option<&Value>) -> Vec<String> {
@@ -58,10 +66,6 @@ impl Strategy for Endpoints {
             }
         }
         warnings
-    }
-
-    fn allow_create_on_update(&self) -> bool {
-        true
     }
 }
 

@@ -7,7 +7,7 @@ use crate::common::faults::Faults;
 use crate::common::resource_name_rules::{validate, validate_for_containers};
 use crate::common::resource_names::may_overcommit;
 use crate::common::{kube_metadata, name_rules, quantities};
-use crate::{Context, Strategy};
+use crate::{Context, CreateStrategy, Strategy, UpdateStrategy};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use stowplan_apimachinery::field::{ErrorList, Path};
@@ -24,23 +24,7 @@ const BOUNDS: [&str; 5] = [
     "maxLimitRequestRatio",
 ];
 
-impl Strategy for LimitRange {
-    fn set_defaults(&self, object: &mut Value) {
-        let Some(spec) = object.child_mut("spec") else {
-            return;
-        };
-        for limit in spec.each_mut("limits") {
-            if limit.text("type") == "Container" {
-                fill(limit, "max", "default");
-                fill(limit, "default", "defaultRequest");
-                fill(limit, "min", "defaultRequest");
-            }
-            for bound in BOUNDS {
-                quantities::round_up_list(limit, bound);
-            }
-        }
-    }
-
+impl CreateStrategy for LimitRange {
     fn prepare_for_create(&self, object: &mut Value, _: &Context<'_>) {
         // Upstream makes up a random uid; the object's own is as good.
         if meta::name(object).is_empty() {
@@ -70,13 +54,33 @@ impl Strategy for LimitRange {
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         name_rules::dns_subdomain(name, prefix)
     }
+}
 
+impl UpdateStrategy for LimitRange {
     fn validate_update(&self, new: &Value, _: &Value, cx: &Context<'_>) -> ErrorList {
         self.validate(new, cx)
     }
 
     fn allow_create_on_update(&self) -> bool {
         true
+    }
+}
+
+impl Strategy for LimitRange {
+    fn set_defaults(&self, object: &mut Value) {
+        let Some(spec) = object.child_mut("spec") else {
+            return;
+        };
+        for limit in spec.each_mut("limits") {
+            if limit.text("type") == "Container" {
+                fill(limit, "max", "default");
+                fill(limit, "default", "defaultRequest");
+                fill(limit, "min", "defaultRequest");
+            }
+            for bound in BOUNDS {
+                quantities::round_up_list(limit, bound);
+            }
+        }
     }
 }
 

@@ -6,7 +6,9 @@ use crate::common::faults::Faults;
 use crate::common::{kube_metadata, metadata, name_rules};
 use crate::fields::{Fields, Refusal, by_path};
 use crate::subresource::{inherit, keep};
-use crate::{Context, Strategy};
+use crate::{
+    Context, CreateStrategy, DeleteStrategy, ReturnsDeletedObject, Strategy, UpdateStrategy,
+};
 use serde_json::{Value, json};
 use stowplan_apimachinery::field::{ErrorList, Path};
 use stowplan_apimachinery::{Edit, View, meta};
@@ -24,16 +26,7 @@ const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 static SPEC: Path<'static> = Path::new("spec");
 static FINALIZERS: Path<'static> = SPEC.child("finalizers");
 
-impl Strategy for Namespace {
-    fn set_defaults(&self, object: &mut Value) {
-        if !meta::name(object).is_empty() {
-            self.canonicalize(object);
-        }
-        if object.at("status").text("phase").is_empty() {
-            object.at_mut("status").set("phase", "Active");
-        }
-    }
-
+impl CreateStrategy for Namespace {
     fn prepare_for_create(&self, object: &mut Value, _: &Context<'_>) {
         object.set("status", json!({"phase": "Active"}));
         let finalizers = object.at_mut("spec").list_mut("finalizers");
@@ -54,7 +47,9 @@ impl Strategy for Namespace {
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         name_rules::dns_label(name, prefix)
     }
+}
 
+impl UpdateStrategy for Namespace {
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
         keep(new, old, "status");
         match old.at("spec").at("finalizers") {
@@ -69,6 +64,17 @@ impl Strategy for Namespace {
         let mut errors = self.validate(new, cx);
         errors.extend(kube_metadata::validate_update(new, old));
         errors
+    }
+}
+
+impl Strategy for Namespace {
+    fn set_defaults(&self, object: &mut Value) {
+        if !meta::name(object).is_empty() {
+            self.canonicalize(object);
+        }
+        if object.at("status").text("phase").is_empty() {
+            object.at_mut("status").set("phase", "Active");
+        }
     }
 
     fn canonicalize(&self, object: &mut Value) {
@@ -93,8 +99,8 @@ impl Strategy for Namespace {
         &[&["status"]]
     }
 
-    fn returns_deleted_object(&self) -> bool {
-        true
+    fn deletion(&self) -> &dyn DeleteStrategy {
+        &ReturnsDeletedObject
     }
 }
 
@@ -106,8 +112,12 @@ fn validate_finalizer(finalizer: &str, path: &Path<'_>) -> ErrorList {
 
 struct NamespaceStatus;
 
-impl Strategy for NamespaceStatus {
-    inherit!(Namespace);
+impl CreateStrategy for NamespaceStatus {
+    inherit!(create: Namespace);
+}
+
+impl UpdateStrategy for NamespaceStatus {
+    inherit!(update: Namespace);
 
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
         keep(new, old, "spec");
@@ -133,6 +143,10 @@ impl Strategy for NamespaceStatus {
         }
         errors
     }
+}
+
+impl Strategy for NamespaceStatus {
+    inherit!(Namespace);
 
     fn reset_fields(&self) -> &'static [&'static [&'static str]] {
         &[&["spec"]]
@@ -141,8 +155,12 @@ impl Strategy for NamespaceStatus {
 
 struct NamespaceFinalize;
 
-impl Strategy for NamespaceFinalize {
-    inherit!(Namespace);
+impl CreateStrategy for NamespaceFinalize {
+    inherit!(create: Namespace);
+}
+
+impl UpdateStrategy for NamespaceFinalize {
+    inherit!(update: Namespace);
 
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
         keep(new, old, "status");
@@ -156,6 +174,10 @@ impl Strategy for NamespaceFinalize {
         }
         errors
     }
+}
+
+impl Strategy for NamespaceFinalize {
+    inherit!(Namespace);
 
     fn reset_fields(&self) -> &'static [&'static [&'static str]] {
         &[&["status"]]

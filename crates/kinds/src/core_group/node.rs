@@ -9,7 +9,7 @@ use crate::common::internal::Internal;
 use crate::common::{ip, kube_metadata, labels, name_rules, quantities, taints};
 use crate::fields::{Fields, Refusal};
 use crate::subresource::{inherit, keep};
-use crate::{Context, Strategy};
+use crate::{Context, CreateStrategy, Strategy, UpdateStrategy};
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, HashSet};
 use stowplan_apimachinery::field::{Error, ErrorKind, ErrorList, Path};
@@ -31,22 +31,7 @@ static METADATA: Path<'static> = Path::new("metadata");
 static SPEC: Path<'static> = Path::new("spec");
 static STATUS: Path<'static> = Path::new("status");
 
-impl Strategy for Node {
-    fn set_defaults(&self, object: &mut Value) {
-        if let Some(spec) = object.child_mut("spec") {
-            agree_on_pod_cidrs(spec);
-        }
-        let Some(status) = object.child_mut("status") else {
-            return;
-        };
-        if !status.has("allocatable") && status.has("capacity") {
-            let capacity = status.at("capacity").clone();
-            status.set("allocatable", capacity);
-        }
-        quantities::round_up_list(status, "capacity");
-        quantities::round_up_list(status, "allocatable");
-    }
-
+impl CreateStrategy for Node {
     fn prepare_for_create(&self, object: &mut Value, _: &Context<'_>) {
         drop_field(object, "spec", "configSource");
         drop_field(object, "status", "config");
@@ -74,7 +59,9 @@ impl Strategy for Node {
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         name_rules::dns_subdomain(name, prefix)
     }
+}
 
+impl UpdateStrategy for Node {
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
         keep(new, old, "status");
         if !old.at("spec").has("configSource") {
@@ -86,6 +73,23 @@ impl Strategy for Node {
         let mut errors = self.validate(new, cx);
         errors.extend(validate_change(new, old));
         errors
+    }
+}
+
+impl Strategy for Node {
+    fn set_defaults(&self, object: &mut Value) {
+        if let Some(spec) = object.child_mut("spec") {
+            agree_on_pod_cidrs(spec);
+        }
+        let Some(status) = object.child_mut("status") else {
+            return;
+        };
+        if !status.has("allocatable") && status.has("capacity") {
+            let capacity = status.at("capacity").clone();
+            status.set("allocatable", capacity);
+        }
+        quantities::round_up_list(status, "capacity");
+        quantities::round_up_list(status, "allocatable");
     }
 
     fn warnings(&self, new: &Value, _: Option<&Value>) -> Vec<String> {
@@ -118,8 +122,12 @@ impl Strategy for Node {
 
 struct NodeStatus;
 
-impl Strategy for NodeStatus {
-    inherit!(Node);
+impl CreateStrategy for NodeStatus {
+    inherit!(create: Node);
+}
+
+impl UpdateStrategy for NodeStatus {
+    inherit!(update: Node);
 
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
         keep(new, old, "spec");
@@ -131,6 +139,10 @@ impl Strategy for NodeStatus {
     fn validate_update(&self, new: &Value, old: &Value, _: &Context<'_>) -> ErrorList {
         validate_change(new, old)
     }
+}
+
+impl Strategy for NodeStatus {
+    inherit!(Node);
 
     fn reset_fields(&self) -> &'static [&'static [&'static str]] {
         &[&["spec"]]

@@ -7,7 +7,9 @@ use crate::common::faults::Faults;
 use crate::common::resource_name_rules::{is_standard_for_quota, validate_for_quota};
 use crate::common::{IMMUTABLE, kube_metadata, name_rules, quantities};
 use crate::subresource::{inherit, keep};
-use crate::{Context, Strategy};
+use crate::{
+    Context, CreateStrategy, DeleteStrategy, ReturnsDeletedObject, Strategy, UpdateStrategy,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use stowplan_apimachinery::field::{ErrorList, Path, Raw};
@@ -17,17 +19,7 @@ use stowplan_apimachinery::{Edit, View};
 
 pub(crate) struct ResourceQuota;
 
-impl Strategy for ResourceQuota {
-    fn set_defaults(&self, object: &mut Value) {
-        if let Some(spec) = object.child_mut("spec") {
-            quantities::round_up_list(spec, "hard");
-        }
-        if let Some(status) = object.child_mut("status") {
-            quantities::round_up_list(status, "hard");
-            quantities::round_up_list(status, "used");
-        }
-    }
-
+impl CreateStrategy for ResourceQuota {
     fn prepare_for_create(&self, object: &mut Value, _: &Context<'_>) {
         object.set("status", json!({}));
     }
@@ -42,7 +34,9 @@ impl Strategy for ResourceQuota {
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         name_rules::dns_subdomain(name, prefix)
     }
+}
 
+impl UpdateStrategy for ResourceQuota {
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
         keep(new, old, "status");
     }
@@ -63,6 +57,18 @@ impl Strategy for ResourceQuota {
         }
         errors
     }
+}
+
+impl Strategy for ResourceQuota {
+    fn set_defaults(&self, object: &mut Value) {
+        if let Some(spec) = object.child_mut("spec") {
+            quantities::round_up_list(spec, "hard");
+        }
+        if let Some(status) = object.child_mut("status") {
+            quantities::round_up_list(status, "hard");
+            quantities::round_up_list(status, "used");
+        }
+    }
 
     fn warnings(&self, new: &Value, old: Option<&Value>) -> Vec<String> {
         match old {
@@ -79,15 +85,19 @@ impl Strategy for ResourceQuota {
         &[&["status"]]
     }
 
-    fn returns_deleted_object(&self) -> bool {
-        true
+    fn deletion(&self) -> &dyn DeleteStrategy {
+        &ReturnsDeletedObject
     }
 }
 
 struct ResourceQuotaStatus;
 
-impl Strategy for ResourceQuotaStatus {
-    inherit!(ResourceQuota);
+impl CreateStrategy for ResourceQuotaStatus {
+    inherit!(create: ResourceQuota);
+}
+
+impl UpdateStrategy for ResourceQuotaStatus {
+    inherit!(update: ResourceQuota);
 
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
         keep(new, old, "spec");
@@ -101,6 +111,10 @@ impl Strategy for ResourceQuotaStatus {
         errors.extend(validate_status(new.at("status")));
         errors
     }
+}
+
+impl Strategy for ResourceQuotaStatus {
+    inherit!(ResourceQuota);
 
     fn reset_fields(&self) -> &'static [&'static [&'static str]] {
         &[&["spec"]]

@@ -7,7 +7,7 @@ use super::config_map::{BYTES_MAX, decoded_len, validate_frozen};
 use crate::common::faults::Faults;
 use crate::common::{IMMUTABLE, kube_metadata, name_rules};
 use crate::fields::{Fields, Refusal, by_path};
-use crate::{Context, Strategy};
+use crate::{Context, CreateStrategy, Strategy, UpdateStrategy};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
@@ -22,21 +22,7 @@ pub(crate) static FIELDS: Fields = Fields {
     value: by_path,
 };
 
-impl Strategy for Secret {
-    fn set_defaults(&self, object: &mut Value) {
-        if object.text("type").is_empty() {
-            object.set("type", "Opaque");
-        }
-        // Plain texts overwrite data, and are not kept.
-        let Some(Value::Object(texts)) = object.unset("stringData") else {
-            return;
-        };
-        for (key, text) in texts {
-            let encoded = STANDARD.encode(text.as_str().unwrap_or_default());
-            object.at_mut("data").set(&key, encoded);
-        }
-    }
-
+impl CreateStrategy for Secret {
     fn validate(&self, object: &Value, _: &Context<'_>) -> ErrorList {
         let mut errors = kube_metadata::validate(object, true, &name_rules::dns_subdomain);
         let path = Path::new("data");
@@ -55,7 +41,9 @@ impl Strategy for Secret {
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         name_rules::dns_subdomain(name, prefix)
     }
+}
 
+impl UpdateStrategy for Secret {
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
         if new.text("type").is_empty() {
             new.set("type", old.text("type"));
@@ -70,6 +58,22 @@ impl Strategy for Secret {
         errors.extend(validate_frozen(new, old, &["data"]));
         errors.extend(self.validate(new, cx));
         errors
+    }
+}
+
+impl Strategy for Secret {
+    fn set_defaults(&self, object: &mut Value) {
+        if object.text("type").is_empty() {
+            object.set("type", "Opaque");
+        }
+        // Plain texts overwrite data, and are not kept.
+        let Some(Value::Object(texts)) = object.unset("stringData") else {
+            return;
+        };
+        for (key, text) in texts {
+            let encoded = STANDARD.encode(text.as_str().unwrap_or_default());
+            object.at_mut("data").set(&key, encoded);
+        }
     }
 
     fn warnings(&self, new: &Value, _: Option<&Value>) -> Vec<String> {

@@ -3,7 +3,9 @@
 //! Upstream: `pkg/registry/core/serviceaccount/strategy.go`.
 
 use crate::common::{kube_metadata, name_rules};
-use crate::{Context, Strategy};
+use crate::{
+    Context, CreateStrategy, DeleteStrategy, ReturnsDeletedObject, Strategy, UpdateStrategy,
+};
 use serde_json::{Value, json};
 use stowplan_apimachinery::field::ErrorList;
 use stowplan_apimachinery::{Edit, View};
@@ -12,7 +14,7 @@ pub(crate) struct ServiceAccount;
 
 const ENFORCE: &str = "kubernetes.io/enforce-mountable-secrets";
 
-impl Strategy for ServiceAccount {
+impl CreateStrategy for ServiceAccount {
     fn prepare_for_create(&self, object: &mut Value, _: &Context<'_>) {
         keep_only_names(object);
     }
@@ -24,7 +26,9 @@ impl Strategy for ServiceAccount {
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         name_rules::dns_subdomain(name, prefix)
     }
+}
 
+impl UpdateStrategy for ServiceAccount {
     fn prepare_for_update(&self, new: &mut Value, _: &Value, _: &Context<'_>) {
         keep_only_names(new);
     }
@@ -34,7 +38,9 @@ impl Strategy for ServiceAccount {
         errors.extend(self.validate(new, cx));
         errors
     }
+}
 
+impl Strategy for ServiceAccount {
     fn warnings(&self, new: &Value, old: Option<&Value>) -> Vec<String> {
         let has = |object: &Value| object.at("metadata").at("annotations").has(ENFORCE);
         match has(new) && !old.is_some_and(has) {
@@ -45,8 +51,8 @@ impl Strategy for ServiceAccount {
         }
     }
 
-    fn returns_deleted_object(&self) -> bool {
-        true
+    fn deletion(&self) -> &dyn DeleteStrategy {
+        &ReturnsDeletedObject
     }
 }
 

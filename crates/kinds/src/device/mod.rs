@@ -9,7 +9,9 @@ use crate::common::internal::Internal;
 use crate::common::{IMMUTABLE, generation, kube_metadata, name_rules};
 use crate::fields::{Fields, Refusal, by_path};
 use crate::subresource::{inherit, keep};
-use crate::{Context, Strategy};
+use crate::{
+    Context, CreateStrategy, DeleteStrategy, ReturnsDeletedObject, Strategy, UpdateStrategy,
+};
 use serde_json::{Value, json};
 use stowplan_apimachinery::field::{ErrorList, Path};
 use stowplan_apimachinery::{Edit, View};
@@ -25,7 +27,7 @@ pub(crate) static SLICE_FIELDS: Fields = Fields {
     value: by_path,
 };
 
-impl Strategy for DeviceClass {
+impl CreateStrategy for DeviceClass {
     fn prepare_for_create(&self, object: &mut Value, _: &Context<'_>) {
         generation::start(object);
     }
@@ -38,6 +40,12 @@ impl Strategy for DeviceClass {
         name_rules::dns_subdomain(name, prefix)
     }
 
+    fn counts_generations(&self) -> bool {
+        true
+    }
+}
+
+impl UpdateStrategy for DeviceClass {
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
         let changed = !same(new.at("spec"), old.at("spec"));
         generation::raise_if(new, old, changed);
@@ -46,13 +54,37 @@ impl Strategy for DeviceClass {
     fn validate_update(&self, new: &Value, old: &Value, _: &Context<'_>) -> ErrorList {
         kube_metadata::validate_update(new, old)
     }
+}
 
-    fn counts_generations(&self) -> bool {
-        true
+impl Strategy for DeviceClass {
+    fn deletion(&self) -> &dyn DeleteStrategy {
+        &ReturnsDeletedObject
+    }
+}
+
+impl CreateStrategy for ResourceClaim {
+    fn prepare_for_create(&self, object: &mut Value, _: &Context<'_>) {
+        object.set("status", json!({}));
     }
 
-    fn returns_deleted_object(&self) -> bool {
-        true
+    fn validate(&self, object: &Value, _: &Context<'_>) -> ErrorList {
+        kube_metadata::validate(object, true, &name_rules::dns_subdomain)
+    }
+
+    fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
+        name_rules::dns_subdomain(name, prefix)
+    }
+}
+
+impl UpdateStrategy for ResourceClaim {
+    fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
+        keep(new, old, "status");
+    }
+
+    fn validate_update(&self, new: &Value, old: &Value, _: &Context<'_>) -> ErrorList {
+        let mut errors = kube_metadata::validate_update(new, old);
+        errors.extend(spec_stays(new, old));
+        errors
     }
 }
 
@@ -68,28 +100,6 @@ impl Strategy for ResourceClaim {
         }
     }
 
-    fn prepare_for_create(&self, object: &mut Value, _: &Context<'_>) {
-        object.set("status", json!({}));
-    }
-
-    fn validate(&self, object: &Value, _: &Context<'_>) -> ErrorList {
-        kube_metadata::validate(object, true, &name_rules::dns_subdomain)
-    }
-
-    fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
-        name_rules::dns_subdomain(name, prefix)
-    }
-
-    fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
-        keep(new, old, "status");
-    }
-
-    fn validate_update(&self, new: &Value, old: &Value, _: &Context<'_>) -> ErrorList {
-        let mut errors = kube_metadata::validate_update(new, old);
-        errors.extend(spec_stays(new, old));
-        errors
-    }
-
     fn status(&self) -> Option<&'static dyn Strategy> {
         Some(&ResourceClaimStatus)
     }
@@ -98,15 +108,19 @@ impl Strategy for ResourceClaim {
         &[&["status"]]
     }
 
-    fn returns_deleted_object(&self) -> bool {
-        true
+    fn deletion(&self) -> &dyn DeleteStrategy {
+        &ReturnsDeletedObject
     }
 }
 
 struct ResourceClaimStatus;
 
-impl Strategy for ResourceClaimStatus {
-    inherit!(ResourceClaim);
+impl CreateStrategy for ResourceClaimStatus {
+    inherit!(create: ResourceClaim);
+}
+
+impl UpdateStrategy for ResourceClaimStatus {
+    inherit!(update: ResourceClaim);
 
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
         keep(new, old, "spec");
@@ -116,6 +130,10 @@ impl Strategy for ResourceClaimStatus {
     fn validate_update(&self, new: &Value, old: &Value, _: &Context<'_>) -> ErrorList {
         kube_metadata::validate_update(new, old)
     }
+}
+
+impl Strategy for ResourceClaimStatus {
+    inherit!(ResourceClaim);
 
     fn reset_fields(&self) -> &'static [&'static [&'static str]] {
         &[&["metadata"], &["spec"]]
@@ -137,11 +155,7 @@ pub(crate) fn keep_metadata(new: &mut Value, old: &Value) {
     }
 }
 
-impl Strategy for ResourceClaimTemplate {
-    fn set_defaults(&self, object: &mut Value) {
-        set_request_defaults(object.at_mut("spec").at_mut("spec"));
-    }
-
+impl CreateStrategy for ResourceClaimTemplate {
     fn validate(&self, object: &Value, _: &Context<'_>) -> ErrorList {
         kube_metadata::validate(object, true, &name_rules::dns_subdomain)
     }
@@ -149,19 +163,27 @@ impl Strategy for ResourceClaimTemplate {
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         name_rules::dns_subdomain(name, prefix)
     }
+}
 
+impl UpdateStrategy for ResourceClaimTemplate {
     fn validate_update(&self, new: &Value, old: &Value, _: &Context<'_>) -> ErrorList {
         let mut errors = kube_metadata::validate_update(new, old);
         errors.extend(spec_stays(new, old));
         errors
     }
+}
 
-    fn returns_deleted_object(&self) -> bool {
-        true
+impl Strategy for ResourceClaimTemplate {
+    fn set_defaults(&self, object: &mut Value) {
+        set_request_defaults(object.at_mut("spec").at_mut("spec"));
+    }
+
+    fn deletion(&self) -> &dyn DeleteStrategy {
+        &ReturnsDeletedObject
     }
 }
 
-impl Strategy for ResourceSlice {
+impl CreateStrategy for ResourceSlice {
     fn prepare_for_create(&self, object: &mut Value, cx: &Context<'_>) {
         generation::start(object);
         date_taints(object, cx.now);
@@ -175,6 +197,12 @@ impl Strategy for ResourceSlice {
         name_rules::dns_subdomain(name, prefix)
     }
 
+    fn counts_generations(&self) -> bool {
+        true
+    }
+}
+
+impl UpdateStrategy for ResourceSlice {
     fn prepare_for_update(&self, new: &mut Value, old: &Value, cx: &Context<'_>) {
         date_taints(new, cx.now);
         let changed = !same(new.at("spec"), old.at("spec"));
@@ -197,13 +225,11 @@ impl Strategy for ResourceSlice {
         }
         errors
     }
+}
 
-    fn counts_generations(&self) -> bool {
-        true
-    }
-
-    fn returns_deleted_object(&self) -> bool {
-        true
+impl Strategy for ResourceSlice {
+    fn deletion(&self) -> &dyn DeleteStrategy {
+        &ReturnsDeletedObject
     }
 }
 

@@ -8,7 +8,7 @@ use crate::common::faults::Faults;
 use crate::common::internal::{self, Internal};
 use crate::common::{IMMUTABLE, kube_metadata, name_rules};
 use crate::fields::{Fields, Refusal, by_path};
-use crate::{Context, Strategy};
+use crate::{Context, CreateStrategy, DeleteStrategy, Strategy, UpdateStrategy};
 use serde_json::Value;
 use stowplan_apimachinery::field::{ErrorList, Path};
 use stowplan_apimachinery::{View, meta, names};
@@ -78,7 +78,7 @@ pub(crate) static FIELDS_V1: Fields = Fields {
     value: by_path,
 };
 
-impl Strategy for Event {
+impl CreateStrategy for Event {
     fn validate(&self, object: &Value, _: &Context<'_>) -> ErrorList {
         validate(object, "reportingComponent")
     }
@@ -86,7 +86,9 @@ impl Strategy for Event {
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         names::path_segment(name, prefix)
     }
+}
 
+impl UpdateStrategy for Event {
     fn validate_update(&self, new: &Value, _: &Value, _: &Context<'_>) -> ErrorList {
         validate(new, "reportingComponent")
     }
@@ -94,13 +96,21 @@ impl Strategy for Event {
     fn allow_create_on_update(&self) -> bool {
         true
     }
+}
 
+impl Strategy for Event {
+    fn deletion(&self) -> &dyn DeleteStrategy {
+        self
+    }
+}
+
+impl DeleteStrategy for Event {
     fn collects_garbage(&self) -> bool {
         false
     }
 }
 
-impl Strategy for EventV1 {
+impl CreateStrategy for EventV1 {
     fn validate(&self, object: &Value, _: &Context<'_>) -> ErrorList {
         let event = to_core(object);
         let mut errors = validate(&event, "reportingController");
@@ -136,7 +146,9 @@ impl Strategy for EventV1 {
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         name_rules::dns_subdomain(name, prefix)
     }
+}
 
+impl UpdateStrategy for EventV1 {
     fn validate_update(&self, new: &Value, old: &Value, _: &Context<'_>) -> ErrorList {
         let (event, old) = (to_core(new), to_core(old));
         let mut errors = validate(&event, "reportingController");
@@ -151,7 +163,15 @@ impl Strategy for EventV1 {
     fn allow_create_on_update(&self) -> bool {
         true
     }
+}
 
+impl Strategy for EventV1 {
+    fn deletion(&self) -> &dyn DeleteStrategy {
+        self
+    }
+}
+
+impl DeleteStrategy for EventV1 {
     fn collects_garbage(&self) -> bool {
         false
     }

@@ -6,7 +6,7 @@ use crate::common::faults::Faults;
 use crate::common::{generation, ip, kube_metadata, name_rules};
 use crate::service;
 use crate::subresource::{inherit, keep};
-use crate::{Context, Strategy};
+use crate::{Context, CreateStrategy, Strategy, UpdateStrategy};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use stowplan_apimachinery::field::{ErrorList, Path};
@@ -24,7 +24,7 @@ struct Forgiven {
     wildcard_rules: bool,
 }
 
-impl Strategy for Ingress {
+impl CreateStrategy for Ingress {
     fn prepare_for_create(&self, object: &mut Value, _: &Context<'_>) {
         object.set("status", json!({"loadBalancer": {}}));
         generation::start(object);
@@ -48,6 +48,12 @@ impl Strategy for Ingress {
         name_rules::dns_subdomain(name, prefix)
     }
 
+    fn counts_generations(&self) -> bool {
+        true
+    }
+}
+
+impl UpdateStrategy for Ingress {
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
         keep(new, old, "status");
         let changed = !same(new.at("spec"), old.at("spec"));
@@ -70,7 +76,9 @@ impl Strategy for Ingress {
         errors.extend(validate(new, forgiven));
         errors
     }
+}
 
+impl Strategy for Ingress {
     fn warnings(&self, new: &Value, old: Option<&Value>) -> Vec<String> {
         let annotated = new.at("metadata").at("annotations").has(CLASS);
         match annotated && old.is_none() && !new.at("spec").has("ingressClassName") {
@@ -88,16 +96,16 @@ impl Strategy for Ingress {
     fn reset_fields(&self) -> &'static [&'static [&'static str]] {
         &[&["status"]]
     }
-
-    fn counts_generations(&self) -> bool {
-        true
-    }
 }
 
 struct IngressStatus;
 
-impl Strategy for IngressStatus {
-    inherit!(Ingress);
+impl CreateStrategy for IngressStatus {
+    inherit!(create: Ingress);
+}
+
+impl UpdateStrategy for IngressStatus {
+    inherit!(update: Ingress);
 
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
         keep(new, old, "spec");
@@ -123,6 +131,10 @@ impl Strategy for IngressStatus {
         }
         errors
     }
+}
+
+impl Strategy for IngressStatus {
+    inherit!(Ingress);
 
     fn warnings(&self, new: &Value, _: Option<&Value>) -> Vec<String> {
         service::load_balancer_warnings(new)

@@ -4,7 +4,7 @@ use super::validate_reference;
 use crate::common::equality::same;
 use crate::common::faults::Faults;
 use crate::common::{IMMUTABLE, generation, kube_metadata, name_rules};
-use crate::{Context, Strategy};
+use crate::{Context, CreateStrategy, Strategy, UpdateStrategy};
 use serde_json::Value;
 use stowplan_apimachinery::field::{Error, ErrorList, Path};
 use stowplan_apimachinery::{Edit, View, names};
@@ -13,15 +13,7 @@ pub(crate) struct IngressClass;
 
 const CONTROLLER_BYTES_MAX: usize = 250;
 
-impl Strategy for IngressClass {
-    fn set_defaults(&self, object: &mut Value) {
-        if let Some(spec) = object.child_mut("spec")
-            && let Some(parameters) = spec.child_mut("parameters")
-        {
-            parameters.default_to("scope", "Cluster");
-        }
-    }
-
+impl CreateStrategy for IngressClass {
     fn prepare_for_create(&self, object: &mut Value, _: &Context<'_>) {
         generation::start(object);
     }
@@ -50,6 +42,12 @@ impl Strategy for IngressClass {
         name_rules::dns_subdomain(name, prefix)
     }
 
+    fn counts_generations(&self) -> bool {
+        true
+    }
+}
+
+impl UpdateStrategy for IngressClass {
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
         let changed = !same(new.at("spec"), old.at("spec"));
         generation::raise_if(new, old, changed);
@@ -65,9 +63,15 @@ impl Strategy for IngressClass {
         errors.extend(self.validate(new, cx));
         errors
     }
+}
 
-    fn counts_generations(&self) -> bool {
-        true
+impl Strategy for IngressClass {
+    fn set_defaults(&self, object: &mut Value) {
+        if let Some(spec) = object.child_mut("spec")
+            && let Some(parameters) = spec.child_mut("parameters")
+        {
+            parameters.default_to("scope", "Cluster");
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::common::cidr::{self, Cidr};
 use crate::common::faults::Faults;
 use crate::common::labels::{self, SelectorOptions};
 use crate::common::{generation, kube_metadata, name_rules};
-use crate::{Context, Strategy};
+use crate::{Context, CreateStrategy, Strategy, UpdateStrategy};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use stowplan_apimachinery::field::{ErrorList, Path};
@@ -22,25 +22,7 @@ struct Forgiven<'a> {
     ranges: BTreeSet<&'a str>,
 }
 
-impl Strategy for NetworkPolicy {
-    fn set_defaults(&self, object: &mut Value) {
-        let spec = object.at_mut("spec");
-        if spec.list("policyTypes").is_empty() {
-            let types = match spec.list("egress").is_empty() {
-                true => json!(["Ingress"]),
-                false => json!(["Ingress", "Egress"]),
-            };
-            spec.set("policyTypes", types);
-        }
-        for (direction, _) in DIRECTIONS {
-            for rule in spec.each_mut(direction) {
-                for port in rule.each_mut("ports") {
-                    port.default_to("protocol", "TCP");
-                }
-            }
-        }
-    }
-
+impl CreateStrategy for NetworkPolicy {
     fn prepare_for_create(&self, object: &mut Value, _: &Context<'_>) {
         generation::start(object);
     }
@@ -55,6 +37,12 @@ impl Strategy for NetworkPolicy {
         name_rules::dns_subdomain(name, prefix)
     }
 
+    fn counts_generations(&self) -> bool {
+        true
+    }
+}
+
+impl UpdateStrategy for NetworkPolicy {
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
         let changed = new.at("spec") != old.at("spec");
         generation::raise_if(new, old, changed);
@@ -76,6 +64,26 @@ impl Strategy for NetworkPolicy {
         errors.extend(validate_spec(new.at("spec"), &forgiven));
         errors
     }
+}
+
+impl Strategy for NetworkPolicy {
+    fn set_defaults(&self, object: &mut Value) {
+        let spec = object.at_mut("spec");
+        if spec.list("policyTypes").is_empty() {
+            let types = match spec.list("egress").is_empty() {
+                true => json!(["Ingress"]),
+                false => json!(["Ingress", "Egress"]),
+            };
+            spec.set("policyTypes", types);
+        }
+        for (direction, _) in DIRECTIONS {
+            for rule in spec.each_mut(direction) {
+                for port in rule.each_mut("ports") {
+                    port.default_to("protocol", "TCP");
+                }
+            }
+        }
+    }
 
     fn warnings(&self, new: &Value, _: Option<&Value>) -> Vec<String> {
         let mut warnings = Vec::new();
@@ -93,10 +101,6 @@ impl Strategy for NetworkPolicy {
             }
         }
         warnings
-    }
-
-    fn counts_generations(&self) -> bool {
-        true
     }
 }
 

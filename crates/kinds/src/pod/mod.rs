@@ -21,7 +21,7 @@ pub(crate) use validate::{validate_template, validate_template_annotations};
 pub(crate) use warnings::warnings;
 
 use crate::common::{ip, name_rules};
-use crate::{Context, Strategy};
+use crate::{Context, CreateStrategy, DeleteStrategy, Strategy, UpdateStrategy};
 use serde_json::Value;
 use stowplan_apimachinery::field::{ErrorList, Path};
 use stowplan_apimachinery::{View, meta, names};
@@ -29,11 +29,7 @@ use stowplan_apimachinery::{View, meta, names};
 /// How pods behave.
 pub(crate) struct Pod;
 
-impl Strategy for Pod {
-    fn set_defaults(&self, object: &mut Value) {
-        defaults::pod(object);
-    }
-
+impl CreateStrategy for Pod {
     fn prepare_for_create(&self, object: &mut Value, cx: &Context<'_>) {
         prepare::for_create(object, cx.now);
     }
@@ -50,12 +46,24 @@ impl Strategy for Pod {
         name_rules::dns_subdomain(name, prefix)
     }
 
+    fn counts_generations(&self) -> bool {
+        true
+    }
+}
+
+impl UpdateStrategy for Pod {
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _cx: &Context<'_>) {
         prepare::for_update(new, old);
     }
 
     fn validate_update(&self, new: &Value, old: &Value, _cx: &Context<'_>) -> ErrorList {
         validate::validate_update(new, old)
+    }
+}
+
+impl Strategy for Pod {
+    fn set_defaults(&self, object: &mut Value) {
+        defaults::pod(object);
     }
 
     fn warnings(&self, new: &Value, old: Option<&Value>) -> Vec<String> {
@@ -86,10 +94,12 @@ impl Strategy for Pod {
         &[&["status"]]
     }
 
-    fn counts_generations(&self) -> bool {
-        true
+    fn deletion(&self) -> &dyn DeleteStrategy {
+        self
     }
+}
 
+impl DeleteStrategy for Pod {
     fn returns_deleted_object(&self) -> bool {
         true
     }
@@ -123,11 +133,7 @@ pub(crate) fn name_warning(object: &Value, why: &str) -> impl Iterator<Item = St
 /// How `pods/status` behaves.
 struct PodStatus;
 
-impl Strategy for PodStatus {
-    fn set_defaults(&self, object: &mut Value) {
-        defaults::pod(object);
-    }
-
+impl CreateStrategy for PodStatus {
     fn validate(&self, object: &Value, cx: &Context<'_>) -> ErrorList {
         Pod.validate(object, cx)
     }
@@ -135,13 +141,21 @@ impl Strategy for PodStatus {
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         Pod.validate_name(name, prefix)
     }
+}
 
+impl UpdateStrategy for PodStatus {
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _cx: &Context<'_>) {
         prepare::for_status_update(new, old);
     }
 
     fn validate_update(&self, new: &Value, old: &Value, _cx: &Context<'_>) -> ErrorList {
         validate::validate_status_update(new, old)
+    }
+}
+
+impl Strategy for PodStatus {
+    fn set_defaults(&self, object: &mut Value) {
+        defaults::pod(object);
     }
 
     fn warnings(&self, new: &Value, _old: Option<&Value>) -> Vec<String> {
@@ -169,11 +183,7 @@ impl Strategy for PodStatus {
 /// How `pods/resize` behaves.
 struct PodResize;
 
-impl Strategy for PodResize {
-    fn set_defaults(&self, object: &mut Value) {
-        defaults::pod(object);
-    }
-
+impl CreateStrategy for PodResize {
     fn validate(&self, object: &Value, cx: &Context<'_>) -> ErrorList {
         Pod.validate(object, cx)
     }
@@ -181,7 +191,9 @@ impl Strategy for PodResize {
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         Pod.validate_name(name, prefix)
     }
+}
 
+impl UpdateStrategy for PodResize {
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _cx: &Context<'_>) {
         prepare::for_resize(new, old);
     }
@@ -191,14 +203,16 @@ impl Strategy for PodResize {
     }
 }
 
-/// How `pods/ephemeralcontainers` behaves.
-struct PodEphemeralContainers;
-
-impl Strategy for PodEphemeralContainers {
+impl Strategy for PodResize {
     fn set_defaults(&self, object: &mut Value) {
         defaults::pod(object);
     }
+}
 
+/// How `pods/ephemeralcontainers` behaves.
+struct PodEphemeralContainers;
+
+impl CreateStrategy for PodEphemeralContainers {
     fn validate(&self, object: &Value, cx: &Context<'_>) -> ErrorList {
         Pod.validate(object, cx)
     }
@@ -206,12 +220,20 @@ impl Strategy for PodEphemeralContainers {
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         Pod.validate_name(name, prefix)
     }
+}
 
+impl UpdateStrategy for PodEphemeralContainers {
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _cx: &Context<'_>) {
         prepare::for_ephemeral_containers(new, old);
     }
 
     fn validate_update(&self, new: &Value, old: &Value, _cx: &Context<'_>) -> ErrorList {
         validate::validate_ephemeral_containers(new, old)
+    }
+}
+
+impl Strategy for PodEphemeralContainers {
+    fn set_defaults(&self, object: &mut Value) {
+        defaults::pod(object);
     }
 }

@@ -4,7 +4,7 @@ use super::{GROUP, name_rule};
 use crate::common::faults::Faults;
 use crate::common::internal::Internal;
 use crate::common::{kube_metadata, name_rules};
-use crate::{Context, Strategy};
+use crate::{Context, CreateStrategy, Strategy, UpdateStrategy};
 use serde_json::Value;
 use stowplan_apimachinery::field::{ErrorList, Path};
 use stowplan_apimachinery::{Edit, View};
@@ -14,11 +14,7 @@ pub(crate) struct ClusterRoleBinding;
 
 static ROLE: Path<'static> = Path::new("roleRef");
 
-impl Strategy for RoleBinding {
-    fn set_defaults(&self, object: &mut Value) {
-        set_defaults(object);
-    }
-
+impl CreateStrategy for RoleBinding {
     fn validate(&self, object: &Value, _: &Context<'_>) -> ErrorList {
         validate(object, true)
     }
@@ -26,9 +22,37 @@ impl Strategy for RoleBinding {
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         name_rule(name, prefix)
     }
+}
 
+impl UpdateStrategy for RoleBinding {
     fn validate_update(&self, new: &Value, old: &Value, _: &Context<'_>) -> ErrorList {
         validate_update(new, old, true)
+    }
+
+    fn allow_create_on_update(&self) -> bool {
+        true
+    }
+}
+
+impl Strategy for RoleBinding {
+    fn set_defaults(&self, object: &mut Value) {
+        set_defaults(object);
+    }
+}
+
+impl CreateStrategy for ClusterRoleBinding {
+    fn validate(&self, object: &Value, _: &Context<'_>) -> ErrorList {
+        validate(object, false)
+    }
+
+    fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
+        name_rule(name, prefix)
+    }
+}
+
+impl UpdateStrategy for ClusterRoleBinding {
+    fn validate_update(&self, new: &Value, old: &Value, _: &Context<'_>) -> ErrorList {
+        validate_update(new, old, false)
     }
 
     fn allow_create_on_update(&self) -> bool {
@@ -39,22 +63,6 @@ impl Strategy for RoleBinding {
 impl Strategy for ClusterRoleBinding {
     fn set_defaults(&self, object: &mut Value) {
         set_defaults(object);
-    }
-
-    fn validate(&self, object: &Value, _: &Context<'_>) -> ErrorList {
-        validate(object, false)
-    }
-
-    fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
-        name_rule(name, prefix)
-    }
-
-    fn validate_update(&self, new: &Value, old: &Value, _: &Context<'_>) -> ErrorList {
-        validate_update(new, old, false)
-    }
-
-    fn allow_create_on_update(&self) -> bool {
-        true
     }
 }
 

@@ -4,7 +4,7 @@ use super::name_rule;
 use crate::common::faults::Faults;
 use crate::common::kube_metadata;
 use crate::common::labels::{self, SelectorOptions};
-use crate::{Context, Strategy};
+use crate::{Context, CreateStrategy, Strategy, UpdateStrategy};
 use serde_json::Value;
 use stowplan_apimachinery::View;
 use stowplan_apimachinery::field::{ErrorList, Path, Raw};
@@ -13,7 +13,7 @@ use stowplan_apimachinery::labels::{Operator, Requirement};
 pub(crate) struct Role;
 pub(crate) struct ClusterRole;
 
-impl Strategy for Role {
+impl CreateStrategy for Role {
     fn validate(&self, object: &Value, _: &Context<'_>) -> ErrorList {
         let mut errors = kube_metadata::validate(object, true, &name_rule);
         errors.extend(validate_rules(object, true));
@@ -23,7 +23,9 @@ impl Strategy for Role {
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         name_rule(name, prefix)
     }
+}
 
+impl UpdateStrategy for Role {
     fn validate_update(&self, new: &Value, old: &Value, cx: &Context<'_>) -> ErrorList {
         let mut errors = self.validate(new, cx);
         errors.extend(kube_metadata::validate_update(new, old));
@@ -35,7 +37,9 @@ impl Strategy for Role {
     }
 }
 
-impl Strategy for ClusterRole {
+impl Strategy for Role {}
+
+impl CreateStrategy for ClusterRole {
     fn validate(&self, object: &Value, _: &Context<'_>) -> ErrorList {
         validate_cluster_role(object, SelectorOptions::default())
     }
@@ -43,7 +47,9 @@ impl Strategy for ClusterRole {
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         name_rule(name, prefix)
     }
+}
 
+impl UpdateStrategy for ClusterRole {
     fn validate_update(&self, new: &Value, old: &Value, _: &Context<'_>) -> ErrorList {
         let options = SelectorOptions {
             allow_invalid_values: selectors(old).iter().any(is_faulty),
@@ -57,6 +63,8 @@ impl Strategy for ClusterRole {
         true
     }
 }
+
+impl Strategy for ClusterRole {}
 
 fn selectors(role: &Value) -> &[Value] {
     role.at("aggregationRule").list("clusterRoleSelectors")

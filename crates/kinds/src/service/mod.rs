@@ -18,7 +18,9 @@ pub(crate) use warnings::of_load_balancer as load_balancer_warnings;
 use crate::common::{kube_metadata, name_rules};
 use crate::fields::{Fields, Refusal, by_path};
 use crate::subresource::{inherit, keep};
-use crate::{Context, Strategy};
+use crate::{
+    Context, CreateStrategy, DeleteStrategy, ReturnsDeletedObject, Strategy, UpdateStrategy,
+};
 use serde_json::{Value, json};
 use stowplan_apimachinery::field::{ErrorList, Path};
 use stowplan_apimachinery::{Edit, View};
@@ -38,11 +40,7 @@ pub(crate) static FIELDS: Fields = Fields {
 
 static SPEC: Path<'static> = Path::new("spec");
 
-impl Strategy for Service {
-    fn set_defaults(&self, object: &mut Value) {
-        defaults::set(object);
-    }
-
+impl CreateStrategy for Service {
     fn prepare_for_create(&self, object: &mut Value, _: &Context<'_>) {
         object.set("status", json!({"loadBalancer": {}}));
     }
@@ -56,7 +54,9 @@ impl Strategy for Service {
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         name_rules::dns_label(name, prefix)
     }
+}
 
+impl UpdateStrategy for Service {
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
         keep(new, old, "status");
         prepare::drop_fields_of_old_type(new, old);
@@ -67,6 +67,16 @@ impl Strategy for Service {
         errors.extend(update::validate(new, old));
         errors.extend(validate::service(new, Some(old)));
         errors
+    }
+
+    fn allow_create_on_update(&self) -> bool {
+        true
+    }
+}
+
+impl Strategy for Service {
+    fn set_defaults(&self, object: &mut Value) {
+        defaults::set(object);
     }
 
     fn warnings(&self, new: &Value, _: Option<&Value>) -> Vec<String> {
@@ -88,23 +98,23 @@ impl Strategy for Service {
         &[&["status"]]
     }
 
-    fn allow_create_on_update(&self) -> bool {
-        true
-    }
-
-    fn returns_deleted_object(&self) -> bool {
-        true
+    fn deletion(&self) -> &dyn DeleteStrategy {
+        &ReturnsDeletedObject
     }
 }
 
 struct ServiceStatus;
 
-impl Strategy for ServiceStatus {
-    inherit!(Service);
+impl CreateStrategy for ServiceStatus {
+    inherit!(create: Service);
 
     fn prepare_for_create(&self, object: &mut Value, cx: &Context<'_>) {
         Service.prepare_for_create(object, cx);
     }
+}
+
+impl UpdateStrategy for ServiceStatus {
+    inherit!(update: Service);
 
     /// Upstream's strategy of the status is that of the service in this, too.
     fn allow_create_on_update(&self) -> bool {
@@ -120,6 +130,10 @@ impl Strategy for ServiceStatus {
         errors.extend(external::validate_load_balancer(new, old));
         errors
     }
+}
+
+impl Strategy for ServiceStatus {
+    inherit!(Service);
 
     fn warnings(&self, new: &Value, _: Option<&Value>) -> Vec<String> {
         warnings::of_load_balancer(new)

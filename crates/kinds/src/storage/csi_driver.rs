@@ -6,7 +6,9 @@
 use crate::common::equality::same;
 use crate::common::faults::Faults;
 use crate::common::{IMMUTABLE, generation, kube_metadata, name_rules};
-use crate::{Context, Strategy};
+use crate::{
+    Context, CreateStrategy, DeleteStrategy, ReturnsDeletedObject, Strategy, UpdateStrategy,
+};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use stowplan_apimachinery::field::{ErrorList, Path};
@@ -17,24 +19,7 @@ pub(crate) struct CsiDriver;
 static SPEC: Path<'static> = Path::new("spec");
 const TOKEN_IN_SECRETS: &str = "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes";
 
-impl Strategy for CsiDriver {
-    fn set_defaults(&self, object: &mut Value) {
-        let spec = object.at_mut("spec");
-        spec.default_to("attachRequired", true);
-        for flag in [
-            "podInfoOnMount",
-            "storageCapacity",
-            "requiresRepublish",
-            "seLinuxMount",
-        ] {
-            spec.default_to(flag, false);
-        }
-        spec.default_to("fsGroupPolicy", "ReadWriteOnceWithFSType");
-        if spec.list("volumeLifecycleModes").is_empty() {
-            spec.set("volumeLifecycleModes", json!(["Persistent"]));
-        }
-    }
-
+impl CreateStrategy for CsiDriver {
     fn prepare_for_create(&self, object: &mut Value, _: &Context<'_>) {
         object.at_mut("spec").unset("preventPodSchedulingIfMissing");
     }
@@ -48,7 +33,9 @@ impl Strategy for CsiDriver {
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         name_rules::dns_subdomain(name, prefix)
     }
+}
 
+impl UpdateStrategy for CsiDriver {
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
         if !old.at("spec").has("preventPodSchedulingIfMissing") {
             new.at_mut("spec").unset("preventPodSchedulingIfMissing");
@@ -72,6 +59,29 @@ impl Strategy for CsiDriver {
         errors
     }
 
+    fn allow_unconditional_update(&self) -> bool {
+        false
+    }
+}
+
+impl Strategy for CsiDriver {
+    fn set_defaults(&self, object: &mut Value) {
+        let spec = object.at_mut("spec");
+        spec.default_to("attachRequired", true);
+        for flag in [
+            "podInfoOnMount",
+            "storageCapacity",
+            "requiresRepublish",
+            "seLinuxMount",
+        ] {
+            spec.default_to(flag, false);
+        }
+        spec.default_to("fsGroupPolicy", "ReadWriteOnceWithFSType");
+        if spec.list("volumeLifecycleModes").is_empty() {
+            spec.set("volumeLifecycleModes", json!(["Persistent"]));
+        }
+    }
+
     fn warnings(&self, new: &Value, old: Option<&Value>) -> Vec<String> {
         let spec = new.at("spec");
         let changed = old
@@ -83,12 +93,8 @@ impl Strategy for CsiDriver {
         }
     }
 
-    fn allow_unconditional_update(&self) -> bool {
-        false
-    }
-
-    fn returns_deleted_object(&self) -> bool {
-        true
+    fn deletion(&self) -> &dyn DeleteStrategy {
+        &ReturnsDeletedObject
     }
 }
 

@@ -4,7 +4,9 @@ use crate::common::faults::Faults;
 use crate::common::internal::Internal;
 use crate::common::volume_sources::csi_driver_name;
 use crate::common::{IMMUTABLE, NEGATIVE, kube_metadata, name_rules};
-use crate::{Context, Strategy};
+use crate::{
+    Context, CreateStrategy, DeleteStrategy, ReturnsDeletedObject, Strategy, UpdateStrategy,
+};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use stowplan_apimachinery::field::{ErrorList, Path};
@@ -16,7 +18,7 @@ pub(crate) struct CsiNode;
 const NODE_ID_BYTES_MAX: usize = 256;
 static SPEC: Path<'static> = Path::new("spec");
 
-impl Strategy for CsiNode {
+impl CreateStrategy for CsiNode {
     fn validate(&self, object: &Value, _: &Context<'_>) -> ErrorList {
         let mut errors = kube_metadata::validate(object, false, &name_rules::dns_subdomain);
         let path = SPEC.child("drivers");
@@ -32,7 +34,9 @@ impl Strategy for CsiNode {
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         name_rules::dns_subdomain(name, prefix)
     }
+}
 
+impl UpdateStrategy for CsiNode {
     fn validate_update(&self, new: &Value, old: &Value, cx: &Context<'_>) -> ErrorList {
         let mut errors = self.validate(new, cx);
         let path = SPEC.child("drivers");
@@ -63,9 +67,11 @@ impl Strategy for CsiNode {
     fn allow_unconditional_update(&self) -> bool {
         false
     }
+}
 
-    fn returns_deleted_object(&self) -> bool {
-        true
+impl Strategy for CsiNode {
+    fn deletion(&self) -> &dyn DeleteStrategy {
+        &ReturnsDeletedObject
     }
 }
 

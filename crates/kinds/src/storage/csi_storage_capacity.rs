@@ -4,7 +4,7 @@ use crate::common::equality::same;
 use crate::common::faults::Faults;
 use crate::common::labels::{self, SelectorOptions, has_invalid_value};
 use crate::common::{IMMUTABLE, kube_metadata, name_rules, node_labels, quantities};
-use crate::{Context, Strategy};
+use crate::{Context, CreateStrategy, Strategy, UpdateStrategy};
 use serde_json::Value;
 use stowplan_apimachinery::View;
 use stowplan_apimachinery::field::{ErrorList, Path, Raw};
@@ -14,7 +14,7 @@ pub(crate) struct CsiStorageCapacity;
 
 static TOPOLOGY: Path<'static> = Path::new("nodeTopology");
 
-impl Strategy for CsiStorageCapacity {
+impl CreateStrategy for CsiStorageCapacity {
     fn validate(&self, object: &Value, _: &Context<'_>) -> ErrorList {
         validate(object, SelectorOptions::default())
     }
@@ -22,7 +22,9 @@ impl Strategy for CsiStorageCapacity {
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         name_rules::dns_subdomain(name, prefix)
     }
+}
 
+impl UpdateStrategy for CsiStorageCapacity {
     fn validate_update(&self, new: &Value, old: &Value, _: &Context<'_>) -> ErrorList {
         let options = SelectorOptions {
             allow_invalid_values: has_invalid_value(old.at("nodeTopology")),
@@ -40,12 +42,14 @@ impl Strategy for CsiStorageCapacity {
         errors
     }
 
-    fn warnings(&self, new: &Value, _: Option<&Value>) -> Vec<String> {
-        node_labels::warnings_for_selector(new.at("nodeTopology"), &TOPOLOGY)
-    }
-
     fn allow_unconditional_update(&self) -> bool {
         false
+    }
+}
+
+impl Strategy for CsiStorageCapacity {
+    fn warnings(&self, new: &Value, _: Option<&Value>) -> Vec<String> {
+        node_labels::warnings_for_selector(new.at("nodeTopology"), &TOPOLOGY)
     }
 }
 

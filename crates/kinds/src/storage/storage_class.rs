@@ -4,7 +4,9 @@
 
 use crate::common::faults::Faults;
 use crate::common::{IMMUTABLE, kube_metadata, labels, name_rules, node_labels};
-use crate::{Context, Strategy};
+use crate::{
+    Context, CreateStrategy, DeleteStrategy, ReturnsDeletedObject, Strategy, UpdateStrategy,
+};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use stowplan_apimachinery::field::{Error, ErrorList, Path};
@@ -16,12 +18,7 @@ pub(crate) struct StorageClass;
 const PARAMETERS_MAX: usize = 512;
 const PARAMETERS_BYTES_MAX: usize = 256 * 1024;
 
-impl Strategy for StorageClass {
-    fn set_defaults(&self, object: &mut Value) {
-        object.default_to("reclaimPolicy", "Delete");
-        object.default_to("volumeBindingMode", "Immediate");
-    }
-
+impl CreateStrategy for StorageClass {
     fn validate(&self, object: &Value, _: &Context<'_>) -> ErrorList {
         let mut errors = kube_metadata::validate(object, false, &name_rules::dns_subdomain);
         validate_provisioner(object, "provisioner", &mut errors);
@@ -46,7 +43,9 @@ impl Strategy for StorageClass {
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         name_rules::dns_subdomain(name, prefix)
     }
+}
 
+impl UpdateStrategy for StorageClass {
     fn validate_update(&self, new: &Value, old: &Value, cx: &Context<'_>) -> ErrorList {
         let mut errors = self.validate(new, cx);
         errors.extend(kube_metadata::validate_update(new, old));
@@ -61,6 +60,13 @@ impl Strategy for StorageClass {
             }
         }
         errors
+    }
+}
+
+impl Strategy for StorageClass {
+    fn set_defaults(&self, object: &mut Value) {
+        object.default_to("reclaimPolicy", "Delete");
+        object.default_to("volumeBindingMode", "Immediate");
     }
 
     fn warnings(&self, new: &Value, _: Option<&Value>) -> Vec<String> {
@@ -78,8 +84,8 @@ impl Strategy for StorageClass {
         warnings
     }
 
-    fn returns_deleted_object(&self) -> bool {
-        true
+    fn deletion(&self) -> &dyn DeleteStrategy {
+        &ReturnsDeletedObject
     }
 }
 

@@ -9,7 +9,9 @@ use crate::common::{IMMUTABLE, kube_metadata, name_rules};
 use crate::device::keep_metadata;
 use crate::subresource::{inherit, keep};
 use crate::volume::{set_source_defaults, validate_inline};
-use crate::{Context, Strategy};
+use crate::{
+    Context, CreateStrategy, DeleteStrategy, ReturnsDeletedObject, Strategy, UpdateStrategy,
+};
 use serde_json::{Value, json};
 use stowplan_apimachinery::field::{Error, ErrorList, Path};
 use stowplan_apimachinery::{Edit, View, names};
@@ -20,17 +22,7 @@ const METADATA_BYTES_MAX: usize = 256 * 1024;
 const MESSAGE_BYTES_MAX: usize = 1024;
 static SPEC: Path<'static> = Path::new("spec");
 
-impl Strategy for VolumeAttachment {
-    fn set_defaults(&self, object: &mut Value) {
-        let inline = object
-            .child_mut("spec")
-            .and_then(|spec| spec.child_mut("source"))
-            .and_then(|source| source.child_mut("inlineVolumeSpec"));
-        if let Some(spec) = inline {
-            set_source_defaults(spec);
-        }
-    }
-
+impl CreateStrategy for VolumeAttachment {
     fn prepare_for_create(&self, object: &mut Value, _: &Context<'_>) {
         object.set("status", json!({"attached": false}));
     }
@@ -54,7 +46,9 @@ impl Strategy for VolumeAttachment {
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         name_rules::dns_subdomain(name, prefix)
     }
+}
 
+impl UpdateStrategy for VolumeAttachment {
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
         keep(new, old, "status");
     }
@@ -68,6 +62,22 @@ impl Strategy for VolumeAttachment {
         errors
     }
 
+    fn allow_unconditional_update(&self) -> bool {
+        false
+    }
+}
+
+impl Strategy for VolumeAttachment {
+    fn set_defaults(&self, object: &mut Value) {
+        let inline = object
+            .child_mut("spec")
+            .and_then(|spec| spec.child_mut("source"))
+            .and_then(|source| source.child_mut("inlineVolumeSpec"));
+        if let Some(spec) = inline {
+            set_source_defaults(spec);
+        }
+    }
+
     fn status(&self) -> Option<&'static dyn Strategy> {
         Some(&VolumeAttachmentStatus)
     }
@@ -76,19 +86,19 @@ impl Strategy for VolumeAttachment {
         &[&["status"]]
     }
 
-    fn allow_unconditional_update(&self) -> bool {
-        false
-    }
-
-    fn returns_deleted_object(&self) -> bool {
-        true
+    fn deletion(&self) -> &dyn DeleteStrategy {
+        &ReturnsDeletedObject
     }
 }
 
 struct VolumeAttachmentStatus;
 
-impl Strategy for VolumeAttachmentStatus {
-    inherit!(VolumeAttachment);
+impl CreateStrategy for VolumeAttachmentStatus {
+    inherit!(create: VolumeAttachment);
+}
+
+impl UpdateStrategy for VolumeAttachmentStatus {
+    inherit!(update: VolumeAttachment);
 
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
         keep(new, old, "spec");
@@ -98,6 +108,10 @@ impl Strategy for VolumeAttachmentStatus {
     fn validate_update(&self, new: &Value, old: &Value, cx: &Context<'_>) -> ErrorList {
         VolumeAttachment.validate_update(new, old, cx)
     }
+}
+
+impl Strategy for VolumeAttachmentStatus {
+    inherit!(VolumeAttachment);
 
     fn reset_fields(&self) -> &'static [&'static [&'static str]] {
         &[&["metadata"], &["spec"]]

@@ -5,14 +5,16 @@
 use super::storage_class::{validate_parameters, validate_provisioner};
 use crate::common::faults::Faults;
 use crate::common::{kube_metadata, name_rules};
-use crate::{Context, Strategy};
+use crate::{
+    Context, CreateStrategy, DeleteStrategy, ReturnsDeletedObject, Strategy, UpdateStrategy,
+};
 use serde_json::Value;
 use stowplan_apimachinery::View;
 use stowplan_apimachinery::field::{ErrorList, Path};
 
 pub(crate) struct VolumeAttributesClass;
 
-impl Strategy for VolumeAttributesClass {
+impl CreateStrategy for VolumeAttributesClass {
     fn validate(&self, object: &Value, _: &Context<'_>) -> ErrorList {
         let mut errors = kube_metadata::validate(object, false, &name_rules::dns_subdomain);
         validate_provisioner(object, "driverName", &mut errors);
@@ -27,7 +29,9 @@ impl Strategy for VolumeAttributesClass {
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         name_rules::dns_subdomain(name, prefix)
     }
+}
 
+impl UpdateStrategy for VolumeAttributesClass {
     fn validate_update(&self, new: &Value, old: &Value, cx: &Context<'_>) -> ErrorList {
         let mut errors = kube_metadata::validate_update(new, old);
         for field in ["driverName", "parameters"] {
@@ -39,9 +43,11 @@ impl Strategy for VolumeAttributesClass {
         errors.extend(self.validate(new, cx));
         errors
     }
+}
 
-    fn returns_deleted_object(&self) -> bool {
-        true
+impl Strategy for VolumeAttributesClass {
+    fn deletion(&self) -> &dyn DeleteStrategy {
+        &ReturnsDeletedObject
     }
 }
 

@@ -4,7 +4,7 @@ use crate::columns;
 use crate::fields::METADATA;
 use crate::kind::{Kind, Scope};
 use crate::plain::Plain;
-use crate::{Context, Strategy};
+use crate::{Context, CreateStrategy, Strategy, UpdateStrategy};
 use serde_json::Value;
 use stowplan_apimachinery::Edit;
 use stowplan_apimachinery::field::ErrorList;
@@ -63,11 +63,7 @@ pub(super) static TOKEN_REQUEST: Kind = Kind {
 /// A request for a token lasts an hour unless it says otherwise.
 struct TokenRequest;
 
-impl Strategy for TokenRequest {
-    fn set_defaults(&self, object: &mut Value) {
-        object.at_mut("spec").default_to("expirationSeconds", 3600);
-    }
-
+impl CreateStrategy for TokenRequest {
     fn validate(&self, _object: &Value, _cx: &Context<'_>) -> ErrorList {
         ErrorList::new()
     }
@@ -75,8 +71,16 @@ impl Strategy for TokenRequest {
     fn validate_name(&self, _name: &str, _prefix: bool) -> Vec<String> {
         Vec::new()
     }
+}
 
+impl UpdateStrategy for TokenRequest {
     fn validate_update(&self, _new: &Value, _old: &Value, _cx: &Context<'_>) -> ErrorList {
         ErrorList::new()
+    }
+}
+
+impl Strategy for TokenRequest {
+    fn set_defaults(&self, object: &mut Value) {
+        object.at_mut("spec").default_to("expirationSeconds", 3600);
     }
 }

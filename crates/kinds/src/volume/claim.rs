@@ -9,7 +9,9 @@ use crate::common::faults::Faults;
 use crate::common::resource_names::is_native;
 use crate::common::{kube_metadata, name_rules, quantities};
 use crate::subresource::{inherit, keep};
-use crate::{Context, Strategy};
+use crate::{
+    Context, CreateStrategy, DeleteStrategy, ReturnsDeletedObject, Strategy, UpdateStrategy,
+};
 use serde_json::{Value, json};
 use stowplan_apimachinery::field::{ErrorList, Path};
 use stowplan_apimachinery::quantity::Quantity;
@@ -19,6 +21,37 @@ pub(crate) struct PersistentVolumeClaim;
 
 static SPEC: Path<'static> = Path::new("spec");
 static STATUS: Path<'static> = Path::new("status");
+
+impl CreateStrategy for PersistentVolumeClaim {
+    fn prepare_for_create(&self, object: &mut Value, _: &Context<'_>) {
+        object.set("status", json!({}));
+        prepare_sources(object.at_mut("spec"), &Value::Null);
+    }
+
+    fn validate(&self, object: &Value, _: &Context<'_>) -> ErrorList {
+        validate(object, ClaimOptions::default())
+    }
+
+    fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
+        name_rules::dns_subdomain(name, prefix)
+    }
+}
+
+impl UpdateStrategy for PersistentVolumeClaim {
+    fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
+        keep(new, old, "status");
+        prepare_sources(new.at_mut("spec"), old.at("spec"));
+    }
+
+    fn validate_update(&self, new: &Value, old: &Value, _: &Context<'_>) -> ErrorList {
+        let mut old = old.clone();
+        agree_on_sources(old.at_mut("spec"));
+        let mut errors = kube_metadata::validate_update(new, &old);
+        errors.extend(validate(new, claim_update::forgiven(&old)));
+        errors.extend(claim_update::validate(new, &old));
+        errors
+    }
+}
 
 impl Strategy for PersistentVolumeClaim {
     fn set_defaults(&self, object: &mut Value) {
@@ -34,33 +67,6 @@ impl Strategy for PersistentVolumeClaim {
             quantities::round_up_list(resources, "limits");
             quantities::round_up_list(resources, "requests");
         }
-    }
-
-    fn prepare_for_create(&self, object: &mut Value, _: &Context<'_>) {
-        object.set("status", json!({}));
-        prepare_sources(object.at_mut("spec"), &Value::Null);
-    }
-
-    fn validate(&self, object: &Value, _: &Context<'_>) -> ErrorList {
-        validate(object, ClaimOptions::default())
-    }
-
-    fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
-        name_rules::dns_subdomain(name, prefix)
-    }
-
-    fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
-        keep(new, old, "status");
-        prepare_sources(new.at_mut("spec"), old.at("spec"));
-    }
-
-    fn validate_update(&self, new: &Value, old: &Value, _: &Context<'_>) -> ErrorList {
-        let mut old = old.clone();
-        agree_on_sources(old.at_mut("spec"));
-        let mut errors = kube_metadata::validate_update(new, &old);
-        errors.extend(validate(new, claim_update::forgiven(&old)));
-        errors.extend(claim_update::validate(new, &old));
-        errors
     }
 
     fn warnings(&self, new: &Value, _: Option<&Value>) -> Vec<String> {
@@ -92,15 +98,19 @@ impl Strategy for PersistentVolumeClaim {
         &[&["status"]]
     }
 
-    fn returns_deleted_object(&self) -> bool {
-        true
+    fn deletion(&self) -> &dyn DeleteStrategy {
+        &ReturnsDeletedObject
     }
 }
 
 struct ClaimStatus;
 
-impl Strategy for ClaimStatus {
-    inherit!(PersistentVolumeClaim);
+impl CreateStrategy for ClaimStatus {
+    inherit!(create: PersistentVolumeClaim);
+}
+
+impl UpdateStrategy for ClaimStatus {
+    inherit!(update: PersistentVolumeClaim);
 
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
         keep(new, old, "spec");
@@ -117,6 +127,10 @@ impl Strategy for ClaimStatus {
         validate_status(new.at("status"), &mut errors);
         errors
     }
+}
+
+impl Strategy for ClaimStatus {
+    inherit!(PersistentVolumeClaim);
 
     fn reset_fields(&self) -> &'static [&'static [&'static str]] {
         &[&["spec"]]

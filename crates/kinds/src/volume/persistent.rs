@@ -9,7 +9,9 @@ use crate::common::faults::Faults;
 use crate::common::internal::{self, Internal};
 use crate::common::{IMMUTABLE, kube_metadata, name_rules, node_labels, node_selector};
 use crate::subresource::{inherit, keep};
-use crate::{Context, Strategy};
+use crate::{
+    Context, CreateStrategy, DeleteStrategy, ReturnsDeletedObject, Strategy, UpdateStrategy,
+};
 use serde_json::{Map, Value, json};
 use stowplan_apimachinery::field::{ErrorList, Path};
 use stowplan_apimachinery::{Edit, View, meta};
@@ -19,6 +21,39 @@ pub(crate) struct PersistentVolume;
 static SPEC: Path<'static> = Path::new("spec");
 static METADATA: Path<'static> = Path::new("metadata");
 const MOUNT_OPTIONS: &str = "volume.beta.kubernetes.io/mount-options";
+
+impl CreateStrategy for PersistentVolume {
+    fn prepare_for_create(&self, object: &mut Value, cx: &Context<'_>) {
+        let status = json!({"phase": "Pending", "lastPhaseTransitionTime": cx.now});
+        object.set("status", status);
+    }
+
+    fn validate(&self, object: &Value, _: &Context<'_>) -> ErrorList {
+        let mut errors = validate(object, false);
+        errors.extend(validate_mount_options(object));
+        errors
+    }
+
+    fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
+        name_rules::dns_subdomain(name, prefix)
+    }
+}
+
+impl UpdateStrategy for PersistentVolume {
+    fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
+        keep(new, old, "status");
+    }
+
+    fn validate_update(&self, new: &Value, old: &Value, _: &Context<'_>) -> ErrorList {
+        let required = old.path(&["spec", "nodeAffinity", "required"]);
+        let allow = node_selector::has_invalid_value(required);
+        let mut errors = validate(new, allow);
+        errors.extend(validate_mount_options(new));
+        errors.extend(validate(new, allow));
+        errors.extend(validate_change(new, old));
+        errors
+    }
+}
 
 impl Strategy for PersistentVolume {
     fn set_defaults(&self, object: &mut Value) {
@@ -34,35 +69,6 @@ impl Strategy for PersistentVolume {
         set_source_defaults(spec);
     }
 
-    fn prepare_for_create(&self, object: &mut Value, cx: &Context<'_>) {
-        let status = json!({"phase": "Pending", "lastPhaseTransitionTime": cx.now});
-        object.set("status", status);
-    }
-
-    fn validate(&self, object: &Value, _: &Context<'_>) -> ErrorList {
-        let mut errors = validate(object, false);
-        errors.extend(validate_mount_options(object));
-        errors
-    }
-
-    fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
-        name_rules::dns_subdomain(name, prefix)
-    }
-
-    fn prepare_for_update(&self, new: &mut Value, old: &Value, _: &Context<'_>) {
-        keep(new, old, "status");
-    }
-
-    fn validate_update(&self, new: &Value, old: &Value, _: &Context<'_>) -> ErrorList {
-        let required = old.path(&["spec", "nodeAffinity", "required"]);
-        let allow = node_selector::has_invalid_value(required);
-        let mut errors = validate(new, allow);
-        errors.extend(validate_mount_options(new));
-        errors.extend(validate(new, allow));
-        errors.extend(validate_change(new, old));
-        errors
-    }
-
     fn warnings(&self, new: &Value, _: Option<&Value>) -> Vec<String> {
         warnings(new)
     }
@@ -75,15 +81,19 @@ impl Strategy for PersistentVolume {
         &[&["status"]]
     }
 
-    fn returns_deleted_object(&self) -> bool {
-        true
+    fn deletion(&self) -> &dyn DeleteStrategy {
+        &ReturnsDeletedObject
     }
 }
 
 struct PersistentVolumeStatus;
 
-impl Strategy for PersistentVolumeStatus {
-    inherit!(PersistentVolume);
+impl CreateStrategy for PersistentVolumeStatus {
+    inherit!(create: PersistentVolume);
+}
+
+impl UpdateStrategy for PersistentVolumeStatus {
+    inherit!(update: PersistentVolume);
 
     fn prepare_for_update(&self, new: &mut Value, old: &Value, cx: &Context<'_>) {
         keep(new, old, "spec");
@@ -106,6 +116,10 @@ impl Strategy for PersistentVolumeStatus {
         }
         errors
     }
+}
+
+impl Strategy for PersistentVolumeStatus {
+    inherit!(PersistentVolume);
 
     fn reset_fields(&self) -> &'static [&'static [&'static str]] {
         &[&["spec"]]

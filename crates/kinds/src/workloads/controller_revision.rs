@@ -2,7 +2,7 @@
 
 use crate::common::faults::Faults;
 use crate::common::{IMMUTABLE, kube_metadata, name_rules};
-use crate::{Context, Strategy};
+use crate::{Context, CreateStrategy, Strategy, UpdateStrategy};
 use serde_json::Value;
 use stowplan_apimachinery::View;
 use stowplan_apimachinery::field::{ErrorList, Path};
@@ -21,7 +21,7 @@ fn validate(object: &Value) -> ErrorList {
     errors
 }
 
-impl Strategy for ControllerRevision {
+impl CreateStrategy for ControllerRevision {
     fn validate(&self, object: &Value, _cx: &Context<'_>) -> ErrorList {
         let mut errors = validate(object);
         match object.at("data") {
@@ -35,7 +35,9 @@ impl Strategy for ControllerRevision {
     fn validate_name(&self, name: &str, prefix: bool) -> Vec<String> {
         name_rules::dns_subdomain(name, prefix)
     }
+}
 
+impl UpdateStrategy for ControllerRevision {
     fn validate_update(&self, new: &Value, old: &Value, _cx: &Context<'_>) -> ErrorList {
         let mut errors = kube_metadata::validate_update(new, old);
         errors.extend(validate(new));
@@ -45,6 +47,8 @@ impl Strategy for ControllerRevision {
         errors
     }
 }
+
+impl Strategy for ControllerRevision {}
 
 #[cfg(test)]
 mod tests {

@@ -25,7 +25,7 @@ pub(crate) use stateful_set::STATEFUL_SET;
 use crate::common::generation;
 use crate::pod;
 use crate::subresource::keep;
-use crate::{Context, Strategy};
+use crate::{Context, CreateStrategy, DeleteStrategy, Strategy, UpdateStrategy};
 use serde_json::{Map, Value};
 use stowplan_apimachinery::field::{ErrorList, Path};
 use stowplan_apimachinery::{Edit, View};
@@ -132,11 +132,7 @@ impl Workload {
     }
 }
 
-impl Strategy for Workload {
-    fn set_defaults(&self, object: &mut Value) {
-        (self.set_defaults)(object);
-    }
-
+impl CreateStrategy for Workload {
     fn prepare_for_create(&self, object: &mut Value, _cx: &Context<'_>) {
         let status = (self.empty_status)();
         if !status.is_null() {
@@ -155,6 +151,12 @@ impl Strategy for Workload {
         (self.name_rule)(name, prefix)
     }
 
+    fn counts_generations(&self) -> bool {
+        true
+    }
+}
+
+impl UpdateStrategy for Workload {
     fn prepare_for_update(&self, new: &mut Value, old: &Value, _cx: &Context<'_>) {
         if !(self.empty_status)().is_null() {
             keep(new, old, "status");
@@ -167,6 +169,12 @@ impl Strategy for Workload {
 
     fn validate_update(&self, new: &Value, old: &Value, _cx: &Context<'_>) -> ErrorList {
         (self.validate_update)(new, old)
+    }
+}
+
+impl Strategy for Workload {
+    fn set_defaults(&self, object: &mut Value) {
+        (self.set_defaults)(object);
     }
 
     fn warnings(&self, new: &Value, old: Option<&Value>) -> Vec<String> {
@@ -184,16 +192,18 @@ impl Strategy for Workload {
         }
     }
 
-    fn counts_generations(&self) -> bool {
-        true
-    }
-
-    fn orphans_by_default(&self) -> bool {
-        self.orphans_by_default
-    }
-
     fn read_back(&self, object: &mut Value) -> bool {
         (self.read_back)(object)
+    }
+
+    fn deletion(&self) -> &dyn DeleteStrategy {
+        self
+    }
+}
+
+impl DeleteStrategy for Workload {
+    fn orphans_by_default(&self) -> bool {
+        self.orphans_by_default
     }
 
     fn returns_deleted_object(&self) -> bool {

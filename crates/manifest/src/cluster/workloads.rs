@@ -59,7 +59,9 @@ pub(super) fn turns(workloads: &Workloads) -> Vec<Turn> {
             continue;
         }
         let values: Vec<&Value> = own.iter().map(|place| &others[*place].1).collect();
-        let newest = deployment::reconcile(&View::default(), &given.1, &values);
+        let Some(newest) = deployment::reconcile(&View::default(), &given.1, &values) else {
+            continue;
+        };
         let is_newest = |place: &&usize| meta::name(&others[**place].1) == meta::name(&newest);
         if let Some(place) = own.iter().find(is_newest) {
             turns[*place].workload = newest;
@@ -94,7 +96,9 @@ fn reconcile(view: &View, workload: &Value) -> Vec<Value> {
 
 /// The pods of a Deployment that has no ReplicaSet, and the ReplicaSet.
 fn from_scratch(view: &View, given: &Value) -> Vec<Value> {
-    let mut set = deployment::reconcile(view, given, &[]);
+    let Some(mut set) = deployment::reconcile(view, given, &[]) else {
+        return Vec::new();
+    };
     if meta::uid(&set).is_empty() {
         let uid = made_up_uid("ReplicaSet", meta::namespace(&set), meta::name(&set));
         set.at_mut("metadata").set("uid", uid);
@@ -141,7 +145,7 @@ pub(super) fn one_more(
             let own: Vec<&Value> = own.collect();
             match own.is_empty() {
                 true => from_scratch(view, &workload),
-                false => reconcile(view, &deployment::reconcile(view, &workload, &own)),
+                false => reconcile(view, &deployment::reconcile(view, &workload, &own)?),
             }
         }
         _ => reconcile(view, &workload),

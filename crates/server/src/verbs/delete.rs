@@ -15,6 +15,7 @@ use stowplan_admission::{Attributes, Operation};
 use stowplan_apimachinery::meta::GroupResource;
 use stowplan_apimachinery::{Edit, Status, View};
 use stowplan_base::{Duration, Time};
+use stowplan_kinds::DeleteStrategy;
 use stowplan_store::{CommitError, Entry, Expect, Txn};
 
 const ORPHAN: &str = "orphan";
@@ -83,12 +84,7 @@ impl Deletion<'_> {
         self.target.check_name()?;
         self.warn_of_orphans(&options);
         let entry = self.entry()?;
-        if let Some(why) = self
-            .target
-            .resource
-            .strategy()
-            .delete_refusal(&self.target.name)
-        {
+        if let Some(why) = self.strategy().delete_refusal(&self.target.name) {
             let resource = self.target.group_resource();
             return Err(Status::forbidden(&resource, &self.target.name, why));
         }
@@ -138,13 +134,17 @@ impl Deletion<'_> {
         entry.ok_or_else(|| Status::not_found(&self.target.group_resource(), &self.target.name))
     }
 
+    fn strategy(&self) -> &dyn DeleteStrategy {
+        self.target.resource.strategy().deletion()
+    }
+
     fn now(&self) -> Time {
         self.api.env().now().truncate_to_second()
     }
 
     /// What is answered when an object is gone: itself, or a `Status` that names it.
     fn farewell(&self, object: Value) -> Value {
-        if self.target.resource.strategy().returns_deleted_object() {
+        if self.strategy().returns_deleted_object() {
             return object;
         }
         let metadata = object.at("metadata");
@@ -192,8 +192,8 @@ impl Deletion<'_> {
             }
             left => left,
         };
-        let strategy = self.target.resource.strategy();
-        let Some(period) = strategy.grace_period(object, options.grace_period_seconds) else {
+        let asked = options.grace_period_seconds;
+        let Some(period) = self.strategy().grace_period(object, asked) else {
             return Ok(Grace::None);
         };
         if object.at("metadata").has("deletionTimestamp") {
@@ -259,7 +259,7 @@ impl Deletion<'_> {
     /// The finalizers that the garbage collector needs, if they are not the ones that are there.
     /// Upstream: `deletionFinalizersForGarbageCollection`.
     fn finalizers(&self, object: &Value, options: &DeleteOptions) -> Option<Vec<Value>> {
-        let strategy = self.target.resource.strategy();
+        let strategy = self.strategy();
         let old = object.at("metadata").list("finalizers");
         let mut set = old.iter().filter_map(Value::as_str);
         let set = set.find(|f| [ORPHAN, FOREGROUND].contains(f));

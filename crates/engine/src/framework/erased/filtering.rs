@@ -176,6 +176,8 @@ pub(in crate::framework) trait AnyFilterState {
     fn filter_group(&self, state: &dyn State, key: &[u64]) -> Fit;
     /// About how many bytes state takes up, itself included.
     fn bytes(&self, state: &dyn State) -> usize;
+    /// The kinds of objects that the state may be invalidated by, as [`Kind::bit`](crate::model::Kind::bit)s.
+    fn invalidating_kinds(&self) -> u32;
     fn is_invalidated_by(&self, cx: Cx<'_>, pod: &Pod, object: Changed<'_>) -> bool;
 }
 
@@ -270,7 +272,13 @@ where
         size_of::<P::FilterState>() + typed::<P::FilterState>(state).bytes()
     }
 
+    fn invalidating_kinds(&self) -> u32 {
+        let kinds = P::FilterState::INVALIDATED_BY.iter();
+        kinds.fold(0, |all, (kind, _)| all | kind.bit())
+    }
+
     fn is_invalidated_by(&self, cx: Cx<'_>, pod: &Pod, object: Changed<'_>) -> bool {
-        P::FilterState::is_invalidated_by(self, cx, pod, object)
+        let mut kinds = P::FilterState::INVALIDATED_BY.iter();
+        kinds.any(|(kind, invalidates)| *kind == object.kind && invalidates(self, cx, pod, object))
     }
 }

@@ -111,6 +111,8 @@ pub(in crate::framework) trait AnyScoreState {
     fn score_group(&self, state: &dyn State, cx: Cx<'_>, pod: &Pod, key: &[u64]) -> Option<i64>;
     /// About how many bytes state takes up, itself included.
     fn bytes(&self, state: &dyn State) -> usize;
+    /// The kinds of objects that the state may be invalidated by, as [`Kind::bit`](crate::model::Kind::bit)s.
+    fn invalidating_kinds(&self) -> u32;
     fn is_invalidated_by(&self, cx: Cx<'_>, pod: &Pod, object: Changed<'_>) -> bool;
 }
 
@@ -207,7 +209,13 @@ where
         size_of::<P::ScoreState>() + typed::<P::ScoreState>(state).bytes()
     }
 
+    fn invalidating_kinds(&self) -> u32 {
+        let kinds = P::ScoreState::INVALIDATED_BY.iter();
+        kinds.fold(0, |all, (kind, _)| all | kind.bit())
+    }
+
     fn is_invalidated_by(&self, cx: Cx<'_>, pod: &Pod, object: Changed<'_>) -> bool {
-        P::ScoreState::is_invalidated_by(self, cx, pod, object)
+        let mut kinds = P::ScoreState::INVALIDATED_BY.iter();
+        kinds.any(|(kind, invalidates)| *kind == object.kind && invalidates(self, cx, pod, object))
     }
 }

@@ -34,7 +34,7 @@ pub use filtering::{
 };
 pub use queueing::{EnqueueExtensions, Hint, PreEnqueue, QueueSort};
 pub use scoring::{NormalizeScore, PreScore, PreScoreResult, Range, Score};
-pub use state::{FilterState, ScoreState};
+pub use state::{FilterState, InvalidatedBy, ScoreState};
 
 /// What a plugin remembers of a pod from one extension point to the next: its part of upstream's
 /// `CycleState`, but typed.

@@ -6,17 +6,24 @@
 use crate::framework::{
     Changed, Cx, Fit, Invalidation, NodesToCheck, PreFilterResult, PreScoreResult, Reads, Scope,
 };
-use crate::model::Pod;
+use crate::model::{Kind, Pod};
 use crate::{Fact, NodeInfo, ResourceSummary};
 
+/// A kind of objects, neither pods nor nodes, and whether what the plugin `P` keeps for a pod is of no use
+/// any more once this one came, changed or went.
+pub type InvalidatedBy<P> = (Kind, fn(&P, Cx<'_>, &Pod, Changed<'_>) -> bool);
+
 /// What the plugin `P` leaves for Filter, kept for pods of one signature.
-pub trait FilterState<P>: Sized {
+pub trait FilterState<P: 'static>: Sized {
     /// How far Filter looks. A rule that looks no farther than it must is asked more rarely.
     ///
     /// Unless this is [`Scope::Cluster`], the pod that Filter sees may be an example of pods that are
     /// alike: then its name, its volumes and claims and the labels that no selector reads are left
     /// out.
     const SCOPE: Scope;
+
+    /// Which other objects can make the state worthless. Objects of kinds that are not named here never do.
+    const INVALIDATED_BY: &'static [InvalidatedBy<P>] = &[];
 
     /// Whether the pod alone tells that the plugin has nothing to do for it: PreFilter would skip,
     /// and Reserve and PreBind would ask for nothing.
@@ -94,18 +101,15 @@ pub trait FilterState<P>: Sized {
     fn bytes(&self) -> usize {
         0
     }
-
-    /// Whether what is kept for `pod` is of no use any more once this object, neither a pod nor a
-    /// node, came, changed or went.
-    fn is_invalidated_by(_plugin: &P, _cx: Cx<'_>, _pod: &Pod, _object: Changed<'_>) -> bool {
-        false
-    }
 }
 
 /// What the plugin `P` leaves for Score, kept for pods of one signature.
-pub trait ScoreState<P>: Sized {
+pub trait ScoreState<P: 'static>: Sized {
     /// How far Score looks.
     const SCOPE: Scope;
+
+    /// As [`FilterState::INVALIDATED_BY`].
+    const INVALIDATED_BY: &'static [InvalidatedBy<P>] = &[];
 
     /// The score, where the node's cpu and memory say it; where they do not, Score is asked.
     fn score_summary(&self, _plugin: &P, _summary: &ResourceSummary) -> Option<i64> {
@@ -167,10 +171,5 @@ pub trait ScoreState<P>: Sized {
     /// As [`FilterState::bytes`].
     fn bytes(&self) -> usize {
         0
-    }
-
-    /// As [`FilterState::is_invalidated_by`].
-    fn is_invalidated_by(_plugin: &P, _cx: Cx<'_>, _pod: &Pod, _object: Changed<'_>) -> bool {
-        false
     }
 }

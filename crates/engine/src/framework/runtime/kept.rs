@@ -286,6 +286,9 @@ impl Framework {
 
     /// Whether some plugin cannot keep its state over a change of such an object.
     pub(crate) fn forgets(&self, cx: Cx<'_>, pod: &Pod, object: Changed<'_>) -> bool {
+        if self.invalidating_kinds & object.kind.bit() == 0 {
+            return false;
+        }
         let loses = |plugin: &AnyPlugin| {
             let (filter, score) = (&plugin.filter_state, &plugin.score_state);
             filter
@@ -650,4 +653,14 @@ fn prepared(plugin: &AnyPlugin, cx: Cx<'_>, pod: &Pod) -> Option<Slot<Box<dyn St
         PreFilterResult::Ready(state) => Some(Slot::Ready(state)),
         PreFilterResult::Narrowed(..) | PreFilterResult::Rejected(_) => None,
     }
+}
+
+/// The kinds of objects that what these plugins keep may be invalidated by. Resources that device classes
+/// stand for are read by several plugins.
+pub(super) fn invalidating_kinds(plugins: &[AnyPlugin]) -> u32 {
+    let filters = plugins.iter().filter_map(|p| p.filter_state.as_ref());
+    let scores = plugins.iter().filter_map(|p| p.score_state.as_ref());
+    let kinds = filters.map(|kept| kept.invalidating_kinds());
+    let kinds = kinds.chain(scores.map(|kept| kept.invalidating_kinds()));
+    kinds.fold(Kind::DeviceClass.bit(), |all, kinds| all | kinds)
 }

@@ -40,6 +40,8 @@ pub struct Framework {
     packing: Option<(&'static str, Packing)>,
     /// Who orders the queue. Kept apart because it is asked several times per pod.
     queue_sort: Option<Rc<dyn QueueSort>>,
+    /// The kinds of objects that what plugins keep may be invalidated by, as `Kind::bit`s.
+    invalidating_kinds: u32,
 }
 
 impl Framework {
@@ -64,6 +66,7 @@ impl Framework {
         let queue_sort = sorting.next().and_then(|&i| plugins[i].queue_sort.clone());
         Self {
             profile_name,
+            invalidating_kinds: kept::invalidating_kinds(&plugins),
             plugins,
             enabled,
             weights,

@@ -89,7 +89,7 @@ impl RequiredTerms {
         let namespace_labels = cluster.namespace_labels(pod.namespace);
         let (affinity, anti_affinity) = (state.affinity.clone(), state.anti_affinity.clone());
         cluster
-            .label_group()
+            .label_groups()
             .with_terms_for(&pod.labels, |label_group| {
                 let terms = label_group.example.required_anti_affinity().iter();
                 let means = |term: &&AffinityTerm| term.matches(pod, namespace_labels, names);
@@ -104,7 +104,7 @@ impl RequiredTerms {
             });
         if let Some(first) = affinity.first() {
             cluster
-                .label_group()
+                .label_groups()
                 .selected(first.selector(), |label_group| {
                     if matches_all(&affinity, &label_group.example, names) {
                         for info in label_group.nodes().filter_map(|node| cluster.node(node)) {
@@ -118,7 +118,7 @@ impl RequiredTerms {
         }
         for term in &*anti_affinity {
             cluster
-                .label_group()
+                .label_groups()
                 .selected(term.selector(), |label_group| {
                     if term.matches(&label_group.example, names) {
                         for info in label_group.nodes().filter_map(|node| cluster.node(node)) {

@@ -18,9 +18,9 @@ pub use scoring::PreferredTerms;
 use crate::framework::args::{Args, FieldError, Fields};
 use crate::framework::{
     AnyPlugin, Changed, ClusterEvent, Code, Cx, EnqueueExtensions, Filter, FilterState, Fit, Hint,
-    Invalidation, NormalizeScore, Plugin, PluginBuilder, PreFilter, PreFilterExtensions,
-    PreFilterResult, PreScore, PreScoreResult, Range, Reads, Registration, Scope, Score,
-    ScoreState, Status,
+    InvalidatedBy, Invalidation, NormalizeScore, Plugin, PluginBuilder, PreFilter,
+    PreFilterExtensions, PreFilterResult, PreScore, PreScoreResult, Range, Reads, Registration,
+    Scope, Score, ScoreState, Status,
 };
 use crate::model::{Kind, Object, Pod, Selector};
 use crate::{Fact, NodeInfo, Snapshot};
@@ -103,14 +103,16 @@ impl InterPodAffinity {
 }
 
 impl InterPodAffinity {
+    const INVALIDATED_BY: &'static [InvalidatedBy<Self>] =
+        &[(Kind::Namespace, Self::is_invalidated_by_namespace)];
+
     /// The namespaces that terms select by label, and the pod's own, which others' terms may.
-    fn is_invalidated_by(&self, _cx: Cx<'_>, pod: &Pod, object: Changed<'_>) -> bool {
+    fn is_invalidated_by_namespace(&self, _cx: Cx<'_>, pod: &Pod, namespace: Changed<'_>) -> bool {
         let selects = |selector: &Selector| !selector.requirements().is_empty();
-        object.kind == Kind::Namespace
-            && (object.name == pod.namespace
-                || pod
-                    .affinity_terms()
-                    .any(|term| selects(&term.namespace_selector)))
+        namespace.name == pod.namespace
+            || pod
+                .affinity_terms()
+                .any(|term| selects(&term.namespace_selector))
     }
 
     /// The plugin at its extension points.
@@ -185,15 +187,8 @@ impl Filter for InterPodAffinity {
 
 impl FilterState<InterPodAffinity> for RequiredTerms {
     const SCOPE: Scope = Scope::Domains;
-
-    fn is_invalidated_by(
-        plugin: &InterPodAffinity,
-        cx: Cx<'_>,
-        pod: &Pod,
-        object: Changed<'_>,
-    ) -> bool {
-        plugin.is_invalidated_by(cx, pod, object)
-    }
+    const INVALIDATED_BY: &'static [InvalidatedBy<InterPodAffinity>] =
+        InterPodAffinity::INVALIDATED_BY;
 
     fn prepare(
         _plugin: &InterPodAffinity,
@@ -293,6 +288,8 @@ impl NormalizeScore for InterPodAffinity {
 
 impl ScoreState<InterPodAffinity> for PreferredTerms {
     const SCOPE: Scope = Scope::Domains;
+    const INVALIDATED_BY: &'static [InvalidatedBy<InterPodAffinity>] =
+        InterPodAffinity::INVALIDATED_BY;
 
     fn bytes(&self) -> usize {
         self.bytes()
@@ -311,15 +308,6 @@ impl ScoreState<InterPodAffinity> for PreferredTerms {
                 found => found,
             },
         )
-    }
-
-    fn is_invalidated_by(
-        plugin: &InterPodAffinity,
-        cx: Cx<'_>,
-        pod: &Pod,
-        object: Changed<'_>,
-    ) -> bool {
-        plugin.is_invalidated_by(cx, pod, object)
     }
 
     fn skips(&self) -> bool {

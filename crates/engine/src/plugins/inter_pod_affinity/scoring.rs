@@ -9,7 +9,7 @@ use crate::{Fact, Snapshot};
 use std::sync::Arc;
 use stowplan_base::{Lookup, Names, Sym};
 
-/// How many label group are remembered: about as much room as the nodes of a large cluster take up.
+/// How many label groups are remembered: about as much room as the nodes of a large cluster take up.
 const KNOWN_KIN_MAX: usize = 2048;
 
 /// What each domain is worth to the pod. What PreScore leaves for Score.
@@ -20,7 +20,7 @@ pub struct PreferredTerms {
     hard_weight: i32,
     worth: TopologyCounts,
     topologies: Topologies,
-    /// By the number of label group: the topology in which each of them counts, and what it weighs there.
+    /// By the number of a label group: the topology in which each of them counts, and what it weighs there.
     /// Only of those that were asked about and for whom that is all.
     known_label_group: Lookup<u32, (Sym, i32)>,
 }
@@ -77,7 +77,7 @@ impl PreferredTerms {
         let namespace_labels = cluster.namespace_labels(pod.namespace);
         for (term, weight) in &*state.own.clone() {
             cluster
-                .label_group()
+                .label_groups()
                 .selected(term.selector(), |label_group| {
                     if term.matches(&label_group.example, names) {
                         for info in label_group.nodes().filter_map(|node| cluster.node(node)) {
@@ -88,7 +88,7 @@ impl PreferredTerms {
                 });
         }
         cluster
-            .label_group()
+            .label_groups()
             .with_terms_for(&pod.labels, |label_group| {
                 for (term, weight) in terms_of_existing(&label_group.example, hard_weight) {
                     if term.matches(pod, namespace_labels, names) {

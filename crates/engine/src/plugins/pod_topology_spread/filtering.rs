@@ -60,7 +60,7 @@ impl HardConstraints {
         for i in 0..state.0.len() {
             let constraint = state.0[i].constraint.clone();
             cluster
-                .label_group()
+                .label_groups()
                 .selected(&constraint.selector, |label_group| {
                     if !constraint.counts(&label_group.example, pod.namespace, names) {
                         return;

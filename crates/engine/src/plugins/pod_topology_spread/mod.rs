@@ -20,9 +20,9 @@ pub use scoring::SoftConstraints;
 
 use crate::framework::{
     AnyPlugin, Changed, ClusterEvent, Cx, EnqueueExtensions, Filter, FilterState, Fit, Hint,
-    Invalidation, NormalizeScore, Plugin, PluginBuilder, PreFilter, PreFilterExtensions,
-    PreFilterResult, PreScore, PreScoreResult, Range, Reads, Registration, Scope, Score,
-    ScoreState, Status,
+    InvalidatedBy, Invalidation, NormalizeScore, Plugin, PluginBuilder, PreFilter,
+    PreFilterExtensions, PreFilterResult, PreScore, PreScoreResult, Range, Reads, Registration,
+    Scope, Score, ScoreState, Status,
 };
 use crate::model::{
     Kind, Object, Pod, PodSelectorOwner, Selector, SpreadConstraint, UnsatisfiableAction,
@@ -113,31 +113,33 @@ fn system_default(topology_key: Sym, max_skew: i32) -> SpreadConstraint {
 impl PodTopologySpread {
     /// Default constraints take their selector from the Services that select the pod, and from its
     /// owner.
-    fn is_invalidated_by(&self, cx: Cx<'_>, pod: &Pod, object: Changed<'_>) -> bool {
-        use Kind::{ReplicaSet, ReplicationController, Service, StatefulSet};
-        let (namespace, name) = (object.namespace, object.name);
-        if namespace != pod.namespace
-            || !pod.spread_constraints.is_empty()
-            || self.defaults.is_empty()
-        {
-            return false;
-        }
-        match object.kind {
-            Service => {
-                let selects = |service: &PodSelectorOwner| {
-                    service.selector.matches(&pod.labels, &cx.cluster.names)
-                };
-                // What it was in between is what the next change has to say of it.
-                let now = cx.cluster.services.get(namespace, name);
-                matches!(object.before, Some(Object::Service(before)) if selects(before))
-                    || now.is_some_and(|now| selects(now))
-            }
-            ReplicationController | ReplicaSet | StatefulSet => pod
-                .controller
-                .as_ref()
-                .is_some_and(|owner| owner.name == name),
-            _ => false,
-        }
+    const INVALIDATED_BY: &'static [InvalidatedBy<Self>] = &[
+        (Kind::Service, Self::is_invalidated_by_service),
+        (Kind::ReplicaSet, Self::is_invalidated_by_owner),
+        (Kind::ReplicationController, Self::is_invalidated_by_owner),
+        (Kind::StatefulSet, Self::is_invalidated_by_owner),
+    ];
+
+    fn is_invalidated_by_service(&self, cx: Cx<'_>, pod: &Pod, service: Changed<'_>) -> bool {
+        let selects =
+            |service: &PodSelectorOwner| service.selector.matches(&pod.labels, &cx.cluster.names);
+        // What it was in between is what the next change has to say of it.
+        let now = || cx.cluster.services.get(service.namespace, service.name);
+        self.has_default_constraints(pod)
+            && service.namespace == pod.namespace
+            && (matches!(service.before, Some(Object::Service(before)) if selects(before))
+                || now().is_some_and(|now| selects(now)))
+    }
+
+    fn is_invalidated_by_owner(&self, _cx: Cx<'_>, pod: &Pod, owner: Changed<'_>) -> bool {
+        let controller = pod.controller.as_ref();
+        self.has_default_constraints(pod)
+            && owner.namespace == pod.namespace
+            && controller.is_some_and(|controller| controller.name == owner.name)
+    }
+
+    fn has_default_constraints(&self, pod: &Pod) -> bool {
+        pod.spread_constraints.is_empty() && !self.defaults.is_empty()
     }
 
     /// The plugin at its extension points.
@@ -209,6 +211,8 @@ impl Filter for PodTopologySpread {
 
 impl FilterState<PodTopologySpread> for HardConstraints {
     const SCOPE: Scope = Scope::Domains;
+    const INVALIDATED_BY: &'static [InvalidatedBy<PodTopologySpread>] =
+        PodTopologySpread::INVALIDATED_BY;
 
     fn prepare(
         plugin: &PodTopologySpread,
@@ -263,15 +267,6 @@ impl FilterState<PodTopologySpread> for HardConstraints {
     fn filter_group(&self, key: &[u64]) -> Fit {
         self.admit(key.iter().map(|word| Place::unpack(*word)))
     }
-
-    fn is_invalidated_by(
-        plugin: &PodTopologySpread,
-        cx: Cx<'_>,
-        pod: &Pod,
-        object: Changed<'_>,
-    ) -> bool {
-        plugin.is_invalidated_by(cx, pod, object)
-    }
 }
 
 impl PreScore for PodTopologySpread {
@@ -316,6 +311,8 @@ impl NormalizeScore for PodTopologySpread {
 
 impl ScoreState<PodTopologySpread> for SoftConstraints {
     const SCOPE: Scope = Scope::Domains;
+    const INVALIDATED_BY: &'static [InvalidatedBy<PodTopologySpread>] =
+        PodTopologySpread::INVALIDATED_BY;
 
     fn bytes(&self) -> usize {
         self.bytes()
@@ -373,15 +370,6 @@ impl ScoreState<PodTopologySpread> for SoftConstraints {
 
     fn score_group(&self, _cx: Cx<'_>, _pod: &Pod, key: &[u64]) -> Option<i64> {
         self.raw(key.iter().copied())
-    }
-
-    fn is_invalidated_by(
-        plugin: &PodTopologySpread,
-        cx: Cx<'_>,
-        pod: &Pod,
-        object: Changed<'_>,
-    ) -> bool {
-        plugin.is_invalidated_by(cx, pod, object)
     }
 }
 

@@ -171,7 +171,7 @@ impl SoftConstraints {
         for i in 0..state.constraints.len() {
             let constraint = state.constraints[i].constraint.clone();
             cluster
-                .label_group()
+                .label_groups()
                 .selected(&constraint.selector, |label_group| {
                     if !constraint.counts(&label_group.example, pod.namespace, names) {
                         return;

@@ -1,8 +1,8 @@
 //! Text → schedules.
 
-use super::field::{DAYS_OF_MONTH, DAYS_OF_WEEK, Fields, HOURS, MINUTES, MONTHS, SECONDS};
-use super::hash::Hash;
-use super::{Dst, Schedule, When, time_zone};
+use crate::field::{DAYS_OF_MONTH, DAYS_OF_WEEK, Fields, HOURS, MINUTES, MONTHS, SECONDS};
+use crate::hash::Hash;
+use crate::{Dst, Schedule, When, time_zone};
 use jiff::tz::TimeZone;
 use stowplan_apimachinery::go;
 
@@ -12,7 +12,7 @@ const SECOND_NANOS: i64 = 1_000_000_000;
 type ReadFields<'a> = dyn FnMut(&[&str]) -> Result<Fields, String> + 'a;
 
 /// A zone, if there is one, and then fields or a descriptor. Upstream's `Parse`.
-pub(super) fn schedule(text: &str, fields: &mut ReadFields<'_>) -> Result<Schedule, String> {
+pub(crate) fn schedule(text: &str, fields: &mut ReadFields<'_>) -> Result<Schedule, String> {
     if text.is_empty() {
         return Err("empty spec string".to_owned());
     }
@@ -63,12 +63,12 @@ fn expect(fields: &[&str], count: usize) -> Result<(), String> {
 }
 
 /// Minute, hour, day of month, month, day of week.
-pub(super) fn standard(fields: &[&str]) -> Result<Fields, String> {
+pub(crate) fn standard(fields: &[&str]) -> Result<Fields, String> {
     read(SECONDS.first(), fields, 5, None)
 }
 
 /// Those, after a second.
-pub(super) fn with_seconds(fields: &[&str]) -> Result<Fields, String> {
+pub(crate) fn with_seconds(fields: &[&str]) -> Result<Fields, String> {
     let Some((second, others)) = fields.split_first() else {
         expect(fields, 6)?;
         return standard(fields);
@@ -78,7 +78,7 @@ pub(super) fn with_seconds(fields: &[&str]) -> Result<Fields, String> {
 }
 
 /// Five fields that may contain `H`.
-pub(super) fn hashed(fields: &[&str], hash: &mut Hash) -> Result<Fields, String> {
+pub(crate) fn hashed(fields: &[&str], hash: &mut Hash) -> Result<Fields, String> {
     read(SECONDS.first(), fields, 5, Some(hash))
 }
 

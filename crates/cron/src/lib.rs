@@ -1,4 +1,5 @@
-//! Schedules as `cron` has them: robfig/cron v3's standard dialect, which CronJobs speak.
+//! Schedules as `cron` has them: robfig/cron v3's standard dialect, which CronJobs speak. Validation and
+//! controllers read it by the same parser.
 //!
 //! | upstream (`github.com/robfig/cron/v3`) | here |
 //! |---|---|
@@ -10,6 +11,8 @@
 //!
 //! Zones come with the program, so that the machine's files do not matter. A schedule without a zone is in
 //! UTC: so is every controller that runs in a container.
+
+#![deny(clippy::disallowed_methods)]
 
 mod field;
 mod hash;

@@ -3,8 +3,8 @@
 //! The search goes from field to field, the month first, as robfig/cron's does, so that it ends where that
 //! one ends on days when the clock is moved: there, a day may begin at one o'clock.
 
-use super::Dst;
-use super::field::{Fields, HOURS, STAR};
+use crate::Dst;
+use crate::field::{Fields, HOURS, STAR};
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time};
 use jiff::tz::{AmbiguousOffset, Offset, TimeZone};
@@ -16,7 +16,7 @@ const HOUR_S: i64 = 3_600;
 const YEARS_MAX: i16 = 5;
 
 /// The second when it is due after this second.
-pub(super) fn next(fields: &Fields, zone: &TimeZone, dst: Dst, after: i64) -> Option<i64> {
+pub(crate) fn next(fields: &Fields, zone: &TimeZone, dst: Dst, after: i64) -> Option<i64> {
     let mut at = shown(fields, zone, after);
     if dst == Dst::Twice || fields.hour & !STAR == HOURS.all() & !STAR {
         return at;

@@ -245,6 +245,9 @@ pub(super) const FAULTS: &[(&str, &str)] = &[
     ("60 0 * * *", "end of range (60) above maximum (59): 60"),
     ("0 60 * * *", "end of range (60) above maximum (23): 60"),
     ("* * * * 7", "end of range (7) above maximum (6): 7"),
+    ("* * 0 * *", "beginning of range (0) below minimum (1): 0"),
+    ("1-2-3 * * * *", "too many hyphens: 1-2-3"),
+    ("1/2/3 * * * *", "too many slashes: 1/2/3"),
     (
         "0 0 * * XYZ",
         "failed to parse int from XYZ: strconv.Atoi: parsing \"XYZ\": invalid syntax",
@@ -258,6 +261,10 @@ pub(super) const FAULTS: &[(&str, &str)] = &[
     (
         "@every Xm",
         "failed to parse duration @every Xm: time: invalid duration \"Xm\"",
+    ),
+    (
+        "@every 5",
+        "failed to parse duration @every 5: time: missing unit in duration \"5\"",
     ),
     (
         "TZ=America/New_York 15/0 * * * *",

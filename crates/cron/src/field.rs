@@ -1,32 +1,32 @@
 //! The fields of a schedule, as sets of values.
 
-use super::hash::Hash;
+use crate::hash::Hash;
 use stowplan_apimachinery::go;
 
 /// Set in a field that is not restricted: it was `*` or `?`.
-pub(super) const STAR: u64 = 1 << 63;
+pub(crate) const STAR: u64 = 1 << 63;
 
 /// What a clock shows when something is due: a bit for each value.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Fields {
-    pub(super) second: u64,
-    pub(super) minute: u64,
-    pub(super) hour: u64,
-    pub(super) day_of_month: u64,
-    pub(super) month: u64,
-    pub(super) day_of_week: u64,
+pub(crate) struct Fields {
+    pub(crate) second: u64,
+    pub(crate) minute: u64,
+    pub(crate) hour: u64,
+    pub(crate) day_of_month: u64,
+    pub(crate) month: u64,
+    pub(crate) day_of_week: u64,
 }
 
 /// The lowest and the highest value of a field, and names that stand for values from the lowest on.
-pub(super) struct Bounds {
-    pub(super) min: u64,
-    pub(super) max: u64,
+pub(crate) struct Bounds {
+    pub(crate) min: u64,
+    pub(crate) max: u64,
     /// The highest value that `H` stands for.
     hash_max: u64,
     names: &'static [&'static str],
 }
 
-pub(super) const fn plain(min: u64, max: u64) -> Bounds {
+pub(crate) const fn plain(min: u64, max: u64) -> Bounds {
     Bounds {
         min,
         max,
@@ -35,38 +35,38 @@ pub(super) const fn plain(min: u64, max: u64) -> Bounds {
     }
 }
 
-pub(super) const SECONDS: Bounds = plain(0, 59);
-pub(super) const MINUTES: Bounds = plain(0, 59);
-pub(super) const HOURS: Bounds = plain(0, 23);
-pub(super) const DAYS_OF_MONTH: Bounds = Bounds {
+pub(crate) const SECONDS: Bounds = plain(0, 59);
+pub(crate) const MINUTES: Bounds = plain(0, 59);
+pub(crate) const HOURS: Bounds = plain(0, 23);
+pub(crate) const DAYS_OF_MONTH: Bounds = Bounds {
     // Every month has these.
     hash_max: 28,
     ..plain(1, 31)
 };
-pub(super) const MONTHS: Bounds = Bounds {
+pub(crate) const MONTHS: Bounds = Bounds {
     names: &[
         "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
     ],
     ..plain(1, 12)
 };
-pub(super) const DAYS_OF_WEEK: Bounds = Bounds {
+pub(crate) const DAYS_OF_WEEK: Bounds = Bounds {
     names: &["sun", "mon", "tue", "wed", "thu", "fri", "sat"],
     ..plain(0, 6)
 };
 
 impl Bounds {
     /// All values.
-    pub(super) fn all(&self) -> u64 {
+    pub(crate) fn all(&self) -> u64 {
         bits(self.min, self.max, 1) | STAR
     }
 
     /// Only the lowest.
-    pub(super) fn first(&self) -> u64 {
+    pub(crate) fn first(&self) -> u64 {
         1 << self.min
     }
 
     /// The values of a list of ranges; with a hash, `H` may be among them. Upstream's `getField`.
-    pub(super) fn read(&self, text: &str, mut hash: Option<&mut Hash>) -> Result<u64, String> {
+    pub(crate) fn read(&self, text: &str, mut hash: Option<&mut Hash>) -> Result<u64, String> {
         let mut all = 0;
         for range in text.split(',').filter(|range| !range.is_empty()) {
             all |= match (range.strip_prefix('H'), &mut hash) {
@@ -78,7 +78,7 @@ impl Bounds {
     }
 
     /// `N`, `N-M`, `*`, `?`, and each of them with `/step`. Upstream's `getRange`.
-    pub(super) fn read_range(&self, text: &str) -> Result<u64, String> {
+    pub(crate) fn read_range(&self, text: &str) -> Result<u64, String> {
         let mut parts = text.split('/');
         let (range, step) = (parts.next().unwrap_or_default(), parts.next());
         let ends: Vec<&str> = range.split('-').collect();
@@ -184,7 +184,7 @@ impl Bounds {
 }
 
 /// Every so many values from `min` to `max`, which are below 63.
-pub(super) fn bits(min: u64, max: u64, step: u64) -> u64 {
+pub(crate) fn bits(min: u64, max: u64, step: u64) -> u64 {
     let step = usize::try_from(step).unwrap_or(usize::MAX).max(1);
     (min..=max).step_by(step).fold(0, |all, bit| all | 1 << bit)
 }
