@@ -10,6 +10,7 @@ use crate::metrics::Usage;
 use crate::provider::Provider;
 use crate::rbac::Rbac;
 use crate::request::{Info, Query, Request, options, unescape};
+use crate::requested::Requested;
 use crate::resource::Resources;
 use crate::{advertise, bootstrap, dispatch, expiry, gate, negotiate, openapi, storage};
 use axum::body::Body;
@@ -54,6 +55,7 @@ pub struct Api {
     flow_control: FlowControl,
     rbac: Rbac,
     converted: Converted,
+    requested: Requested,
     documents: openapi::Documents,
     audit: OnceLock<audit::Log>,
     /// Whether quotas are counted here.
@@ -77,6 +79,7 @@ impl Api {
             flow_control,
             rbac: Rbac::default(),
             converted: Converted::default(),
+            requested: Requested::default(),
             documents: openapi::Documents::default(),
             audit: OnceLock::new(),
             counts_quotas: AtomicBool::new(false),
@@ -265,6 +268,8 @@ impl Api {
             failure: failure.as_ref(),
             panicked,
         };
+        self.requested
+            .count(&self.resources, &request, outcome.code);
         let mut answer = audit::record(self, &arrival, &request, outcome, answer).await;
         if let Flow::Of(owner) = flow {
             answer.extensions_mut().insert(Owner(owner));
@@ -331,6 +336,10 @@ impl Api {
 
     pub(crate) fn converted(&self) -> &Converted {
         &self.converted
+    }
+
+    pub(crate) fn requested(&self) -> &Requested {
+        &self.requested
     }
 
     pub(crate) fn rbac(&self) -> &Rbac {
