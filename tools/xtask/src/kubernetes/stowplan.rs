@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// A running `stowplan up`. It is gone when this is dropped; its folder stays.
 pub struct Stowplan {
-    _process: Process,
+    process: Process,
     kubeconfig: PathBuf,
 }
 
@@ -55,6 +55,12 @@ impl Stowplan {
         Self::run(binary, folder, &["--listen", listen])
     }
 
+    /// Starts all of it, on a free port: scheduler, controllers and simulated nodes.
+    pub fn start_whole(binary: &Path, folder: &Path, arguments: &[&str]) -> Result<Self> {
+        let listen = ["--listen", "127.0.0.1:0"];
+        Self::run_with(binary, folder, &[&listen, arguments].concat())
+    }
+
     /// Starts it at an address.
     pub fn start_at(
         binary: &Path,
@@ -67,11 +73,15 @@ impl Stowplan {
     }
 
     fn run(binary: &Path, folder: &Path, arguments: &[&str]) -> Result<Self> {
+        // Nobody else plays controllers and kubelets then: what is compared has none either.
+        let bare = ["--no-controllers", "--no-nodes"];
+        Self::run_with(binary, folder, &[&bare, arguments].concat())
+    }
+
+    fn run_with(binary: &Path, folder: &Path, arguments: &[&str]) -> Result<Self> {
         std::fs::create_dir_all(folder)?;
         let mut command = Command::new(binary);
-        // Nobody else plays controllers and kubelets then: what is compared has none either.
-        command.args(["up", "--no-controllers", "--no-nodes", "--data-dir"]);
-        command.arg(folder);
+        command.args(["up", "--data-dir"]).arg(folder);
         command.args(arguments);
         let log = folder.join("stowplan.log");
         // What one before it said is not its word.
@@ -87,9 +97,14 @@ impl Stowplan {
         wait_for("stowplan up", || path().is_some()).with_context(|| process.last_words())?;
         let kubeconfig = path().context("the kubeconfig is gone")?;
         Ok(Self {
-            _process: process,
+            process,
             kubeconfig,
         })
+    }
+
+    /// The number of the process.
+    pub fn pid(&self) -> Result<u32> {
+        self.process.pid()
     }
 
     /// The file that lets clients in, as an admin.
