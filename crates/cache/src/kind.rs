@@ -1,6 +1,6 @@
 //! A kind of object as a value, for those who follow kinds that they do not know by type.
 
-use crate::{Cluster, Key, Object, read_lean};
+use crate::{Cluster, Delta, Key, Object, read_lean};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 /// A kind: where its objects are asked for, how one is read, and in which store it belongs.
@@ -18,6 +18,24 @@ pub struct Kind {
     pub read: fn(&str) -> serde_json::Result<Box<dyn Erased>>,
     /// Takes an object that a watch says is gone out of its store.
     pub delete: fn(&Cluster, &Key),
+    /// Lets somebody know of the metadata of all objects in its store, as [`Store::add_handler`] does.
+    ///
+    /// [`Store::add_handler`]: crate::Store::add_handler
+    pub follow: fn(&Cluster, MetadataHandler),
+}
+
+/// Is told of metadata.
+pub type MetadataHandler = Box<dyn FnMut(MetadataDelta<'_>) + Send>;
+
+/// What became of an object, as far as its metadata tells.
+#[derive(Debug)]
+pub enum MetadataDelta<'a> {
+    /// It is there.
+    Added(&'a ObjectMeta),
+    /// It was like the first, and is like the second.
+    Updated(&'a ObjectMeta, &'a ObjectMeta),
+    /// It was like this, and is gone.
+    Deleted(&'a ObjectMeta),
 }
 
 impl Kind {
@@ -30,6 +48,17 @@ impl Kind {
             plural: K::URL_PATH_SEGMENT,
             read: |text| Ok(Box::new(read_lean::<K>(text)?)),
             delete: |cluster, key| cluster.of::<K>().delete(key),
+            follow: |cluster, mut handler| {
+                cluster.of::<K>().add_handler(move |delta| {
+                    handler(match delta {
+                        Delta::Added(now) => MetadataDelta::Added(now.metadata()),
+                        Delta::Updated(before, now) => {
+                            MetadataDelta::Updated(before.metadata(), now.metadata())
+                        }
+                        Delta::Deleted(before) => MetadataDelta::Deleted(before.metadata()),
+                    });
+                });
+            },
         }
     }
 

@@ -168,9 +168,9 @@ impl<K: Object> Store<K> {
     }
 
     /// Puts an object in, unless what is there is as new or newer.
-    pub fn upsert(&self, object: K) {
-        let key = Key::of(&object);
-        let now = Arc::new(object);
+    pub fn upsert(&self, object: impl Into<Arc<K>>) {
+        let now = object.into();
+        let key = Key::of(&*now);
         let mut handlers = self.handlers();
         let before = match self.write(|objects| objects.upsert(key, &now)) {
             Put::Stale => return,

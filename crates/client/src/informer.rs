@@ -19,8 +19,8 @@ pub struct Informers {
 
 #[derive(Default)]
 struct Running {
-    /// Whether all objects of a kind are known, by the path of the kind.
-    synced: BTreeMap<String, Synced>,
+    /// The kinds that are watched, and whether all their objects are known; by the path of the kind.
+    watched: BTreeMap<String, (Kind, Synced)>,
     reflectors: JoinSet<()>,
 }
 
@@ -62,7 +62,7 @@ impl Informers {
     pub fn watch(&self, kind: Kind) -> Synced {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let path = kind.path("");
-        if let Some(synced) = running.synced.get(&path) {
+        if let Some((_, synced)) = running.watched.get(&path) {
             return synced.clone();
         }
         let (sender, receiver) = watch::channel(false);
@@ -74,8 +74,14 @@ impl Informers {
         let source = ListWatch::of(kind, self.client.clone(), self.env.clone());
         running.reflectors.spawn(Reflector::new(source, fill).run());
         let synced = Synced(receiver);
-        running.synced.insert(path, synced.clone());
+        running.watched.insert(path, (kind, synced.clone()));
         synced
+    }
+
+    /// The kind whose objects are at this path, if it is watched.
+    pub fn watched(&self, path: &str) -> Option<(Kind, Synced)> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.watched.get(path).cloned()
     }
 
     /// The informer of a kind.

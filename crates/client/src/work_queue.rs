@@ -53,6 +53,8 @@ struct State<K> {
     /// Counts what was put off.
     count: u64,
     failures: BTreeMap<K, u32>,
+    /// When keys that must not be looked at too often were last taken.
+    paced: BTreeMap<K, Option<Time>>,
     is_closed: bool,
 }
 
@@ -70,6 +72,7 @@ impl<K: Clone + Ord + Debug> WorkQueue<K> {
                 due: BTreeMap::new(),
                 count: 0,
                 failures: BTreeMap::new(),
+                paced: BTreeMap::new(),
                 is_closed: false,
             }),
             changed: Notify::new(),
@@ -102,6 +105,20 @@ impl<K: Clone + Ord + Debug> WorkQueue<K> {
         self.state().put_off(key, self.env.monotonic() + span);
         // Whoever waits may wait for something later.
         self.changed.notify_one();
+    }
+
+    /// A key has to be looked at: at once, unless that was done less than `pace` ago.
+    pub fn add_paced(&self, key: K, pace: Duration) {
+        let mut state = self.state();
+        if pace.is_zero() {
+            state.paced.remove(&key);
+            drop(state);
+            return self.add(key);
+        }
+        let taken = *state.paced.entry(key.clone()).or_default();
+        drop(state);
+        let left = taken.map(|taken| (taken + pace).since(self.env.monotonic()));
+        self.add_after(key, left.unwrap_or_default());
     }
 
     /// A key that failed is tried again, the later the more often it failed.
@@ -144,8 +161,9 @@ impl<K: Clone + Ord + Debug> WorkQueue<K> {
             changed.as_mut().enable();
             let next = {
                 let mut state = self.state();
-                state.add_due(self.env.monotonic());
-                if let Some(key) = state.take() {
+                let now = self.env.monotonic();
+                state.add_due(now);
+                if let Some(key) = state.take(now) {
                     // Others may be needed for the rest.
                     if !state.queue.is_empty() {
                         self.changed.notify_one();
@@ -223,9 +241,12 @@ impl<K: Clone + Ord> State<K> {
         }
     }
 
-    fn take(&mut self) -> Option<K> {
+    fn take(&mut self, now: Time) -> Option<K> {
         let key = self.queue.pop_front()?;
         self.dirty.remove(&key);
+        if let Some(taken) = self.paced.get_mut(&key) {
+            *taken = Some(now);
+        }
         self.processing.insert(key.clone());
         Some(key)
     }
@@ -312,6 +333,29 @@ mod tests {
             queue.done(&"a");
             queue.close();
             assert_eq!((queue.get().await, seconds(&env)), (None, 2));
+        });
+    }
+
+    #[test]
+    fn a_paced_key_is_looked_at_at_once_and_then_no_sooner_than_its_pace() {
+        run(async |env, queue| {
+            let pace = Duration::from_millis(500);
+            let millis = |env: &Virtual| env.now().as_millis();
+            queue.add_paced("a", pace);
+            assert_eq!((queue.get().await, millis(&env)), (Some("a"), 0));
+            // Changes while it is looked at, and after.
+            queue.add_paced("a", pace);
+            queue.done(&"a");
+            queue.add_paced("a", pace);
+            assert!(queue.is_empty());
+            assert_eq!((queue.get().await, millis(&env)), (Some("a"), 500));
+            queue.done(&"a");
+            env.sleep(Duration::from_secs(2)).await;
+            queue.add_paced("a", pace);
+            assert_eq!((queue.get().await, millis(&env)), (Some("a"), 2_500));
+            queue.done(&"a");
+            queue.add_paced("a", Duration::ZERO);
+            assert_eq!((queue.get().await, millis(&env)), (Some("a"), 2_500));
         });
     }
 

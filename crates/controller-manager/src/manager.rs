@@ -34,6 +34,8 @@ pub struct Settings {
     pub limit: (f32, i32),
     /// The name of this host, for events.
     pub host: String,
+    /// Who else in this process watches the cluster; without them it does so itself.
+    pub informers: Option<Arc<Informers>>,
 }
 
 /// There is no controller of that name.
@@ -70,6 +72,7 @@ impl ControllerManager {
             env,
             limit,
             host,
+            informers,
         } = settings;
         check(&controllers)?;
         let requests = Requests::new(client.clone(), env.clone(), guard);
@@ -80,7 +83,8 @@ impl ControllerManager {
         let requests = Arc::new(requests);
         let (recorder, events) = Recorder::new(env.clone());
         let mut manager = Self {
-            informers: Arc::new(Informers::new(client.clone(), env.clone())),
+            informers: informers
+                .unwrap_or_else(|| Arc::new(Informers::new(client.clone(), env.clone()))),
             requests: requests.clone(),
             recorder,
             env: env.clone(),
@@ -104,6 +108,7 @@ impl ControllerManager {
         }
         if is_chosen(&controllers, resource_quota::NAME, true) {
             let (client, requests, env) = (client.clone(), requests.clone(), env.clone());
+            let informers = informers.clone();
             let run = resource_quota::run(client, requests, env, informers, resource_quota::RESYNC);
             manager.tasks.spawn(run);
         }
@@ -112,9 +117,8 @@ impl ControllerManager {
             manager
                 .tasks
                 .spawn(events.carry_out(requests.clone(), recorder.clone()));
-            manager
-                .tasks
-                .spawn(garbage_collector::run(client, requests, env, recorder));
+            let run = garbage_collector::run(client, requests, env, recorder, informers);
+            manager.tasks.spawn(run);
         }
         Ok(manager)
     }
@@ -127,15 +131,24 @@ impl ControllerManager {
     /// Starts one more controller, once all that it reads is known.
     pub fn add(&mut self, name: &'static str, controller: Box<dyn Controller>) {
         let queue = Arc::new(WorkQueue::new(self.env.clone()));
+        let controller: Arc<dyn Controller> = controller.into();
         let mut watches = Watches::default();
         controller.watch(&mut watches);
         let kinds = watches.kinds.iter();
         let synced: Vec<_> = kinds.map(|kind| self.informers.watch(*kind)).collect();
-        let keys = queue.clone();
+        let (keys, paced) = (queue.clone(), controller.clone());
+        // It is kept by the handlers of the cluster itself.
+        let known = Arc::downgrade(self.informers.cluster());
         let enqueue: Enqueue = Arc::new(move |wanted: Keys| {
+            let Some(cluster) = known.upgrade() else {
+                return;
+            };
             for (key, after) in wanted {
                 match after.is_zero() {
-                    true => keys.add(key),
+                    true => {
+                        let pace = paced.pace(&cluster, &key);
+                        keys.add_paced(key, pace);
+                    }
                     false => keys.add_after(key, after),
                 }
             }

@@ -18,7 +18,7 @@ pub(crate) struct Runner {
     pub(crate) recorder: Arc<Recorder>,
     pub(crate) env: Arc<dyn Env>,
     pub(crate) queue: Arc<WorkQueue<Key>>,
-    pub(crate) controller: Box<dyn Controller>,
+    pub(crate) controller: Arc<dyn Controller>,
 }
 
 /// Why a key has to be looked at again.

@@ -22,6 +22,12 @@ pub trait Controller: Send + Sync {
     /// Says which kinds it reads, and which objects to look at when one of them changes.
     fn watch(&self, watches: &mut Watches);
 
+    /// How much time there has to be at least between two looks at an object: what takes long to look at
+    /// is looked at less often, and once for many changes.
+    fn pace(&self, _cluster: &Cluster, _key: &Key) -> Duration {
+        Duration::ZERO
+    }
+
     /// What is to be done about one object now. It may be asked at any time, and what it sees may be
     /// older than what the server has.
     fn sync(&self, cx: &Cx<'_>, key: &Key) -> Plan;

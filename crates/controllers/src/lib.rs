@@ -46,6 +46,7 @@ pub mod statefulset;
 pub mod taint_eviction;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
+pub mod ttl;
 pub mod ttlafterfinished;
 pub mod volume;
 mod write;

@@ -213,15 +213,15 @@ fn bytes<T: serde::Serialize>(value: &T) -> Vec<u8> {
 }
 
 fn absorb<K: Object>(cluster: &Cluster, key: &Key, text: &str) -> Option<AnyObject> {
-    let object: K = read_lean(text).ok()?;
-    match is_gone(&object) {
+    let object: Arc<K> = Arc::new(read_lean(text).ok()?);
+    match is_gone(&*object) {
         // The last finalizer was taken away: the server deleted it in the same breath.
         true => cluster
             .of::<K>()
             .forget(key, object.metadata().uid.as_deref().unwrap_or_default()),
-        false => cluster.add(object.clone()),
+        false => cluster.of::<K>().upsert(object.clone()),
     }
-    Some(Arc::new(object))
+    Some(object)
 }
 
 /// Whether nothing holds an object any more that somebody has deleted. What holds a namespace is in its spec:

@@ -11,8 +11,8 @@ use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 /// Something that the engine thread has to know.
 pub(crate) enum Message {
-    /// An object is new or changed. The permit bounds how many wait here.
-    Upsert(ApiObject, OwnedSemaphorePermit),
+    /// An object is new or changed. The permit bounds how many wait here that nobody else keeps.
+    Upsert(ApiObject, Option<OwnedSemaphorePermit>),
     /// An object is gone.
     Delete {
         kind: Kind,

@@ -15,7 +15,7 @@ use std::time::Duration;
 use stowplan_base::{Duration as Span, Env, Rng};
 use stowplan_bridge::config;
 use stowplan_bridge::convert::Interner;
-use stowplan_client::{EventRecorder, Guard};
+use stowplan_client::{EventRecorder, Guard, Informers};
 use stowplan_config::{ConfigErrors, KubeSchedulerConfiguration};
 use stowplan_engine::Snapshot;
 use stowplan_engine::framework::Registry;
@@ -32,6 +32,8 @@ use tokio::task::JoinSet;
 pub struct Settings {
     /// Profiles, backoffs, limits of the client.
     pub config: KubeSchedulerConfiguration,
+    /// Who else in this process keeps the objects of the cluster; without them it watches them itself.
+    pub informers: Option<Arc<Informers>>,
     /// The plugins that its profiles can enable; called once, on the engine's thread.
     pub plugins: fn() -> Registry,
     /// Of several best nodes, this number decides.
@@ -134,7 +136,7 @@ async fn prepare(client: &kube::Client, settings: Settings) -> Result<(Running, 
     let events = writes.carry_out(Arc::new(requests()), recorder);
     let mut running = Running {
         engine: None,
-        watches: watch::all(client, &env, &inbox),
+        watches: watch::all(client, &env, &inbox, settings.informers.as_deref()),
         work: JoinSet::new(),
         events: JoinSet::new(),
         inbox,

@@ -1,7 +1,8 @@
 //! Watches: what the API has, told to the engine as it changes.
 //!
 //! There is one reflector per kind that the engine reads. Objects go to the engine and are not kept here:
-//! it converts them to its own form, which is much smaller.
+//! it converts them to its own form, which is much smaller. Where others in this process keep the objects
+//! anyway, the engine is shown theirs, and nothing is read twice.
 
 use crate::message::Message;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use stowplan_api::k8s::api::storage::v1::{
 };
 use stowplan_api::load::Object as ApiObject;
 use stowplan_base::Env;
-use stowplan_client::{Closed, ListWatch, Reflector, Sink, read_lean};
+use stowplan_client::{Closed, Delta, Informers, ListWatch, Object, Reflector, Sink, read_lean};
 use stowplan_engine::model::Kind;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedSender;
@@ -30,8 +31,15 @@ pub(crate) fn all(
     client: &kube::Client,
     env: &Arc<dyn Env>,
     inbox: &UnboundedSender<Message>,
+    informers: Option<&Informers>,
 ) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
+    if let Some(informers) = informers {
+        for kind in Kind::ALL {
+            follow(kind, informers, inbox.clone(), &mut tasks);
+        }
+        return tasks;
+    }
     let room = Arc::new(Semaphore::new(WAITING_MAX));
     for kind in Kind::ALL {
         let feed = Feed {
@@ -45,38 +53,77 @@ pub(crate) fn all(
     tasks
 }
 
+/// Does something with the type of a kind.
+macro_rules! with_type {
+    ($kind:expr, |$name:ident| $what:expr) => {
+        with_type!($kind, |$name| $what,
+            Namespace, Node, StorageClass, PersistentVolume, PersistentVolumeClaim, CSIDriver, CSINode,
+            CSIStorageCapacity, VolumeAttachment, DeviceClass, ResourceClaim, ResourceSlice, Service,
+            PodDisruptionBudget, ReplicationController, ReplicaSet, StatefulSet, Pod)
+    };
+    ($kind:expr, |$name:ident| $what:expr, $($known:ident),*) => {
+        match $kind {
+            $(Kind::$known => {
+                type $name = $known;
+                $what
+            })*
+        }
+    };
+}
+
 /// Where objects of a kind come from.
 fn source(kind: Kind, client: kube::Client, env: Arc<dyn Env>) -> ListWatch<ApiObject> {
-    macro_rules! read_as {
-        ($($name:ident),* $(,)?) => {
-            match kind {
-                $(Kind::$name => {
-                    let read = |text: &str| read_lean::<$name>(text).map(ApiObject::from);
-                    ListWatch::read_as::<$name>(client, env, read, ApiObject::metadata)
-                })*
-            }
+    with_type!(kind, |K| {
+        let read = |text: &str| read_lean::<K>(text).map(ApiObject::from);
+        ListWatch::read_as::<K>(client, env, read, ApiObject::metadata)
+    })
+}
+
+/// Shows the engine the objects of a kind that informers keep.
+fn follow(
+    kind: Kind,
+    informers: &Informers,
+    inbox: UnboundedSender<Message>,
+    tasks: &mut JoinSet<()>,
+) {
+    with_type!(kind, |K| {
+        let informer = informers.of::<K>();
+        tasks.spawn(async move {
+            informer.synced().await;
+            let told = inbox.clone();
+            informer.add_handler(move |delta| {
+                // Who is gone wants to know nothing.
+                let _ = told.send(message(kind, &delta));
+            });
+            let _ = inbox.send(Message::Synced(kind));
+        });
+    });
+}
+
+/// What the engine is told of a change.
+fn message<K: Object>(kind: Kind, delta: &Delta<'_, K>) -> Message
+where
+    ApiObject: From<Arc<K>>,
+{
+    let object = ApiObject::from(delta.object().clone());
+    if matches!(delta, Delta::Deleted(_)) || is_finished(&object) {
+        return Message::Delete {
+            kind,
+            namespace: object.namespace().into(),
+            name: object.name().into(),
         };
     }
-    read_as!(
-        Namespace,
-        Node,
-        StorageClass,
-        PersistentVolume,
-        PersistentVolumeClaim,
-        CSIDriver,
-        CSINode,
-        CSIStorageCapacity,
-        VolumeAttachment,
-        DeviceClass,
-        ResourceClaim,
-        ResourceSlice,
-        Service,
-        PodDisruptionBudget,
-        ReplicationController,
-        ReplicaSet,
-        StatefulSet,
-        Pod,
-    )
+    Message::Upsert(object, None)
+}
+
+/// Finished pods take up nothing.
+fn is_finished(object: &ApiObject) -> bool {
+    let ApiObject::Pod(pod) = object else {
+        return false;
+    };
+    let status = pod.status.as_ref();
+    let phase = status.and_then(|status| status.phase.as_deref());
+    matches!(phase, Some("Succeeded" | "Failed"))
 }
 
 /// Which objects of a kind are asked for; `None` for all.
@@ -105,7 +152,7 @@ impl Sink<ApiObject> for Feed {
     async fn upsert(&mut self, object: ApiObject) -> Result<(), Closed> {
         let room = self.room.clone().acquire_owned().await;
         let room = room.map_err(|_| Closed)?;
-        self.send(Message::Upsert(object, room))
+        self.send(Message::Upsert(object, Some(room)))
     }
 
     fn delete(&mut self, namespace: Box<str>, name: Box<str>) -> Result<(), Closed> {

@@ -10,6 +10,7 @@ use crate::metrics::Usage;
 use crate::provider::Provider;
 use crate::rbac::Rbac;
 use crate::request::{Info, Query, Request, options, unescape};
+use crate::requested::Requested;
 use crate::resource::Resources;
 use crate::streams::Upgrade;
 use crate::{advertise, bootstrap, dispatch, expiry, gate, negotiate, openapi, storage};
@@ -55,6 +56,7 @@ pub struct Api {
     flow_control: FlowControl,
     rbac: Rbac,
     converted: Converted,
+    requested: Requested,
     documents: openapi::Documents,
     audit: OnceLock<audit::Log>,
     /// Whether quotas are counted here.
@@ -78,6 +80,7 @@ impl Api {
             flow_control,
             rbac: Rbac::default(),
             converted: Converted::default(),
+            requested: Requested::default(),
             documents: openapi::Documents::default(),
             audit: OnceLock::new(),
             counts_quotas: AtomicBool::new(false),
@@ -273,6 +276,8 @@ impl Api {
             failure: failure.as_ref(),
             panicked,
         };
+        self.requested
+            .count(&self.resources, &request, outcome.code);
         let mut answer = audit::record(self, &arrival, &request, outcome, answer).await;
         if let Flow::Of(owner) = flow {
             answer.extensions_mut().insert(Owner(owner));
@@ -339,6 +344,10 @@ impl Api {
 
     pub(crate) fn converted(&self) -> &Converted {
         &self.converted
+    }
+
+    pub(crate) fn requested(&self) -> &Requested {
+        &self.requested
     }
 
     pub(crate) fn rbac(&self) -> &Rbac {

@@ -75,6 +75,7 @@ pub(crate) fn metrics(api: &Api) -> Answer {
             "# HELP stowplan_store_{name} {help}\n# TYPE stowplan_store_{name} gauge\nstowplan_store_{name} {value}\n"
         );
     }
+    api.requested().write(&mut text);
     if let Some(log) = api.audit_log() {
         let (written, lost) = (log.written(), log.lost());
         let _ = write!(

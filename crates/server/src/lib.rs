@@ -33,6 +33,7 @@ mod pages;
 mod provider;
 mod rbac;
 mod request;
+mod requested;
 mod resource;
 mod route;
 mod select;

@@ -1,5 +1,5 @@
 //! Stowplan's scheduler at work on a whole cluster: `cargo xtask e2e`, `cargo xtask specs`, `cargo
-//! xtask versus` and `cargo xtask footprint`.
+//! xtask versus` and `cargo xtask footprint`; and `stowplan up` as a whole: `cargo xtask scale`.
 //!
 //! Each scenario runs on a real Kubernetes (built by `cargo xtask kubernetes`) and on `stowplan up`; some
 //! also with the scheduler that is part of `stowplan up`. What neither has yet (a kubelet; on `stowplan up` also the controllers) is played
@@ -10,6 +10,7 @@ mod events;
 mod footprint;
 mod home;
 mod metrics;
+mod scale;
 mod scenarios;
 mod scheduler;
 mod specs;
@@ -41,6 +42,8 @@ enum Command {
     Versus(versus::Options),
     /// Measures the scheduler's memory, its start and its latency.
     Footprint(footprint::Options),
+    /// Measures `stowplan up` with many nodes and pods, and checks that everything comes to be.
+    Scale(scale::Options),
 }
 
 #[tokio::main]
@@ -50,6 +53,7 @@ async fn main() -> ExitCode {
         Command::Specs(options) => specs::run(&options),
         Command::Versus(options) => versus::run(&options).await,
         Command::Footprint(options) => footprint::run(&options).await,
+        Command::Scale(options) => scale::run(&options).await,
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -39,7 +39,7 @@ fn main() -> ExitCode {
         Some("apicases") => program("stowplan-apicases", &[], None),
         Some(command @ ("e2e" | "specs")) => program("stowplan-e2e", &[], Some(command)),
         // A slow client would be what is measured.
-        Some(command @ ("versus" | "footprint")) => {
+        Some(command @ ("versus" | "footprint" | "scale")) => {
             program("stowplan-e2e", &["--release"], Some(command))
         }
         Some("cluster-file") => match xtask::cluster_file::write(&mut std::io::stdout().lock()) {
@@ -59,7 +59,7 @@ fn main() -> ExitCode {
         Some("kubectl") => kubectl(),
         _ => {
             eprintln!(
-                "Usage: cargo xtask COMMAND\n\n  adversary   attacks the API server with requests that grow, and with floods\n  apicases    replays recorded API conversations and compares every answer\n  clients     runs the Python client and client-go against stowplan up\n  cluster-file  prints a large cluster as JSON, to measure stowplan simulate with\n  e2e         runs the scheduler on a real Kubernetes and on stowplan up, and checks\n  footprint   measures the scheduler's memory, start and latency\n  kubectl     runs kubectl commands against a real server and ours, and compares\n  kubernetes  builds the real Kubernetes to compare with; --start runs it\n  schema      generates the tables of crates/schema with Go from the module proxy\n  specs       runs Kubernetes' own specs of scheduling on a real Kubernetes\n  tidy        checks crate boundaries, licences, duplicate versions and sources\n  versus      measures the scheduler side by side with kube-scheduler"
+                "Usage: cargo xtask COMMAND\n\n  adversary   attacks the API server with requests that grow, and with floods\n  apicases    replays recorded API conversations and compares every answer\n  clients     runs the Python client and client-go against stowplan up\n  cluster-file  prints a large cluster as JSON, to measure stowplan simulate with\n  e2e         runs the scheduler on a real Kubernetes and on stowplan up, and checks\n  footprint   measures the scheduler's memory, start and latency\n  kubectl     runs kubectl commands against a real server and ours, and compares\n  kubernetes  builds the real Kubernetes to compare with; --start runs it\n  scale       measures stowplan up with 5,000 nodes and 50,000 pods, and checks\n  schema      generates the tables of crates/schema with Go from the module proxy\n  specs       runs Kubernetes' own specs of scheduling on a real Kubernetes\n  tidy        checks crate boundaries, licences, duplicate versions and sources\n  versus      measures the scheduler side by side with kube-scheduler"
             );
             ExitCode::from(2)
         }

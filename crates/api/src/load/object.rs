@@ -15,6 +15,7 @@ use k8s_openapi::api::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use k8s_openapi::{Metadata, Resource};
 use serde::Deserialize;
+use std::sync::Arc;
 
 macro_rules! kinds {
     ($($kind:ident, $namespaced:literal;)*) => {
@@ -24,10 +25,10 @@ macro_rules! kinds {
             $(#[doc = concat!("`", stringify!($kind), "`")] $kind,)*
         }
 
-        /// An object of any of these kinds.
+        /// An object of any of these kinds, shared with whoever else knows it.
         #[derive(Clone, Debug)]
         pub enum Object {
-            $(#[doc = concat!("A `", stringify!($kind), "`.")] $kind(Box<$kind>),)*
+            $(#[doc = concat!("A `", stringify!($kind), "`.")] $kind(Arc<$kind>),)*
         }
 
         impl Kind {
@@ -74,7 +75,7 @@ macro_rules! kinds {
             /// `metadata`, to be changed.
             pub fn metadata_mut(&mut self) -> &mut ObjectMeta {
                 match self {
-                    $(Self::$kind(object) => object.metadata_mut(),)*
+                    $(Self::$kind(object) => Arc::make_mut(object).metadata_mut(),)*
                 }
             }
 
@@ -84,14 +85,22 @@ macro_rules! kinds {
                 value: &serde_json::Value,
             ) -> Result<Self, serde_json::Error> {
                 match kind {
-                    $(Kind::$kind => Box::<$kind>::deserialize(value).map(Self::$kind),)*
+                    $(Kind::$kind => {
+                        $kind::deserialize(value).map(|object| Self::$kind(Arc::new(object)))
+                    })*
                 }
             }
         }
 
         $(impl From<$kind> for Object {
             fn from(object: $kind) -> Self {
-                Self::$kind(Box::new(object))
+                Self::$kind(Arc::new(object))
+            }
+        }
+
+        impl From<Arc<$kind>> for Object {
+            fn from(object: Arc<$kind>) -> Self {
+                Self::$kind(object)
             }
         })*
     };

@@ -64,6 +64,7 @@ async fn control(args: &Controllers) -> Result<()> {
         env,
         limit: (args.kube_api_qps, args.kube_api_burst),
         host: host_name(),
+        informers: None,
     };
     let manager = ControllerManager::start(client.clone(), settings);
     let manager = manager.context("--controllers")?;

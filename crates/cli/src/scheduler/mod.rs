@@ -59,6 +59,7 @@ async fn schedule(args: &Scheduler) -> Result<()> {
         port: args.secure.port()?,
         authentication: reviewer(args.authentication_kubeconfig.as_deref()).await?,
         authorization: reviewer(args.authorization_kubeconfig.as_deref()).await?,
+        informers: None,
         collector: args.telling.collector()?,
     };
     let scheduler = SchedulerServer::start(client, config, options).await?;

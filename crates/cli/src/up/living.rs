@@ -31,24 +31,20 @@ impl Living {
         api: &Arc<Api>,
         env: &Arc<dyn Env>,
         identity: &Identity,
+        informers: Arc<Informers>,
     ) -> Result<Self> {
         let manager = match args.no_controllers {
             true => None,
-            false => Some(controllers(args, api, env, identity)?),
+            false => Some(controllers(args, api, env, identity, informers.clone())?),
         };
         let mut tasks = JoinSet::new();
         let client = in_process(api.service(component("system:nodes")));
-        let requests = Requests::new(client.clone(), env.clone(), Arc::new(Unguarded));
+        let requests = Requests::new(client, env.clone(), Arc::new(Unguarded));
         let requests = Arc::new(requests.named("kubelet").at_a_time(WRITERS * 2));
         if manager.is_some() {
             tasks.spawn(default_storage(requests.clone()));
         }
         if !args.no_nodes {
-            // A kind is watched once in this process.
-            let informers = match &manager {
-                Some(manager) => manager.informers().clone(),
-                None => Arc::new(Informers::new(client, env.clone())),
-            };
             nodes(args, api, env, informers, requests, &mut tasks)?;
         }
         Ok(Self {
@@ -56,6 +52,12 @@ impl Living {
             _tasks: tasks,
         })
     }
+}
+
+/// What this process knows of the cluster.
+pub(super) fn informers(api: &Arc<Api>, env: &Arc<dyn Env>) -> Arc<Informers> {
+    let client = in_process(api.service(component("system:kube-controller-manager")));
+    Arc::new(Informers::new(client, env.clone()))
 }
 
 fn nodes(
@@ -94,6 +96,7 @@ fn controllers(
     api: &Arc<Api>,
     env: &Arc<dyn Env>,
     identity: &Identity,
+    informers: Arc<Informers>,
 ) -> Result<ControllerManager> {
     let mut options = args.chosen.options();
     options.root_ca = Some(identity.pki.ca_pem.as_str().into());
@@ -107,6 +110,7 @@ fn controllers(
         // Nobody else is in this process, and there is no network to spare.
         limit: (0.0, 0),
         host: host_name(),
+        informers: Some(informers),
     };
     let client = in_process(api.service(component("system:kube-controller-manager")));
     ControllerManager::start(client, settings).context("--controllers")

@@ -20,6 +20,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use stowplan_base::Env;
+use stowplan_client::Informers;
 use stowplan_env::System;
 use stowplan_scheduler::server::{SchedulerServer, SecurePort};
 use stowplan_server::{Api, AuditLog, Config, User, token};
@@ -73,16 +74,18 @@ async fn serve(args: &Up) -> Result<()> {
         let cannot = || format!("cannot open the audit log {}", path.display());
         api.audit_to(log.with_context(cannot)?);
     }
+    // A kind is watched once in this process, whoever reads it.
+    let informers = living::informers(&api, &env);
     let scheduler = match args.no_scheduler {
         true => None,
-        false => Some(scheduler(args, api.clone(), &identity.pki).await?),
+        false => Some(scheduler(args, api.clone(), &identity.pki, informers.clone()).await?),
     };
     if let Some(scheduler) = &scheduler {
         api.decide_by(Box::new(decisions::EmbeddedScheduler(
             scheduler.decisions(),
         )));
     }
-    let living = living::Living::start(args, &api, &env, &identity)?;
+    let living = living::Living::start(args, &api, &env, &identity, informers)?;
     // Last of all: a start that fails must not take the file of a server that runs.
     let path = args
         .kubeconfig
@@ -115,7 +118,12 @@ async fn serve(args: &Up) -> Result<()> {
 }
 
 /// Starts the scheduler, which asks the API in process.
-async fn scheduler(args: &Up, api: Arc<Api>, pki: &Pki) -> Result<SchedulerServer> {
+async fn scheduler(
+    args: &Up,
+    api: Arc<Api>,
+    pki: &Pki,
+    informers: Arc<Informers>,
+) -> Result<SchedulerServer> {
     let config = read_config(args.scheduler_config.as_deref())?;
     let user = User::new("system:kube-scheduler", &["system:authenticated"]);
     let options = stowplan_scheduler::server::ServerOptions {
@@ -132,6 +140,7 @@ async fn scheduler(args: &Up, api: Arc<Api>, pki: &Pki) -> Result<SchedulerServe
         authentication: None,
         authorization: None,
         collector: args.telling.collector()?,
+        informers: Some(informers),
     };
     let client = stowplan_client::in_process(api.service(user));
     Ok(SchedulerServer::start(client, config, options).await?)

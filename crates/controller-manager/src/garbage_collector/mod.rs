@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 use stowplan_base::Env;
 use stowplan_client::{
-    Event, EventRecorder, EventType, ObjectRef, Requests, Served, ServedResource, WorkQueue,
+    Event, EventRecorder, EventType, Informers, ObjectRef, Requests, Served, ServedResource,
+    WorkQueue,
 };
 use stowplan_controllers::garbage_collector::{Effects, Graph, InvalidOwner};
 use stowplan_env::timeout;
@@ -92,12 +93,13 @@ fn event(invalid: &InvalidOwner) -> Event {
     }
 }
 
-/// Collects garbage for as long as it is let.
+/// Collects garbage for as long as it is let. What these informers watch is not watched once more.
 pub async fn run(
     client: kube::Client,
     requests: Arc<Requests>,
     env: Arc<dyn Env>,
     recorder: Arc<EventRecorder>,
+    informers: Arc<Informers>,
 ) {
     let collector = Arc::new(Collector {
         requests,
@@ -109,7 +111,7 @@ pub async fn run(
         stale: Notify::new(),
         env,
     });
-    let monitors = Monitors::new(client, collector.clone());
+    let monitors = Monitors::new(client, informers, collector.clone());
     let all_known = monitors.all_known();
     let work = async {
         if timeout(&*collector.env, PATIENCE, all_known).await.is_err() {

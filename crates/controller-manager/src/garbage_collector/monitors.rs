@@ -1,4 +1,5 @@
-//! One reflector of metadata for each resource.
+//! One reflector of metadata for each resource, but for those that others in this process watch: the garbage
+//! collector is shown their objects. Upstream's `sharedInformers`.
 
 use super::Collector;
 use futures::future::join_all;
@@ -6,7 +7,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
-use stowplan_client::{Closed, ListWatch, Metadata, Reflector, Served, ServedResource, Sink};
+use stowplan_cache::{Kind, MetadataDelta};
+use stowplan_client::{
+    Closed, Informers, ListWatch, Metadata, Reflector, Served, ServedResource, Sink, Synced,
+};
 use stowplan_controllers::garbage_collector::{FOREGROUND, Gvk, Identity, ORPHAN, Observed, Owner};
 use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
@@ -23,6 +27,7 @@ type Uids = BTreeMap<(Arc<str>, Box<str>), Arc<str>>;
 /// The reflectors of all resources. They end when it is dropped.
 pub(super) struct Monitors {
     client: kube::Client,
+    informers: Arc<Informers>,
     collector: Arc<Collector>,
     running: BTreeMap<Name, Running>,
     /// Kept when a reflector ends: if its resource comes back, what is gone meanwhile is told.
@@ -33,14 +38,20 @@ pub(super) struct Monitors {
 }
 
 struct Running {
-    task: AbortHandle,
+    /// The reflector; none if the objects are those of an informer, which are of kinds that every server has.
+    task: Option<AbortHandle>,
     synced: watch::Receiver<bool>,
 }
 
 impl Monitors {
-    pub(super) fn new(client: kube::Client, collector: Arc<Collector>) -> Self {
+    pub(super) fn new(
+        client: kube::Client,
+        informers: Arc<Informers>,
+        collector: Arc<Collector>,
+    ) -> Self {
         Self {
             client,
+            informers,
             collector,
             running: BTreeMap::new(),
             known: BTreeMap::new(),
@@ -87,9 +98,12 @@ impl Monitors {
                 "" => version.clone(),
                 group => format!("{group}/{version}"),
             };
+            let Some(task) = &running.task else {
+                return true;
+            };
             let stays = names.contains(name) || served.failed.contains_key(&api_version);
             if !stays {
-                running.task.abort();
+                task.abort();
             }
             stays
         });
@@ -109,6 +123,9 @@ impl Monitors {
     }
 
     fn start(&mut self, resource: &ServedResource) {
+        if let Some((kind, synced)) = self.informers.watched(&resource.path("")) {
+            return self.follow(resource, kind, synced);
+        }
         let name = name(resource);
         let known = self.known.entry(name.clone()).or_default().clone();
         let unseen = lock(&known).keys().cloned().collect();
@@ -128,8 +145,72 @@ impl Monitors {
         let env = self.collector.env.clone();
         let source = ListWatch::metadata(resource, self.client.clone(), env);
         let task = self.tasks.spawn(Reflector::new(source, sink).run());
+        let task = Some(task);
         self.running.insert(name, Running { task, synced });
         while self.tasks.try_join_next().is_some() {}
+    }
+
+    /// Takes the objects of a kind from those who watch it already.
+    fn follow(&mut self, resource: &ServedResource, kind: Kind, known: Synced) {
+        let (sender, synced) = watch::channel(false);
+        let task = None;
+        self.running
+            .insert(name(resource), Running { task, synced });
+        let gvk = Arc::new(Gvk::new(&resource.api_version(), &resource.kind));
+        let collector = self.collector.clone();
+        let cluster = self.informers.cluster().clone();
+        self.tasks.spawn(async move {
+            known.wait().await;
+            (kind.follow)(
+                &cluster,
+                Box::new(move |delta| collector.told(&gvk, &delta)),
+            );
+            sender.send_replace(true);
+        });
+    }
+}
+
+impl Collector {
+    /// Somebody else was told of an object. Most changes are of no consequence for what owns what.
+    fn told(&self, gvk: &Arc<Gvk>, delta: &MetadataDelta<'_>) {
+        let effects = match delta {
+            MetadataDelta::Updated(before, now) if is_as_before(before, now) => return,
+            MetadataDelta::Added(meta) | MetadataDelta::Updated(_, meta) => {
+                self.graph().observe(observed(gvk, ObjectMeta::clone(meta)))
+            }
+            MetadataDelta::Deleted(meta) => {
+                self.graph().gone(meta.uid.as_deref().unwrap_or_default())
+            }
+        };
+        self.apply(effects);
+    }
+}
+
+fn is_as_before(before: &ObjectMeta, now: &ObjectMeta) -> bool {
+    before.owner_references == now.owner_references
+        && before.deletion_timestamp.is_some() == now.deletion_timestamp.is_some()
+        && before.finalizers == now.finalizers
+}
+
+fn observed(gvk: &Arc<Gvk>, meta: ObjectMeta) -> Observed {
+    let finalizers = meta.finalizers.unwrap_or_default();
+    let has = |finalizer: &str| finalizers.iter().any(|have| have == finalizer);
+    Observed {
+        identity: Identity {
+            gvk: gvk.clone(),
+            namespace: meta.namespace.unwrap_or_default().into(),
+            name: meta.name.unwrap_or_default().into(),
+            uid: meta.uid.unwrap_or_default().into(),
+        },
+        owners: meta
+            .owner_references
+            .into_iter()
+            .flatten()
+            .map(owner)
+            .collect(),
+        deleting: meta.deletion_timestamp.is_some(),
+        foreground: has(FOREGROUND),
+        orphan: has(ORPHAN),
     }
 }
 
@@ -161,31 +242,16 @@ struct Told {
 
 impl Told {
     fn observe(&mut self, meta: ObjectMeta) {
-        let namespace: Arc<str> = meta.namespace.unwrap_or_default().into();
-        let name: Box<str> = meta.name.unwrap_or_default().into();
-        let uid: Arc<str> = meta.uid.unwrap_or_default().into();
-        let key = (namespace.clone(), name.clone());
+        let object = observed(&self.gvk, meta);
+        let Identity {
+            namespace,
+            name,
+            uid,
+            ..
+        } = &object.identity;
+        let (key, uid) = ((namespace.clone(), name.clone()), uid.clone());
         self.unseen.remove(&key);
         let before = lock(&self.known).insert(key, uid.clone());
-        let finalizers = meta.finalizers.unwrap_or_default();
-        let has = |finalizer: &str| finalizers.iter().any(|have| have == finalizer);
-        let object = Observed {
-            identity: Identity {
-                gvk: self.gvk.clone(),
-                namespace,
-                name,
-                uid: uid.clone(),
-            },
-            owners: meta
-                .owner_references
-                .into_iter()
-                .flatten()
-                .map(owner)
-                .collect(),
-            deleting: meta.deletion_timestamp.is_some(),
-            foreground: has(FOREGROUND),
-            orphan: has(ORPHAN),
-        };
         let mut effects = stowplan_controllers::garbage_collector::Effects::default();
         let mut graph = self.collector.graph();
         if let Some(before) = before.filter(|before| *before != uid) {

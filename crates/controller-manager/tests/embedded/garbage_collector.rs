@@ -2,7 +2,9 @@
 //! `test/integration/garbagecollector` and `test/e2e/apimachinery/garbage_collector.go`.
 
 use crate::world::{World, owner, run};
+use k8s_openapi::api::core::v1::{ConfigMap, ReplicationController};
 use serde_json::{Value, json};
+use stowplan_client::Kind;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const CONTROLLERS: &str = "/api/v1/namespaces/default/replicationcontrollers";
@@ -25,29 +27,43 @@ async fn controller(world: &World, name: &str) -> Value {
 fn dependents_follow_their_owner_as_the_policy_says() {
     run(async |world| {
         world.collect_garbage().await;
-        for policy in ["Background", "Foreground", "Orphan"] {
-            let rc = controller(&world, "rc").await;
-            for name in ["a", "b"] {
-                let made = world.create(MAPS, map(name, &[owner(&rc, true)])).await;
-                let below = format!("{name}-child");
-                world.create(MAPS, map(&below, &[owner(&made, true)])).await;
-            }
-            world.pass(1).await;
-            assert_eq!(world.names(MAPS).await.len(), 4, "{policy}");
-            world.delete(&format!("{CONTROLLERS}/rc"), policy).await;
-            world.pass(2).await;
-            assert!(world.names(CONTROLLERS).await.is_empty(), "{policy}");
-            let left = world.names(MAPS).await;
-            match policy {
-                "Orphan" => {
-                    assert_eq!(left.len(), 4);
-                    let a = world.get(&format!("{MAPS}/a")).await.unwrap();
-                    assert_eq!(a["metadata"]["ownerReferences"], Value::Null);
-                }
-                _ => assert!(left.is_empty(), "{policy} {left:?}"),
-            }
-        }
+        follow_their_owner(&world).await;
     });
+}
+
+#[test]
+fn what_others_watch_is_collected_all_the_same() {
+    run(async |world| {
+        world.informers.watch(Kind::of::<ConfigMap>());
+        world.informers.watch(Kind::of::<ReplicationController>());
+        world.collect_garbage().await;
+        follow_their_owner(&world).await;
+    });
+}
+
+async fn follow_their_owner(world: &World) {
+    for policy in ["Background", "Foreground", "Orphan"] {
+        let rc = controller(world, "rc").await;
+        for name in ["a", "b"] {
+            let made = world.create(MAPS, map(name, &[owner(&rc, true)])).await;
+            let below = format!("{name}-child");
+            world.create(MAPS, map(&below, &[owner(&made, true)])).await;
+        }
+        world.pass(1).await;
+        assert_eq!(world.names(MAPS).await.len(), 4, "{policy}");
+        world.delete(&format!("{CONTROLLERS}/rc"), policy).await;
+        world.pass(2).await;
+        assert!(world.names(CONTROLLERS).await.is_empty(), "{policy}");
+        let left = world.names(MAPS).await;
+        match policy {
+            "Orphan" => {
+                assert_eq!(left.len(), 4);
+                let a = world.get(&format!("{MAPS}/a")).await.unwrap();
+                assert_eq!(a["metadata"]["ownerReferences"], Value::Null);
+            }
+            _ => assert!(left.is_empty(), "{policy} {left:?}"),
+        }
+    }
 }
 
 #[test]

@@ -62,6 +62,7 @@ impl World {
             self.requests.clone(),
             self.env.clone(),
             self.recorder.clone(),
+            self.informers.clone(),
         );
         tokio::spawn(collector);
         self.pass(1).await;

@@ -10,9 +10,14 @@ use crate::common::{
 use crate::{Cluster, Cx, Event, Key, Outcome, Plan, Watches, Write};
 use k8s_openapi::api::core::v1::Pod;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How many pods are made or deleted before the object is looked at again.
 const BURST_REPLICAS: usize = 500;
+
+/// How many pods make a set large, and how long at most a change of one waits to be counted.
+const LARGE: u64 = 50;
+const PACE_MAX: Duration = Duration::from_millis(500);
 
 /// Which changes matter.
 pub(crate) fn watch<K: Replicated>(watches: &mut Watches) {
@@ -22,6 +27,18 @@ pub(crate) fn watch<K: Replicated>(watches: &mut Watches) {
     watches.on::<Pod>(|cluster, delta, keys| {
         enqueue_owners::<K, Pod>(cluster, delta, keys, |set| set.wanted().selector);
     });
+}
+
+/// The more pods there are to be counted, the less often it is done: a thousand changes per second of a
+/// set of 500 pods would be a million looks at pods.
+pub(crate) fn pace<K: Replicated>(cluster: &Cluster, key: &Key) -> Duration {
+    let Some(set) = cluster.get::<K>(&key.namespace, &key.name) else {
+        return Duration::ZERO;
+    };
+    match u64::try_from(set.wanted().replicas).unwrap_or(0) {
+        0..LARGE => Duration::ZERO,
+        replicas => Duration::from_millis(replicas).min(PACE_MAX),
+    }
 }
 
 /// What is to be done about one object. Upstream's `syncReplicaSet`.

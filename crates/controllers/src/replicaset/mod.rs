@@ -9,11 +9,12 @@ mod status;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use control::{sync, watch};
+pub(crate) use control::{pace, sync, watch};
 pub(crate) use replicated::{Replicated, Spec};
 
-use crate::{Controller, Cx, Key, Plan, Watches};
+use crate::{Cluster, Controller, Cx, Key, Plan, Watches};
 use k8s_openapi::api::apps::v1::ReplicaSet;
+use std::time::Duration;
 
 /// The ReplicaSet controller.
 #[derive(Default)]
@@ -22,6 +23,10 @@ pub struct ReplicaSets;
 impl Controller for ReplicaSets {
     fn watch(&self, watches: &mut Watches) {
         watch::<ReplicaSet>(watches);
+    }
+
+    fn pace(&self, cluster: &Cluster, key: &Key) -> Duration {
+        pace::<ReplicaSet>(cluster, key)
     }
 
     fn sync(&self, cx: &Cx<'_>, key: &Key) -> Plan {

@@ -6,13 +6,14 @@
 mod tests;
 
 use crate::common::Selector;
-use crate::replicaset::{Replicated, Spec, sync, watch};
+use crate::replicaset::{Replicated, Spec, pace, sync, watch};
 use crate::{Controller, Cx, Key, Plan, Watches};
 use k8s_openapi::api::apps::v1::{ReplicaSetCondition, ReplicaSetStatus};
 use k8s_openapi::api::core::v1::{
     Pod, ReplicationController, ReplicationControllerCondition, ReplicationControllerStatus,
 };
 use std::sync::Arc;
+use std::time::Duration;
 use stowplan_cache::Cluster;
 
 /// The ReplicationController controller.
@@ -22,6 +23,10 @@ pub struct ReplicationControllers;
 impl Controller for ReplicationControllers {
     fn watch(&self, watches: &mut Watches) {
         watch::<ReplicationController>(watches);
+    }
+
+    fn pace(&self, cluster: &Cluster, key: &Key) -> Duration {
+        pace::<ReplicationController>(cluster, key)
     }
 
     fn component(&self) -> Option<&'static str> {

@@ -6,6 +6,7 @@ use crate::cluster::Loaded;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::policy::v1::{PodDisruptionBudget, PodDisruptionBudgetStatus};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use std::sync::Arc;
 use stowplan_api::load::Object;
 use stowplan_apimachinery::labels::Selector;
 
@@ -23,7 +24,7 @@ pub(super) fn fill(objects: &mut [Loaded]) {
         .collect();
     for (i, status) in statuses {
         if let Object::PodDisruptionBudget(budget) = &mut objects[i].object {
-            budget.status = Some(status);
+            Arc::make_mut(budget).status = Some(status);
         }
     }
 }

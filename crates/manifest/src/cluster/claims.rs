@@ -11,6 +11,7 @@ use k8s_openapi::api::core::v1::{
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use stowplan_api::load::Object;
 
 const BIND_COMPLETED: &str = "pv.kubernetes.io/bind-completed";
@@ -79,7 +80,7 @@ pub(super) fn bind_named(objects: &mut [Loaded]) {
         if let (Object::PersistentVolumeClaim(claim), Object::PersistentVolume(volume)) =
             (&mut claim.object, &mut volume.object)
         {
-            bind(claim, volume);
+            bind(Arc::make_mut(claim), Arc::make_mut(volume));
         }
     }
 }

@@ -246,7 +246,7 @@ fn a_workload_of_too_many_pods_is_refused_before_it_fills_the_memory() {
 fn pod_of(text: &str) -> k8s_openapi::api::core::v1::Pod {
     let prepared = read(text).unwrap_or_else(|errors| panic!("{errors:?}"));
     match find(&prepared, "Pod shop/p") {
-        Object::Pod(pod) => *pod,
+        Object::Pod(pod) => pod.as_ref().clone(),
         _ => panic!("a pod"),
     }
 }

@@ -11,6 +11,7 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use stowplan_base::{Duration, Env};
+use stowplan_client::Informers;
 use stowplan_client::election::{
     Candidate, End, LeaderAddress, Leadership, LeaseName, Timings, TimingsError,
 };
@@ -47,6 +48,8 @@ pub struct ServerOptions {
     pub authorization: Option<Client>,
     /// Where to send traces.
     pub collector: Option<Collector>,
+    /// Who else in this process keeps the objects of the cluster.
+    pub informers: Option<Arc<Informers>>,
 }
 
 /// Why a server cannot be started.
@@ -146,6 +149,7 @@ impl SchedulerServer {
         };
         let settings = Settings {
             config,
+            informers: options.informers,
             plugins: in_tree,
             seed: options.seed,
             host: options.host,

@@ -81,6 +81,7 @@ impl Cluster {
         let head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
         let config = KubeSchedulerConfiguration::from_text(&format!("{head}{config}"));
         let settings = Settings {
+            informers: None,
             config: config.expect("a configuration"),
             plugins: in_tree,
             seed: 0,

@@ -330,6 +330,7 @@ async fn live() -> End {
     cluster.plain_node("node-a").await;
     cluster.plain_node("node-b").await;
     let settings = Settings {
+        informers: None,
         config: KubeSchedulerConfiguration::from_text(CONFIG).expect("a configuration"),
         plugins: || Pairs::registry(&LIVE),
         seed: 0,

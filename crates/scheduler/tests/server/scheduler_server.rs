@@ -38,6 +38,7 @@ fn options(host: &str, competes: bool) -> ServerOptions {
         port: Some(SecurePort::new(any_port, Pki::generate().unwrap().into())),
         authentication: None,
         authorization: None,
+        informers: None,
         collector: None,
     }
 }

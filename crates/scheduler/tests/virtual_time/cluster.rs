@@ -135,6 +135,7 @@ async fn scheduler(client: kube::Client, env: Arc<dyn Env>, seed: u64) {
     let leadership = Arc::new(Leadership::new(candidate, env.clone()));
     let config = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n";
     let settings = Settings {
+        informers: None,
         plugins: in_tree,
         config: KubeSchedulerConfiguration::from_text(config).expect("a configuration"),
         seed,

@@ -128,11 +128,11 @@ impl Patching<'_> {
                 let resource = write.target.spoken();
                 let ty = resource.ty();
                 let patched = strategic::apply(ty, existing.clone(), &mut patch)?;
-                let shown = go::quote(&go::plain(&patch));
+                let shown = || go::quote(&go::plain(&patch));
                 let owners = patched.at("metadata").at("managedFields").as_array();
                 let forgets_owners = owners.is_some_and(Vec::is_empty);
                 let decoded = stowplan_schema::from_unstructured(ty, patched);
-                let decoded = decoded.map_err(|why| invalid(&shown, &why.to_string()))?;
+                let decoded = decoded.map_err(|why| invalid(&shown(), &why.to_string()))?;
                 let mut object = self.judged(decoded, problems, &shown)?;
                 if forgets_owners {
                     let none: Vec<Value> = Vec::new();
@@ -148,26 +148,27 @@ impl Patching<'_> {
     fn decoded(&self, patched: Value, problems: Vec<String>) -> Result<Value, Status> {
         let resource = self.write.target.spoken();
         let json = patched.to_string();
-        let shown = go::quote(&json);
+        let shown = || go::quote(&json);
         if !patched.is_object() && !resource.is_custom() {
             let read = stowplan_schema::type_meta(json.as_bytes());
-            read.map_err(|why| invalid(&shown, &why.to_string()))?;
+            read.map_err(|why| invalid(&shown(), &why.to_string()))?;
         }
         let (api_version, kind) = (patched.text("apiVersion"), patched.text("kind"));
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
-        check_kind(&resource, group, version, kind).map_err(|why| invalid(&shown, &why))?;
+        check_kind(&resource, group, version, kind).map_err(|why| invalid(&shown(), &why))?;
         let decoded = decode(&resource, json.as_bytes());
-        let decoded = decoded.map_err(|why| invalid(&shown, &why.to_string()))?;
+        let decoded = decoded.map_err(|why| invalid(&shown(), &why.to_string()))?;
         let object = self.judged(decoded, problems, &shown)?;
         Ok(self.owned(object))
     }
 
-    /// Unknown and duplicate fields of the patch and of what it made are told together.
+    /// Unknown and duplicate fields of the patch and of what it made are told together. `shown` is Go's text
+    /// of the patch, which is long and seldom told.
     fn judged(
         &self,
         decoded: Decoded,
         mut problems: Vec<String>,
-        shown: &str,
+        shown: &dyn Fn() -> String,
     ) -> Result<Value, Status> {
         let request = self.write.request;
         match self.write.options.field_validation {
@@ -179,7 +180,7 @@ impl Patching<'_> {
             FieldValidation::Strict => {
                 problems.extend(decoded.problems);
                 if !problems.is_empty() {
-                    return Err(invalid(shown, &strict_error(&problems)));
+                    return Err(invalid(&shown(), &strict_error(&problems)));
                 }
             }
         }

@@ -368,3 +368,13 @@ fn conditions_of_others_stay() {
     assert_eq!(status(&world)["conditions"][0]["type"], "StatusUpdate");
     assert_eq!(status(&world)["replicas"], 1);
 }
+
+#[test]
+fn large_sets_are_counted_less_often() {
+    for (replicas, millis) in [(0, 0), (49, 0), (50, 50), (300, 300), (5_000, 500)] {
+        let world = world(replicas);
+        let key = Key::new("a", "web");
+        let pace = ReplicaSets.pace(&world.cluster, &key);
+        assert_eq!(pace, Duration::from_millis(millis), "{replicas}");
+    }
+}
