@@ -25,7 +25,8 @@ mod tests;
 mod track;
 pub(crate) mod util;
 
-use crate::{Controller, Cx, Event, Key, Plan, Watches};
+use crate::common::is_as_seen;
+use crate::{Controller, Cx, Event, Key, Outcome, Plan, Watches, Write};
 use backoff::Backoffs;
 use cx::JobCx;
 use k8s_openapi::api::batch::v1::Job;
@@ -72,15 +73,23 @@ impl Controller for Jobs {
         }
         let claimed = claim::claim(cx.cluster, &job);
         if !claimed.writes.is_empty() {
-            // With those that it has then, it is looked at again.
-            return Plan::parallel(claimed.writes).then(|_, outcomes| {
-                let is_any_left = outcomes.iter().any(|outcome| outcome.failure().is_some());
-                match is_any_left {
-                    true => Plan::nothing(),
-                    false => Plan::nothing().requeue_after(Duration::ZERO),
-                }
-            });
+            return adopt(&job, claimed.writes);
         }
         JobCx::new(key, &job, claimed.pods, &self.backoffs).reconcile(cx)
     }
+}
+
+/// Adopts and releases pods. With those that it has then, the Job is looked at again.
+fn adopt(job: &Job, writes: Vec<Write>) -> Plan {
+    let is_any_left =
+        |outcomes: &[Outcome]| outcomes.iter().any(|outcome| outcome.failure().is_some());
+    Plan::write(is_as_seen(job)).then(move |_, outcomes| {
+        if is_any_left(outcomes) {
+            return Plan::nothing();
+        }
+        Plan::parallel(writes).then(move |_, outcomes| match is_any_left(outcomes) {
+            true => Plan::nothing(),
+            false => Plan::nothing().requeue_after(Duration::ZERO),
+        })
+    })
 }
