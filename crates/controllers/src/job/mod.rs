@@ -47,6 +47,11 @@ impl Controller for Jobs {
         watches.on::<Pod>(events::on_pod);
     }
 
+    /// Upstream's `DefaultJobApiBackOff` and `MaxJobApiBackOff`.
+    fn pauses(&self) -> Option<(Duration, Duration)> {
+        Some((Duration::from_secs(1), Duration::from_mins(1)))
+    }
+
     fn sync(&self, cx: &Cx<'_>, key: &Key) -> Plan {
         if let Some(pod) = events::pod_of(key) {
             return events::sync_orphan(cx.cluster, &key.namespace, pod);
