@@ -38,6 +38,7 @@ pub struct WorkQueue<K> {
     /// Told when there may be something to do.
     changed: Notify,
     retries: RateLimiter,
+    pause_first: Duration,
     pause_max: Duration,
 }
 
@@ -76,12 +77,20 @@ impl<K: Clone + Ord + Debug> WorkQueue<K> {
                 is_closed: false,
             }),
             changed: Notify::new(),
+            pause_first: PAUSE_FIRST,
             pause_max: PAUSE_MAX,
         }
     }
 
     /// The longest pause after a failure is this.
     pub fn with_pause_max(mut self, pause_max: Duration) -> Self {
+        self.pause_max = pause_max;
+        self
+    }
+
+    /// The first pause after a failure is this, and the longest that.
+    pub fn with_pauses(mut self, pause_first: Duration, pause_max: Duration) -> Self {
+        self.pause_first = pause_first;
         self.pause_max = pause_max;
         self
     }
@@ -130,7 +139,7 @@ impl<K: Clone + Ord + Debug> WorkQueue<K> {
             *failures
         };
         let factor = 1_u32.checked_shl(failures - 1).unwrap_or(u32::MAX);
-        let pause = PAUSE_FIRST.saturating_mul(factor).min(self.pause_max);
+        let pause = self.pause_first.saturating_mul(factor).min(self.pause_max);
         self.add_after(key, pause.max(self.retries.reserve()));
     }
 
@@ -417,6 +426,20 @@ mod tests {
             run_workers(&queue, 2, reconcile).await;
             assert_eq!(*tries.lock().unwrap(), 3);
             assert_eq!(queue.failures(&"a"), 0);
+        });
+    }
+
+    #[test]
+    fn pauses_may_be_longer() {
+        run(async |env, queue| {
+            let queue = Arc::into_inner(queue).unwrap();
+            let queue = queue.with_pauses(Duration::from_secs(1), Duration::from_secs(3));
+            for at in [1, 3, 6, 9] {
+                queue.add_rate_limited("a");
+                assert_eq!(queue.get().await, Some("a"));
+                queue.done(&"a");
+                assert_eq!(env.now().as_millis() / 1_000, at);
+            }
         });
     }
 }

@@ -130,7 +130,11 @@ impl ControllerManager {
 
     /// Starts one more controller, once all that it reads is known.
     pub fn add(&mut self, name: &'static str, controller: Box<dyn Controller>) {
-        let queue = Arc::new(WorkQueue::new(self.env.clone()));
+        let queue = WorkQueue::new(self.env.clone());
+        let queue = Arc::new(match controller.pauses() {
+            Some((first, longest)) => queue.with_pauses(first, longest),
+            None => queue,
+        });
         let controller: Arc<dyn Controller> = controller.into();
         let mut watches = Watches::default();
         controller.watch(&mut watches);

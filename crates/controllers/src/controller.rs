@@ -37,6 +37,11 @@ pub trait Controller: Send + Sync {
         None
     }
 
+    /// The first pause after a failure and the longest, if they are not those of most controllers.
+    fn pauses(&self) -> Option<(Duration, Duration)> {
+        None
+    }
+
     /// How many objects are looked at side by side.
     fn workers(&self) -> usize {
         5

@@ -26,13 +26,13 @@ use k8s_openapi::api::batch::v1::{CronJob, Job};
 use options::{CatchUp, Options};
 use status::Work;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use ticks::{Missed, Ticks};
 
 /// `cronjob-controller`.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct CronJobs {
-    schedules: Mutex<BTreeMap<Key, Seen>>,
+    schedules: Arc<Mutex<BTreeMap<Key, Seen>>>,
 }
 
 /// The schedule that a CronJob had when it was last looked at.
@@ -58,12 +58,22 @@ impl Controller for CronJobs {
         let owned = owned.into_iter();
         let jobs = owned.filter(|job| is_controlled_by(&**job, &*cron_job));
         let mut work = Work::new(&cron_job, jobs.collect());
-        work.update_active();
-        work.update_last_successful_time();
-        if is_deleting(&*cron_job) {
-            return work.update_status();
+        let old = work.old_jobs();
+        if old.is_empty() {
+            return self.look(cx, key, work);
         }
-        self.start(cx, key, work)
+        // Old Jobs go first: one that is not kept at all is not seen to complete.
+        let delete = |job: &Arc<Job>| history::delete(&work.cron_job, job);
+        let plan = Plan::sequence(old.iter().map(delete).collect());
+        let (controller, key) = (self.clone(), key.clone());
+        plan.then(move |cx, outcomes| {
+            for (job, outcome) in old.iter().zip(outcomes) {
+                if outcome.is_done() {
+                    work.remove_active(uid(&**job));
+                }
+            }
+            controller.look(cx, &key, work)
+        })
     }
 }
 
@@ -105,6 +115,16 @@ impl CronJobs {
         };
         schedules.insert(key.clone(), seen);
         None
+    }
+
+    /// Sees what came of Jobs, and launches what is due. Upstream's `syncCronJob`.
+    fn look(&self, cx: &Cx<'_>, key: &Key, mut work: Work) -> Plan {
+        work.update_active();
+        work.update_last_successful_time();
+        match is_deleting(&work.cron_job) {
+            true => work.update_status(),
+            false => self.start(cx, key, work),
+        }
     }
 
     /// Launches what is due, if anything is. The second half of upstream's `syncCronJob`.

@@ -154,7 +154,21 @@ impl Work {
             || active.any(|job| job.name.as_deref() == Some(name.as_str()))
     }
 
-    /// Writes the status if it changed, and deletes old Jobs.
+    /// Jobs that are over and not kept: those that succeeded, then those that failed. Upstream's
+    /// `cleanupFinishedJobs`.
+    pub(super) fn old_jobs(&self) -> Vec<Arc<Job>> {
+        let limits = [
+            ("Complete", self.spec().successful_jobs_history_limit),
+            ("Failed", self.spec().failed_jobs_history_limit),
+        ];
+        let limits = limits.into_iter();
+        let old = limits.filter_map(|(condition, limit)| {
+            limit.map(|limit| history::oldest(&self.jobs, condition, limit))
+        });
+        old.flatten().collect()
+    }
+
+    /// Writes the status if it changed.
     pub(super) fn update_status(self) -> Plan {
         self.update_status_and_return(None)
     }
@@ -164,15 +178,6 @@ impl Work {
         let mut writes = Vec::new();
         if self.cron_job.status.clone().unwrap_or_default() != self.before {
             writes.push(Write::update_status(&self.cron_job));
-        }
-        let limits = [
-            ("Complete", self.cron_job.spec.successful_jobs_history_limit),
-            ("Failed", self.cron_job.spec.failed_jobs_history_limit),
-        ];
-        for (condition, limit) in limits {
-            let Some(limit) = limit else { continue };
-            let old = history::oldest(&self.jobs, condition, limit);
-            writes.extend(old.iter().map(|job| history::delete(&self.cron_job, job)));
         }
         let plan = Plan::sequence(writes).events(self.events);
         match again {

@@ -221,10 +221,28 @@ fn old_jobs_go() {
         .iter()
         .map(|event| event.message.clone())
         .collect();
+    let (deleted, rest) = messages.split_at(3);
     assert_eq!(
-        messages[1..],
+        deleted,
         ["Deleted job s1", "Deleted job s2", "Deleted job f1"]
     );
+    assert_eq!(rest.len(), 1, "{rest:?}");
+}
+
+#[test]
+fn a_job_that_is_not_kept_is_not_seen_to_complete() {
+    let mut given = cron_job("0 * * * ?", today("09:01:00"));
+    given["spec"]["successfulJobsHistoryLimit"] = json!(0);
+    let active = json!({"name": "s1", "namespace": "shop", "uid": "uid-of-s1"});
+    given["status"] = json!({"active": [active]});
+    let mut world = world(today("09:59:00"), given);
+    world.add_json::<Job>(job("s1", today("09:01:00"), Some("Complete")));
+    sync(&mut world, &CronJobs::default());
+    assert_eq!(world.take_reasons(), ["SuccessfulDelete"]);
+    let status = world.get::<CronJob>("shop", NAME).status.clone();
+    let status = status.unwrap_or_default();
+    assert_eq!(status.active, None);
+    assert!(status.last_successful_time.is_some());
 }
 
 #[test]

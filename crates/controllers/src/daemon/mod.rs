@@ -21,8 +21,8 @@ mod work;
 pub use node::{Fit, fit, mean_for, selected_node, target_node, tolerate};
 
 use crate::common::{
-    Selector, add_owners, candidates, claim, controller_of, index_orphans, is_deleting, labels,
-    name, namespace,
+    Selector, add_owners, candidates, claim, controller_of, index_orphans, is_as_seen, is_deleting,
+    labels, name, namespace,
 };
 use crate::{Cluster, Controller, Cx, Delta, Event, Key, Keys, Outcome, Plan, Watches};
 use backoff::Backoff;
@@ -152,6 +152,7 @@ fn look(cx: &Cx<'_>, key: &Key, backoff: &Arc<Backoff>, times: u32) -> Plan {
     let mut writes = pods.writes;
     writes.extend(revisions.writes);
     if !writes.is_empty() {
+        writes.insert(0, is_as_seen(&*set));
         return again.after(Plan::sequence(writes));
     }
     revisions::construct(cx, set, revisions.owned, again)

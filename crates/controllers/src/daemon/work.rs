@@ -198,13 +198,14 @@ impl Work {
         let mut pod = pod_from_template(template, &*self.set);
         mean_for(pod.spec.get_or_insert_default(), node);
         let set = self.set.clone();
-        Write::create(&pod).telling(move |outcome| match outcome {
+        let write = Write::create(&pod).tolerating_terminating();
+        write.telling(move |outcome| match outcome {
             Outcome::Done(_) => {
                 let made = outcome.object::<Pod>()?;
                 let what = format!("Created pod: {}", name(&*made));
                 Some(Event::normal(&*set, "SuccessfulCreate", what))
             }
-            Outcome::Failed(failure) if !failure.is_namespace_terminating() => {
+            Outcome::Failed(failure) => {
                 let what = format!("Error creating: {}", failure.message);
                 Some(Event::warning(&*set, "FailedCreate", what))
             }

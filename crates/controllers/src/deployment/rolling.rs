@@ -7,7 +7,7 @@ use super::scale::resize;
 use super::sets::{Sets, available, replica_count, replicas, wanted};
 use super::status::{is_complete, rollout};
 use super::{Finish, carry_out};
-use crate::{Cx, Plan, Write};
+use crate::{Cx, Outcome, Plan, Write};
 use k8s_openapi::api::apps::v1::{Deployment, ReplicaSet};
 use std::sync::Arc;
 
@@ -17,13 +17,16 @@ pub(super) fn roll_out(cx: &Cx<'_>, deployment: &Arc<Deployment>, sets: &Sets) -
         return create(deployment, sets);
     };
     // Scale up if we can, else scale down if we can.
-    let mut writes: Vec<Write> = reconcile_new(deployment, sets, new).into_iter().collect();
-    if writes.is_empty() {
-        writes = reconcile_old(deployment, sets, new);
+    if let Some(write) = reconcile_new(deployment, sets, new) {
+        return carry_out(deployment, vec![write], Finish::Rollout);
     }
-    if writes.is_empty() && is_complete(deployment) {
-        writes = clean_up(deployment, &sets.old);
+    if let Some(plan) = reconcile_old(deployment, sets, new) {
+        return plan;
     }
+    let writes = match is_complete(deployment) {
+        true => clean_up(deployment, &sets.old),
+        false => Vec::new(),
+    };
     match writes.is_empty() {
         true => rollout(cx, deployment, sets),
         false => carry_out(deployment, writes, Finish::Rollout),
@@ -39,20 +42,67 @@ fn reconcile_new(deployment: &Arc<Deployment>, sets: &Sets, new: &ReplicaSet) ->
     resize(deployment, new, to)
 }
 
-fn reconcile_old(deployment: &Arc<Deployment>, sets: &Sets, new: &ReplicaSet) -> Vec<Write> {
+/// Takes pods of old sets away, if that may be: those that are not available, and then others. A set that
+/// has both is scaled twice, so that events tell of both, as upstream's do.
+fn reconcile_old(deployment: &Arc<Deployment>, sets: &Sets, new: &ReplicaSet) -> Option<Plan> {
+    let unhealthy = unhealthy(deployment, sets, new)?;
+    if unhealthy.is_empty() {
+        let writes = surplus(deployment, sets, new);
+        return (!writes.is_empty()).then(|| carry_out(deployment, writes, Finish::Rollout));
+    }
+    let deployment = deployment.clone();
+    let plan = Plan::sequence(unhealthy).then(move |cx, outcomes| {
+        if !outcomes.iter().all(Outcome::is_done) {
+            return Plan::nothing();
+        }
+        let sets = Sets::known(cx.cluster, &deployment);
+        let new = sets.new.as_ref();
+        let writes = new.map_or_else(Vec::new, |new| surplus(&deployment, &sets, new));
+        match writes.is_empty() {
+            true => rollout(cx, &deployment, &sets),
+            false => carry_out(&deployment, writes, Finish::Rollout),
+        }
+    });
+    Some(plan)
+}
+
+/// The old sets that have, or ought to have, pods.
+fn shrinking(sets: &Sets) -> Vec<Shrinking<'_>> {
     let mut old: Vec<Shrinking<'_>> = sets.old.iter().map(Shrinking::new).collect();
     old.retain(|set| set.size > 0);
+    old
+}
+
+/// How many pods have to be available.
+fn min_available(deployment: &Deployment) -> i32 {
+    wanted(deployment) - max_unavailable(deployment)
+}
+
+/// Takes away pods of old sets that are not available. Nothing if no old pods may go.
+fn unhealthy(deployment: &Arc<Deployment>, sets: &Sets, new: &ReplicaSet) -> Option<Vec<Write>> {
+    let mut old = shrinking(sets);
     if old.is_empty() {
-        return Vec::new();
+        return None;
     }
     // Pods of the new set that are not available do not count, so that they do not take old ones down.
-    let min_available = wanted(deployment) - max_unavailable(deployment);
     let new_unavailable = replicas(new) - available(new);
-    let allowed = replica_count(sets.all()) - min_available - new_unavailable;
-    if allowed > 0 && clean_up_unhealthy(&mut old, allowed) {
-        let of_old: i32 = old.iter().map(|old| available(old.set)).sum();
-        scale_down(&mut old, of_old + available(new) - min_available);
-    }
+    let allowed = replica_count(sets.all()) - min_available(deployment) - new_unavailable;
+    let may_go = allowed > 0 && clean_up_unhealthy(&mut old, allowed);
+    may_go.then(|| resized(deployment, &old))
+}
+
+/// Takes away pods of old sets that need not be available.
+fn surplus(deployment: &Arc<Deployment>, sets: &Sets, new: &ReplicaSet) -> Vec<Write> {
+    let mut old = shrinking(sets);
+    let of_old: i32 = old.iter().map(|old| available(old.set)).sum();
+    scale_down(
+        &mut old,
+        of_old + available(new) - min_available(deployment),
+    );
+    resized(deployment, &old)
+}
+
+fn resized(deployment: &Arc<Deployment>, old: &[Shrinking<'_>]) -> Vec<Write> {
     let smaller = old.iter();
     smaller
         .filter_map(|old| resize(deployment, old.set, old.size))

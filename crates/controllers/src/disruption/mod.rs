@@ -169,6 +169,7 @@ fn clear_stale(cx: &Cx<'_>, key: &Key) -> Plan {
             "reason": null,
             "message": null,
             "lastTransitionTime": crate::common::time(cx.now),
+            "observedGeneration": pod.metadata.generation,
         }]},
     });
     Plan::write(Write::strategic_merge::<Pod>(key, "/status", &patch).tolerating(&[404]))

@@ -267,4 +267,8 @@ fn a_disruption_that_does_not_come_is_taken_back() {
     assert_eq!(status(&world).as_deref(), Some("True"));
     world.settle(&[&Disruption], Duration::from_secs(2));
     assert_eq!(status(&world).as_deref(), Some("False"));
+    let pod = world.get::<Pod>("shop", "a");
+    let condition = pod_condition(&pod, "DisruptionTarget");
+    let seen = condition.and_then(|condition| condition.observed_generation);
+    assert_eq!(seen, pod.metadata.generation);
 }

@@ -8,7 +8,7 @@ mod tests;
 
 use crate::common::{TriggerTimes, labels, name, namespace, set_trigger_time};
 use crate::endpointslice::{HEADLESS, pod_changed, pods_of};
-use crate::{Controller, Cx, Key, Plan, Watches, Write};
+use crate::{Controller, Cx, Event, Key, Plan, Watches, Write};
 use k8s_openapi::api::core::v1::{Endpoints, Pod, Service};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use subsets::subsets;
@@ -81,10 +81,23 @@ impl Controller for EndpointsOfServices {
             return Plan::nothing();
         }
         set_trigger_time(&mut wanted.metadata.annotations, changed_at);
-        Plan::write(match current {
-            None => Write::create(&wanted),
-            Some(_) => Write::update(&wanted),
-        })
+        let of = format!("{}/{}", namespace(&*service), name(&*service));
+        let (write, reason, what) = match current {
+            None => (
+                Write::create(&wanted).tolerating_terminating(),
+                "FailedToCreateEndpoint",
+                format!("Failed to create endpoint for service {of}"),
+            ),
+            Some(_) => (
+                Write::update(&wanted),
+                "FailedToUpdateEndpoint",
+                format!("Failed to update endpoint {of}"),
+            ),
+        };
+        Plan::write(write.telling(move |outcome| {
+            let why = &outcome.failure()?.message;
+            Some(Event::warning(&wanted, reason, format!("{what}: {why}")))
+        }))
     }
 
     fn component(&self) -> Option<&'static str> {

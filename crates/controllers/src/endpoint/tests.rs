@@ -66,3 +66,24 @@ fn an_object_holds_a_thousand_addresses_and_says_when_there_are_more() {
     let annotations = made.metadata.annotations.as_ref().expect("annotations");
     assert_eq!(annotations[OVER_CAPACITY], "truncated");
 }
+
+#[test]
+fn what_cannot_be_written_is_told() {
+    let mut world = settled(1, 0);
+    world.remove::<Endpoints>("shop", "web");
+    world.refuse(|_| {
+        Some(crate::Failure {
+            code: 500,
+            message: "no".to_owned(),
+            ..crate::Failure::default()
+        })
+    });
+    world.events.clear();
+    world.sync(&EndpointsOfServices::default(), "shop", "web");
+    let event = &world.events[0];
+    assert_eq!(event.reason, "FailedToCreateEndpoint");
+    assert_eq!(
+        event.message,
+        "Failed to create endpoint for service shop/web: no"
+    );
+}

@@ -111,7 +111,8 @@ pub(super) fn endpoint(
     })
 }
 
-fn publishes_unready(service: &Service) -> bool {
+/// Whether pods that are not ready count as well.
+pub(super) fn publishes_unready(service: &Service) -> bool {
     let spec = service.spec.as_ref();
     spec.is_some_and(|spec| spec.publish_not_ready_addresses == Some(true))
 }

@@ -8,10 +8,12 @@ mod slices;
 mod tests;
 
 use crate::common::{Selector, TriggerTimes, is_deleting, labels, name, namespace};
-use crate::{Cluster, Controller, Cx, Delta, Key, Keys, Plan, Watches};
+use crate::{Cluster, Controller, Cx, Delta, Event, Key, Keys, Method, Plan, Watches, Write};
 pub(crate) use endpoints::{is_in_endpoints, pods_of, port_number, sets_hostname};
 use k8s_openapi::api::core::v1::{Node, Pod, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
+use std::sync::Arc;
+use std::time::Duration;
 
 /// The label that says which Service a slice belongs to.
 const SERVICE: &str = "kubernetes.io/service-name";
@@ -60,12 +62,77 @@ impl Controller for EndpointSlices {
             return Plan::nothing();
         }
         let changed_at = self.0.look(&service, &pods_of(cx.cluster, &service));
-        slices::sync(cx, &service, changed_at)
+        let plan = slices::sync(cx, &service, changed_at);
+        told(&service, plan, lost(cx.cluster, &service))
     }
 
     fn component(&self) -> Option<&'static str> {
         Some("endpoint-slice-controller")
     }
+
+    /// Upstream's `defaultSyncBackOff` and `maxSyncBackOff`.
+    fn pauses(&self) -> Option<(Duration, Duration)> {
+        Some((Duration::from_secs(1), Duration::from_secs(1_000)))
+    }
+}
+
+/// Pods that are left out because nothing is known of their nodes. They are looked at again.
+fn lost(cluster: &Cluster, service: &Service) -> Vec<String> {
+    if endpoints::publishes_unready(service) {
+        return Vec::new();
+    }
+    let node_of = |pod: &Pod| pod.spec.as_ref()?.node_name.clone();
+    let pods = pods_of(cluster, service).into_iter();
+    let pods = pods.filter(|pod| is_in_endpoints(pod, true));
+    let lost = pods.filter_map(|pod| {
+        let node = node_of(&pod).unwrap_or_default();
+        let (pod, space) = (name(&*pod), namespace(service));
+        let is_known = cluster.get::<Node>("", &node).is_some();
+        (!is_known).then(|| {
+            let service = name(service);
+            format!("skipping Pod {pod} for Service {space}/{service}: Node {node} Not Found")
+        })
+    });
+    lost.collect()
+}
+
+/// Tells of what went wrong, in one event. In a namespace that goes away nothing does.
+fn told(service: &Arc<Service>, mut plan: Plan, lost: Vec<String>) -> Plan {
+    if plan.writes.is_empty() && lost.is_empty() {
+        return plan;
+    }
+    let writes = plan.writes.iter();
+    let about: Vec<_> = writes
+        .map(|write| (write.method, write.key.name.to_string()))
+        .collect();
+    let writes = plan.writes.into_iter();
+    plan.writes = writes.map(Write::tolerating_terminating).collect();
+    plan.error = lost.first().cloned();
+    let service = service.clone();
+    plan.then(move |_, outcomes| {
+        let of = format!("{}/{}", namespace(&*service), name(&*service));
+        let mut errors = lost;
+        for ((method, slice), outcome) in about.iter().zip(outcomes) {
+            let Some(failure) = outcome.failure() else {
+                continue;
+            };
+            let what = match method {
+                Method::Post => "create EndpointSlice".to_owned(),
+                Method::Delete => format!("delete {slice} EndpointSlice"),
+                Method::Put | Method::Patch => format!("update {slice} EndpointSlice"),
+            };
+            let why = &failure.message;
+            errors.push(format!("failed to {what} for Service {of}: {why}"));
+        }
+        let errors = match errors.as_slice() {
+            [] => return Plan::nothing(),
+            [only] => only.clone(),
+            all => format!("[{}]", all.join(", ")),
+        };
+        let message = format!("Error updating Endpoint Slices for Service {of}: {errors}");
+        let event = Event::warning(&*service, "FailedToUpdateEndpointSlices", message);
+        Plan::nothing().event(event)
+    })
 }
 
 /// Looks at the Services that select a pod whose endpoints change.

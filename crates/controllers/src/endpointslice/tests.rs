@@ -1,7 +1,6 @@
 use super::*;
 use crate::testing::World;
 use serde_json::{Value, json};
-use std::time::Duration;
 
 fn service(world: &mut World, spec: Value) {
     let mut whole = json!({
@@ -158,4 +157,41 @@ fn slices_say_when_that_happened_which_changed_them() {
     world.remove::<Pod>("shop", "b");
     world.settle(&[&slices], Duration::from_secs(1));
     assert_eq!(told(&world), None);
+}
+
+#[test]
+fn a_pod_of_a_node_that_is_not_known_yet_is_looked_at_again() {
+    let mut world = World::default();
+    service(&mut world, json!({}));
+    pod(&mut world, 1, "True", 8080);
+    settle(&mut world);
+    let lost = "skipping Pod p1 for Service shop/web: Node n Not Found";
+    let told = format!("Error updating Endpoint Slices for Service shop/web: {lost}");
+    assert_eq!(world.events[0].message, told);
+    assert_eq!(world.errors[0], lost);
+    // Nobody tells of the node; the Service is tried again.
+    world.add_json::<Node>(json!({"metadata": {"name": "n"}}));
+    world.settle(&[&EndpointSlices::default()], Duration::from_mins(1));
+    assert_eq!(slices(&world), [(Some(8080), 1)]);
+}
+
+#[test]
+fn a_slice_that_cannot_be_made_is_told() {
+    let mut world = world();
+    service(&mut world, json!({}));
+    pod(&mut world, 1, "True", 8080);
+    world.refuse(|write| {
+        (write.method == Method::Post).then(|| crate::Failure {
+            code: 500,
+            message: "no".to_owned(),
+            ..crate::Failure::default()
+        })
+    });
+    settle(&mut world);
+    assert_eq!(world.events[0].reason, "FailedToUpdateEndpointSlices");
+    assert_eq!(
+        world.events[0].message,
+        "Error updating Endpoint Slices for Service shop/web: \
+         failed to create EndpointSlice for Service shop/web: no"
+    );
 }

@@ -42,6 +42,10 @@ impl Controller for EphemeralVolumes {
         });
     }
 
+    fn component(&self) -> Option<&'static str> {
+        Some("ephemeral_volume")
+    }
+
     fn sync(&self, cx: &Cx<'_>, key: &Key) -> Plan {
         match cx.cluster.get::<Pod>(&key.namespace, &key.name) {
             Some(pod) if !is_deleting(&*pod) => sync(cx, &pod),

@@ -96,3 +96,9 @@ fn a_failure_is_told_of_and_tried_again() {
     );
     assert_eq!(world.cluster.all::<PersistentVolumeClaim>().len(), 1);
 }
+
+#[test]
+fn events_come_from_the_component_that_upstream_names() {
+    let component = EphemeralVolumes.component();
+    assert_eq!(component, Some("ephemeral_volume"));
+}

@@ -32,8 +32,8 @@ impl JobCx {
 
     fn create_pod(&self, pod: &Pod) -> Write {
         let event = Event::normal(&self.job, "SuccessfulCreate", "");
-        Write::create(pod).telling(move |outcome| match outcome.failure() {
-            Some(failure) if failure.is_namespace_terminating() => None,
+        let write = Write::create(pod).tolerating_terminating();
+        write.telling(move |outcome| match outcome.failure() {
             Some(failure) => Some(Event {
                 event_type: EventType::Warning,
                 reason: "FailedCreate",

@@ -30,7 +30,8 @@ pub(crate) use indexes::Intervals;
 pub(crate) use manage::wanted;
 pub(crate) use spec::{COMPLETION_INDEX, completions, is_indexed, is_suspended};
 
-use crate::{Controller, Cx, Event, Key, Plan, Watches};
+use crate::common::is_as_seen;
+use crate::{Controller, Cx, Event, Key, Outcome, Plan, Watches, Write};
 use backoff::Backoffs;
 use cx::JobCx;
 use k8s_openapi::api::batch::v1::Job;
@@ -49,6 +50,11 @@ impl Controller for Jobs {
         claim::add_indices(watches);
         watches.on::<Job>(events::on_job);
         watches.on::<Pod>(events::on_pod);
+    }
+
+    /// Upstream's `DefaultJobApiBackOff` and `MaxJobApiBackOff`.
+    fn pauses(&self) -> Option<(Duration, Duration)> {
+        Some((Duration::from_secs(1), Duration::from_mins(1)))
     }
 
     fn sync(&self, cx: &Cx<'_>, key: &Key) -> Plan {
@@ -77,15 +83,23 @@ impl Controller for Jobs {
         }
         let claimed = claim::claim(cx.cluster, &job);
         if !claimed.writes.is_empty() {
-            // With those that it has then, it is looked at again.
-            return Plan::parallel(claimed.writes).then(|_, outcomes| {
-                let is_any_left = outcomes.iter().any(|outcome| outcome.failure().is_some());
-                match is_any_left {
-                    true => Plan::nothing(),
-                    false => Plan::nothing().requeue_after(Duration::ZERO),
-                }
-            });
+            return adopt(&job, claimed.writes);
         }
         JobCx::new(key, &job, claimed.pods, &self.backoffs).reconcile(cx)
     }
+}
+
+/// Adopts and releases pods. With those that it has then, the Job is looked at again.
+fn adopt(job: &Job, writes: Vec<Write>) -> Plan {
+    let is_any_left =
+        |outcomes: &[Outcome]| outcomes.iter().any(|outcome| outcome.failure().is_some());
+    Plan::write(is_as_seen(job)).then(move |_, outcomes| {
+        if is_any_left(outcomes) {
+            return Plan::nothing();
+        }
+        Plan::parallel(writes).then(move |_, outcomes| match is_any_left(outcomes) {
+            true => Plan::nothing(),
+            false => Plan::nothing().requeue_after(Duration::ZERO),
+        })
+    })
 }

@@ -92,13 +92,13 @@ fn create<K: Replicated>(cx: &Cx<'_>, set: Arc<K>, missing: usize) -> Plan {
     }
     let make = |_| {
         let about = set.clone();
-        Write::create(&pod).telling(move |outcome| told_of_create(&*about, outcome))
+        // In a namespace that goes away nothing can be made, which is no trouble.
+        let write = Write::create(&pod).tolerating_terminating();
+        write.telling(move |outcome| told_of_create(&*about, outcome))
     };
     let writes = (0..missing.min(BURST_REPLICAS)).map(make).collect();
     Plan::slow_start(writes).then(move |cx, outcomes| {
-        let mut failures = outcomes.iter().filter_map(Outcome::failure);
-        // In a namespace that goes away nothing can be made, which is no trouble.
-        let failure = failures.find(|failure| !failure.is_namespace_terminating());
+        let failure = outcomes.iter().find_map(Outcome::failure);
         let trouble = failure.map(|failure| failed_create(failure.message.clone()));
         finish(cx, &*set, trouble)
     })
@@ -116,9 +116,8 @@ fn told_of_create<K: Replicated>(set: &K, outcome: &Outcome) -> Option<Event> {
         let message = format!("Created pod: {}", name(&*pod));
         return Some(Event::normal(set, "SuccessfulCreate", message));
     }
-    let failure = outcome.failure()?;
-    let message = format!("Error creating: {}", failure.message);
-    (!failure.is_namespace_terminating()).then(|| Event::warning(set, "FailedCreate", message))
+    let message = format!("Error creating: {}", outcome.failure()?.message);
+    Some(Event::warning(set, "FailedCreate", message))
 }
 
 fn delete<K: Replicated>(cx: &Cx<'_>, set: Arc<K>, pods: Vec<Arc<Pod>>, excess: usize) -> Plan {

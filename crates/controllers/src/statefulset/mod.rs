@@ -23,8 +23,8 @@ mod work;
 pub use pod::{claims, new_pod, ordinals, pod_name};
 
 use crate::common::{
-    Selector, add_owners, candidates, claim, controller_of, index_orphans, is_deleting, name,
-    namespace,
+    Selector, add_owners, candidates, claim, controller_of, index_orphans, is_as_seen, is_deleting,
+    name, namespace,
 };
 use crate::history;
 use crate::{Controller, Cx, Delta, Key, Outcome, Plan, Watches, Write};
@@ -100,6 +100,7 @@ fn sync(cx: &Cx<'_>, set: Arc<StatefulSet>) -> Plan {
     if writes.is_empty() {
         return with_revisions(cx, set, revisions);
     }
+    writes.insert(0, is_as_seen(&*set));
     Plan::sequence(writes).then(move |cx, outcomes| {
         if is_any_failed(outcomes) {
             return Plan::nothing();

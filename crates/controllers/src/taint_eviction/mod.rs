@@ -79,7 +79,15 @@ impl Controller for TaintEviction {
         let tolerations = spec.and_then(|spec| spec.tolerations.as_deref());
         match tolerated(&taints, tolerations.unwrap_or_default()) {
             Tolerated::Forever => self.cancel(key),
-            Tolerated::Not => self.begin(cx, key, &pod),
+            Tolerated::Not => {
+                // As upstream: a deletion that waits is called off, and another one begins.
+                let known = self.with(|scheduled| scheduled.get(key).copied());
+                let mut plan = self.begin(cx, key, &pod);
+                if matches!(known, Some(Scheduled::Waiting { .. })) {
+                    plan.events.insert(0, called_off(key));
+                }
+                plan
+            }
             Tolerated::For(seconds) => self.wait(cx, key, &pod, seconds),
         }
     }
@@ -127,9 +135,7 @@ impl TaintEviction {
     /// The pod stays, or is gone.
     fn cancel(&self, key: &Key) -> Plan {
         match self.with(|scheduled| scheduled.remove(key)) {
-            Some(Scheduled::Waiting { .. }) => {
-                Plan::nothing().event(told(key, format!("Cancelling deletion of Pod {key}")))
-            }
+            Some(Scheduled::Waiting { .. }) => Plan::nothing().event(called_off(key)),
             Some(Scheduled::Begun) | None => Plan::nothing(),
         }
     }
@@ -183,6 +189,10 @@ impl TaintEviction {
             }
         }
     }
+}
+
+fn called_off(key: &Key) -> Event {
+    told(key, format!("Cancelling deletion of Pod {key}"))
 }
 
 /// Upstream's events name the pod without its uid.

@@ -98,3 +98,30 @@ fn a_deletion_that_fails_is_tried_again_and_told_once() {
     assert!(is_deleting(&*world.get::<Pod>("shop", "p")));
     assert_eq!(world.take_reasons(), ["TaintManagerEviction"]);
 }
+
+#[test]
+fn a_taint_that_is_not_tolerated_at_all_ends_the_wait() {
+    let mut world = World::default();
+    let controller = TaintEviction::default();
+    node(&mut world, json!([taint()]));
+    pod(
+        &mut world,
+        json!([{"key": "k", "operator": "Exists", "tolerationSeconds": 60}]),
+    );
+    world.join(0, &controller);
+    world.settle(&[&controller], Duration::from_secs(30));
+    node(
+        &mut world,
+        json!([taint(), {"key": "other", "effect": "NoExecute"}]),
+    );
+    world.settle(&[&controller], Duration::ZERO);
+    assert!(is_deleting(&*world.get::<Pod>("shop", "p")));
+    let messages: Vec<&str> = world.events.iter().map(|event| &*event.message).collect();
+    assert_eq!(
+        messages,
+        [
+            "Cancelling deletion of Pod shop/p",
+            "Marking for deletion Pod shop/p"
+        ]
+    );
+}

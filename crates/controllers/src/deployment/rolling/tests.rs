@@ -62,10 +62,21 @@ fn old_sets_shrink_as_far_as_they_may() {
             old: vec![sized("old", old, old_available)],
             new: Some(sized("new", new, new_available)),
         };
+        let deployment = rolling(wanted, 0, unavailable);
         let new = sets.new.as_ref().expect("a set");
-        let changed = sizes(&reconcile_old(&rolling(wanted, 0, unavailable), &sets, new));
         let row = (old, old_available, new_available);
-        assert_eq!(changed.get("old").copied(), expected, "{row:?}");
+        let Some(writes) = unhealthy(&deployment, &sets, new) else {
+            assert_eq!(None, expected, "{row:?}");
+            continue;
+        };
+        let left = sizes(&writes).get("old").copied();
+        let sets = Sets {
+            old: vec![sized("old", left.unwrap_or(old), old_available)],
+            new: sets.new.clone(),
+        };
+        let further = sizes(&surplus(&deployment, &sets, new));
+        let changed = further.get("old").copied().or(left);
+        assert_eq!(changed, expected, "{row:?}");
     }
 }
 

@@ -283,3 +283,31 @@ fn finished_pods_do_not_keep_new_ones_waiting() {
         assert_eq!(sets(&world).len() == 1, is_running, "{phase}");
     }
 }
+
+#[test]
+fn a_set_that_loses_broken_pods_and_others_is_told_of_twice() {
+    let mut spec = spec();
+    spec["replicas"] = json!(10);
+    spec["strategy"]["rollingUpdate"] = json!({"maxSurge": 0, "maxUnavailable": 4});
+    let mut world = world(spec);
+    finish(&mut world);
+    let broken = name(&*pods(&world)[0]).to_owned();
+    world.change::<Pod>("a", &broken, |pod| {
+        pod.status.get_or_insert_default().conditions = None;
+    });
+    settle(&mut world);
+    messages(&mut world);
+    roll_out(&mut world, "v2");
+    settle(&mut world);
+    let told = messages(&mut world);
+    let (old, new) = (set_of(&world, "v1"), set_of(&world, "v2"));
+    let (old, new) = (name(&*old), name(&*new));
+    assert_eq!(
+        told,
+        [
+            format!("Scaled down replica set {old} from 10 to 9"),
+            format!("Scaled down replica set {old} from 9 to 6"),
+            format!("Scaled up replica set {new} from 0 to 4"),
+        ]
+    );
+}

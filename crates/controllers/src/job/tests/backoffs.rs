@@ -218,3 +218,10 @@ fn restarts_in_place_count() {
         }
     }
 }
+
+#[test]
+fn what_fails_is_tried_again_after_a_second_at_first() {
+    let pauses = Jobs::default().pauses();
+    let (first, longest) = (Duration::from_secs(1), Duration::from_secs(60));
+    assert_eq!(pauses, Some((first, longest)));
+}

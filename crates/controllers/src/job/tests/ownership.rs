@@ -220,3 +220,16 @@ fn pods_that_are_missed_least_go_first() {
     };
     assert_eq!(names(&pods), names(&wanted));
 }
+
+#[test]
+fn a_job_that_has_changed_meanwhile_adopts_nothing() {
+    let mut orphan = without_finalizer(pod("a", "Running"));
+    orphan["metadata"]["ownerReferences"] = json!([]);
+    let (mut world, controller) = joined(job(json!({"completions": 1})), [orphan]);
+    world.change_unseen::<Job>("shop", NAME, |job| {
+        job.metadata.labels = Some([("new".to_owned(), "yes".to_owned())].into());
+    });
+    world.sync(&controller, "shop", NAME);
+    let pod = world.get::<Pod>("shop", "a");
+    assert!(crate::common::controller_of(&*pod).is_none());
+}

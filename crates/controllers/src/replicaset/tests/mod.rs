@@ -378,3 +378,19 @@ fn large_sets_are_counted_less_often() {
         assert_eq!(pace, Duration::from_millis(millis), "{replicas}");
     }
 }
+
+#[test]
+fn a_namespace_that_goes_away_is_no_trouble() {
+    let mut world = world(3);
+    world.refuse(|write| {
+        (write.method == Method::Post).then(|| Failure {
+            code: 403,
+            causes: vec!["NamespaceTerminating".to_owned()],
+            ..Failure::default()
+        })
+    });
+    world.sync(&ReplicaSets, "a", "web");
+    assert_eq!(world.errors, Vec::<String>::new());
+    assert_eq!(world.take_reasons(), Vec::<&str>::new());
+    assert_eq!(status(&world)["conditions"], Value::Null);
+}

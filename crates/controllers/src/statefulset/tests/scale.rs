@@ -285,3 +285,15 @@ fn what_fails_is_told_of() {
     assert_eq!(pods(&world), ["web-0"]);
     assert_eq!(world.take_reasons(), ["SuccessfulCreate"]);
 }
+
+#[test]
+fn a_set_that_has_changed_meanwhile_adopts_nothing() {
+    let mut world = world(2, json!({}));
+    live(&mut world);
+    world.change::<Pod>("shop", "web-0", |pod| pod.metadata.owner_references = None);
+    world.change_unseen::<StatefulSet>("shop", "web", |set| {
+        set.metadata.labels = Some([("new".to_owned(), "yes".to_owned())].into());
+    });
+    world.sync(&StatefulSets, "shop", "web");
+    assert!(controller_of(&*world.get::<Pod>("shop", "web-0")).is_none());
+}
