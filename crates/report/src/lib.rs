@@ -7,6 +7,7 @@ mod change;
 mod quantity;
 mod redact;
 mod report;
+mod spread;
 
 pub use change::{Change, Piece};
 pub use quantity::{amount, cpu, exact, parse_exact};
@@ -15,3 +16,4 @@ pub use report::{
     Moment, NodePreemption, NodeReport, Outcome, PodReport, PreemptionSummary, Report, Score,
     State, Text, Verdict, is_hopeless, requests,
 };
+pub use spread::{Spread, SpreadDomain};

@@ -2,6 +2,7 @@
 
 use crate::change::Piece;
 use crate::report::{NodeReport, Outcome, Report, Verdict};
+use crate::spread::Spread;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What stands for a pod that the reader may not know.
@@ -118,6 +119,7 @@ impl Report {
 
     fn redact_nodes(&mut self) {
         let mut masks = Masks::new(self.pod.node.as_deref());
+        self.spread.iter_mut().for_each(Spread::redact);
         for node in &mut self.nodes {
             masks.mask(&mut node.name);
             node.errors().for_each(hide_error);
@@ -164,6 +166,7 @@ fn hide_error(verdict: &mut Verdict) {
 mod tests {
     use super::*;
     use crate::Change;
+    use crate::spread::SpreadDomain;
     use serde_json::json;
 
     fn report() -> Report {
@@ -207,7 +210,31 @@ mod tests {
             ],
             1,
         )]);
+        report.spread = vec![spread()];
         report
+    }
+
+    fn spread() -> Spread {
+        let domain = SpreadDomain {
+            name: "secret-a".to_owned(),
+            pods: 2,
+            nodes: 1,
+            counts: true,
+            skew: 3,
+            taint: Some("secret:NoSchedule".to_owned()),
+        };
+        Spread {
+            topology_key: "kubernetes.io/hostname".to_owned(),
+            max_skew: 1,
+            min_domains: 1,
+            when_unsatisfiable: "DoNotSchedule".into(),
+            node_affinity_policy: "Honor".into(),
+            node_taints_policy: "Ignore".into(),
+            minimum: 0,
+            counted_domains: 1,
+            domains: vec![domain],
+            drift: None,
+        }
     }
 
     #[test]

@@ -2,13 +2,14 @@
 
 use crate::change::Change;
 use crate::quantity;
+use crate::spread::Spread;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use stowplan_engine::Snapshot;
 use stowplan_engine::explain::{Explanation, NodeVerdict};
 use stowplan_engine::framework::{Candidate, PreemptionReport};
-use stowplan_engine::framework::{Code, Framework, PluginStatus, PostFilterResult, Status};
+use stowplan_engine::framework::{Code, Framework, PluginStatus, Point, PostFilterResult, Status};
 use stowplan_engine::model::Pod;
 use stowplan_engine::remedy::Remedies;
 
@@ -83,6 +84,9 @@ pub struct Report {
     pub packing: Option<Text>,
     /// Every node, or the one that was asked for.
     pub nodes: Vec<NodeReport>,
+    /// The pod's own topology spread constraints, and how its like are spread.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spread: Vec<Spread>,
     /// What preemption tried, where the pod fits nowhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub preemption: Option<PreemptionSummary>,
@@ -293,6 +297,10 @@ impl Report {
             skipped_scores: named(&explanation.skipped_scores),
             packing: framework.packing().map(|packing| packing.name().into()),
             nodes: node_reports(cluster, explanation, preemption),
+            spread: match spreads(framework) {
+                true => Spread::all(cluster, pod, state),
+                false => Vec::new(),
+            },
             preemption: preemption.map(|report| PreemptionSummary {
                 ineligible: report.ineligible.map(Text::from),
                 node: report
@@ -317,6 +325,12 @@ impl Report {
         self.nodes.retain(|node| node.name == name);
         !self.nodes.is_empty()
     }
+}
+
+/// Whether the profile looks at topology spread constraints.
+fn spreads(framework: &Framework) -> bool {
+    let filters = framework.enabled_at(Point::Filter);
+    filters.contains(&"PodTopologySpread")
 }
 
 fn outcome(explanation: &Explanation) -> Outcome {

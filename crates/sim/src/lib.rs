@@ -8,6 +8,7 @@
 //! Nothing here prints or reads arguments: that is the business of whoever asks.
 
 mod document;
+pub mod drain;
 mod packing;
 mod play;
 mod report;

@@ -137,7 +137,7 @@ fn carry_out(simulation: &mut Simulation, command: &Command) -> Outcome {
     }
 }
 
-fn upsert(simulation: &mut Simulation, object: Object) {
+pub(crate) fn upsert(simulation: &mut Simulation, object: Object) {
     let now = simulation.now;
     simulation.scheduler.apply(Change::Upsert(object), now);
 }

@@ -152,10 +152,7 @@ fn pending(simulation: &Simulation, playback: &Playback) -> Vec<PendingPod> {
         if listed.is_assigned() || listed.terminating || !seen.insert(listed.uid.clone()) {
             continue;
         }
-        let (reason, message) = match scheduler.profiles().of(listed) {
-            Some(framework) => why_pending(simulation, playback, framework, listed),
-            None => other_scheduler(scheduler.cluster(), listed),
-        };
+        let (reason, message) = reason_pending(simulation, playback, listed);
         pending.push(PendingPod {
             pod: pod_name(listed),
             reason,
@@ -164,6 +161,19 @@ fn pending(simulation: &Simulation, playback: &Playback) -> Vec<PendingPod> {
         });
     }
     pending
+}
+
+/// Why a pod is on no node.
+pub(crate) fn reason_pending(
+    simulation: &Simulation,
+    playback: &Playback,
+    pod: &Arc<Pod>,
+) -> (&'static str, String) {
+    let scheduler = &simulation.scheduler;
+    match scheduler.profiles().of(pod) {
+        Some(framework) => why_pending(simulation, playback, framework, pod),
+        None => other_scheduler(scheduler.cluster(), pod),
+    }
 }
 
 fn why_pending(

@@ -76,6 +76,12 @@ impl Domains {
         self.domains[id as usize].pods
     }
 
+    /// Every domain: its value, its matching pods, and whether it exists.
+    pub(super) fn all(&self) -> impl Iterator<Item = (Sym, i64, bool)> {
+        let domains = self.values.iter().zip(&self.domains);
+        domains.map(|(value, domain)| (*value, domain.pods, domain.counted > 0))
+    }
+
     /// The values of the domains with matching pods.
     pub(super) fn with_pods(&self) -> impl Iterator<Item = Sym> {
         let domains = self.values.iter().zip(&self.domains);

@@ -20,7 +20,7 @@ pub struct HardConstraints(pub(super) Vec<HardConstraint>);
 pub(super) struct HardConstraint {
     pub(super) constraint: Arc<Constraint>,
     /// The pod matches its own selector.
-    self_match: bool,
+    pub(super) self_match: bool,
     pub(super) domains: Domains,
     /// Nearly every node is a domain of its own.
     fine: bool,

@@ -2,6 +2,7 @@
 //!
 //! Upstream: `pkg/scheduler/framework/plugins/podtopologyspread`.
 
+mod account;
 mod args;
 mod constraint;
 mod crowds;
@@ -14,6 +15,7 @@ mod scoring;
 #[cfg(test)]
 mod tests;
 
+pub use account::{Account, DomainAccount, accounts};
 pub use args::{DefaultConstraints, PodTopologySpreadArgs};
 pub use filtering::HardConstraints;
 pub use scoring::SoftConstraints;

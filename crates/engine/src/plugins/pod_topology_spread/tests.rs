@@ -1,5 +1,6 @@
 //! The plugin against small clusters.
 
+mod account;
 mod hints;
 mod scoring;
 
