@@ -399,10 +399,11 @@ fn a_log_ends_with_its_pod() {
         };
         let mut log = cluster.nodes.logs(NAMESPACE, "p", "c", &wanted).unwrap();
         let path = format!("/api/v1/namespaces/{NAMESPACE}/pods/p");
+        let options = json!({});
         let deleted =
             cluster
                 .requests
-                .change::<Value>("DELETE", &path, "application/json", &json!({}));
+                .change::<Value>("DELETE", &path, "application/json", &options);
         deleted.await.unwrap();
         while !log.next().await.is_empty() {}
         assert!(!cluster.nodes.runs(NAMESPACE, "p", "c"));

@@ -97,6 +97,7 @@ async fn start(world: &World, cpu_m: u64) -> (ControllerManager, Arc<AtomicU64>)
         options: Options::default(),
         guard: Arc::new(Unguarded),
         env: world.env.clone(),
+        informers: None,
         limit: (0.0, 0),
         host: "here".to_owned(),
     };

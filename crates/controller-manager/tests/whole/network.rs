@@ -1,7 +1,7 @@
 //! A network between a client and the embedded server: requests and answers take their time, and what was
 //! sent arrives even if its sender is dead by then.
 
-use http::{Request, Response};
+use http::Request;
 use kube::client::Body;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use stowplan_base::Env;
 use stowplan_client::in_process;
 use stowplan_server::{Api, User};
 use tokio::sync::oneshot;
-use tower::{BoxError, Service, ServiceExt, service_fn};
+use tower::{BoxError, ServiceExt, service_fn};
 
 /// How long most messages take at most, and how long the others.
 const USUALLY_MS: u64 = 200;

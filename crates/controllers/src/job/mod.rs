@@ -54,7 +54,7 @@ impl Controller for Jobs {
 
     /// Upstream's `DefaultJobApiBackOff` and `MaxJobApiBackOff`.
     fn pauses(&self) -> Option<(Duration, Duration)> {
-        Some((Duration::from_secs(1), Duration::from_mins(1)))
+        Some((Duration::from_secs(1), Duration::from_secs(60)))
     }
 
     fn sync(&self, cx: &Cx<'_>, key: &Key) -> Plan {

@@ -149,8 +149,8 @@ fn claims_and_volumes_that_name_each_other_are_bound() {
     let claim = |name: &str| match find(&prepared, &format!("PersistentVolumeClaim default/{name}"))
     {
         Object::PersistentVolumeClaim(claim) => (
-            claim.spec.and_then(|spec| spec.volume_name),
-            claim.status.and_then(|status| status.phase),
+            claim.spec.clone().and_then(|spec| spec.volume_name),
+            claim.status.clone().and_then(|status| status.phase),
         ),
         _ => panic!("a claim"),
     };
@@ -161,8 +161,8 @@ fn claims_and_volumes_that_name_each_other_are_bound() {
     let uid = |name: &str| made_up_uid("PersistentVolumeClaim", "default", name);
     let volume = |name: &str| match find(&prepared, &format!("PersistentVolume {name}")) {
         Object::PersistentVolume(volume) => (
-            volume.spec.and_then(|spec| spec.claim_ref?.uid),
-            volume.status.and_then(|status| status.phase),
+            volume.spec.clone().and_then(|spec| spec.claim_ref?.uid),
+            volume.status.clone().and_then(|status| status.phase),
         ),
         _ => panic!("a volume"),
     };
@@ -221,7 +221,7 @@ fn budgets_without_a_status_get_one() {
         else {
             panic!("a budget")
         };
-        let status = budget.status.expect("a status");
+        let status = budget.status.clone().expect("a status");
         assert_eq!(status.disruptions_allowed, Some(allowed), "{spec}");
         assert_eq!(status.expected_pods, Some(4));
     }

@@ -8,7 +8,7 @@ use std::process::Command;
 
 /// A running `stowplan up`. It is gone when this is dropped; its folder stays.
 pub struct Stowplan {
-    _process: Process,
+    process: Process,
     kubeconfig: PathBuf,
 }
 
@@ -99,9 +99,14 @@ impl Stowplan {
         wait_for("stowplan up", || path().is_some()).with_context(|| process.last_words())?;
         let kubeconfig = path().context("the kubeconfig is gone")?;
         Ok(Self {
-            _process: process,
+            process,
             kubeconfig,
         })
+    }
+
+    /// The number of the process.
+    pub fn pid(&self) -> Result<u32> {
+        self.process.pid()
     }
 
     /// The file that lets clients in, as an admin.

@@ -83,6 +83,16 @@ impl Port {
     }
 }
 
+/// Whether a pod has a container, of whichever kind.
+fn has_container(pod: &Pod, name: &str) -> bool {
+    let spec = serde_json::to_value(&pod.spec).unwrap_or_default();
+    ["containers", "initContainers", "ephemeralContainers"]
+        .iter()
+        .filter_map(|list| spec[*list].as_array())
+        .flatten()
+        .any(|one| one["name"] == name)
+}
+
 /// The kubelets of all simulated nodes.
 struct Kubelet {
     nodes: NodesOfThisProcess,
@@ -132,13 +142,7 @@ impl Kubelet {
         })?;
         let pod = self.pod(namespace, name);
         let pod = pod.ok_or_else(|| (404, format!("pod {name:?} does not exist")))?;
-        let spec = serde_json::to_value(&pod.spec).unwrap_or_default();
-        let lists = ["containers", "initContainers", "ephemeralContainers"];
-        let mut all = lists
-            .iter()
-            .filter_map(|list| spec[*list].as_array())
-            .flatten();
-        if !all.any(|one| one["name"] == container) {
+        if !has_container(&pod, container) {
             return Err((
                 404,
                 format!("container {container:?} not found in pod {name:?}"),

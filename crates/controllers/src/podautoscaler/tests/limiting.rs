@@ -212,12 +212,10 @@ fn policies_allow_so_many_in_a_period() {
     }
 }
 
-fn check(
-    behavior: &Value,
-    done: (&[(i32, i64)], &[(i32, i64)]),
-    desired: i32,
-    wanted: (i32, &str),
-) {
+/// How many replicas came or went, and how many seconds ago.
+type Done<'a> = &'a [(i32, i64)];
+
+fn check(behavior: &Value, done: (Done<'_>, Done<'_>), desired: i32, wanted: (i32, &str)) {
     let memory = Memory {
         recommendations: Vec::new(),
         ups: changes(done.0),
