@@ -26,9 +26,12 @@ impl List {
         lists.join(home.to_string()).join(sig.to_string())
     }
 
-    /// Reads a list of the repository.
+    /// Reads a list of the repository; an empty one if nobody has recorded it yet.
     pub(super) fn read(home: Home, sig: Sig) -> Result<Self> {
         let path = Self::path(home, sig);
+        if !path.exists() {
+            return Ok(Self(Vec::new()));
+        }
         let text = std::fs::read_to_string(&path);
         let text = text.with_context(|| format!("no {}", path.display()))?;
         Self::parse(&text).with_context(|| path.display().to_string())
@@ -57,6 +60,9 @@ impl List {
             }
         }
         let path = Self::path(home, sig);
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
         std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
     }
 
@@ -106,16 +112,18 @@ mod tests {
 
     #[test]
     fn the_lists_of_the_repository_can_be_read() {
+        let mut specs = 0;
         for home in Home::value_variants() {
             for sig in Sig::value_variants() {
                 let list = List::read(*home, *sig).unwrap();
-                assert!(list.iter().any(|(_, expected)| *expected == Expected::Pass));
                 for (name, expected) in list.iter() {
+                    specs += 1;
                     assert!(!name.is_empty());
                     assert_ne!(*expected, Expected::Skip(String::new()), "{name}: why?");
                 }
             }
         }
+        assert!(specs >= 30, "only {specs} specs are listed");
     }
 
     #[test]
