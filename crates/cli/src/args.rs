@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::controllers::args::{Chosen, Controllers};
+use crate::drain::args::Drain;
 use crate::nodes::args::{Alike, Node, Nodes};
 use crate::output::Format;
 use crate::scheduler::args::Scheduler;
@@ -59,6 +60,7 @@ pub(crate) enum Command {
     Node(Node),
     Simulate(Simulate),
     Explain(Explain),
+    Drain(Drain),
     Bench(Bench),
     Completions(Completions),
 }

@@ -4,6 +4,7 @@ mod address;
 mod args;
 mod bench;
 mod controllers;
+mod drain;
 mod explain;
 mod input;
 mod nodes;
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         Command::Explain(args) => {
             explain::run(&args.complete().unwrap_or_else(|error| error.exit()))
         }
+        Command::Drain(args) => drain::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Completions(args) => {
             let mut script = Vec::new();

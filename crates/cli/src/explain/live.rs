@@ -9,6 +9,7 @@ use crate::input;
 use anyhow::{Context, Result, bail};
 use http::{Request, StatusCode, Uri};
 use kube::Client;
+use std::path::Path;
 use std::time::Duration;
 use stowplan_manifest::Input;
 use stowplan_report::{Moment, Report};
@@ -36,6 +37,9 @@ const LISTS: [&str; 15] = [
     "/apis/storage.k8s.io/v1/csistoragecapacities",
 ];
 
+/// What is read besides for a pod that a workload would make.
+const WORKLOADS: [&str; 2] = ["/apis/apps/v1/deployments", "/apis/batch/v1/jobs"];
+
 /// The tournament of a pod of the cluster.
 pub(super) fn tournament(args: &Explain) -> Result<Report> {
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -46,7 +50,13 @@ pub(super) fn tournament(args: &Explain) -> Result<Report> {
 }
 
 async fn ask(args: &Explain) -> Result<Report> {
-    let config = connection(args).await?;
+    let config = connection(args.kubeconfig.as_deref()).await?;
+    if is_workload(args) {
+        let namespace = args.namespace.clone();
+        let namespace = namespace.unwrap_or_else(|| config.default_namespace.clone());
+        let client = Client::try_from(config).context("cannot make a client")?;
+        return one_more(args, &client, &namespace).await;
+    }
     let (namespace, name) = pod(args, &config.default_namespace)?;
     let config = match &args.scheduler {
         Some(scheduler) => at_scheduler(config, scheduler, args.insecure_skip_tls_verify),
@@ -123,11 +133,20 @@ pub(super) fn at_scheduler(
 }
 
 /// How to reach the cluster.
-async fn connection(args: &Explain) -> Result<kube::Config> {
+pub(crate) async fn connection(kubeconfig: Option<&Path>) -> Result<kube::Config> {
     let hint = "say with -f which files to read, or with --kubeconfig which cluster to ask";
-    address::checked(match &args.kubeconfig {
+    address::checked(match kubeconfig {
         Some(file) => address::read(file).await?,
         None => kube::Config::infer().await.context(hint)?,
+    })
+}
+
+/// Whether a workload is meant, and not a pod of a namespace that is called like a kind of workloads.
+fn is_workload(args: &Explain) -> bool {
+    let wanted = args.pod();
+    let kind = wanted.split_once('/').map(|(kind, _)| kind);
+    kind.is_some_and(|kind| {
+        workload_kind(kind).is_some() && args.namespace.as_deref() != Some(kind)
     })
 }
 
@@ -137,10 +156,6 @@ fn pod(args: &Explain, default_namespace: &str) -> Result<(String, String)> {
     let namespace = args.namespace.as_deref();
     let (first, name) = match wanted.split_once('/') {
         Some(("pod" | "pods" | "po", name)) => (namespace, name),
-        Some((kind, _)) if workload_kind(kind).is_some() && namespace != Some(kind) => bail!(
-            "{wanted:?} names a workload: of a cluster, name one of its pods (with -n, if {kind:?} is \
-             their namespace)"
-        ),
         Some((first, name)) if namespace.is_none_or(|given| given == first) => (Some(first), name),
         Some((first, _)) => bail!("{wanted:?} names the namespace {first:?}, and -n another one"),
         None => (namespace, &*wanted),
@@ -199,15 +214,43 @@ async fn tell(client: &Client, path: &str) -> Result<Answer> {
     }
 }
 
-/// Plays the tournament in this process, over what the API says now.
-async fn here(args: &Explain, client: &Client, namespace: &str, name: &str) -> Result<Report> {
+/// What is in the cluster now, as far as scheduling reads it.
+pub(crate) async fn read_cluster(client: &Client) -> Result<Input> {
     let mut given = Input::default();
     for path in LISTS {
-        let request = Request::get(path).body(Vec::new())?;
-        let list = client.request_text(request).await;
-        let list = list.with_context(|| format!("cannot list {path}"))?;
-        given.read_text(path, list);
+        read_list(client, path, &mut given).await?;
     }
+    Ok(given)
+}
+
+async fn read_list(client: &Client, path: &str, into: &mut Input) -> Result<()> {
+    let request = Request::get(path).body(Vec::new())?;
+    let list = client.request_text(request).await;
+    let list = list.with_context(|| format!("cannot list {path}"))?;
+    into.read_text(path, list);
+    Ok(())
+}
+
+/// One more pod of a workload: that is nobody's decision, so it is played here.
+async fn one_more(args: &Explain, client: &Client, namespace: &str) -> Result<Report> {
+    let mut given = read_cluster(client).await?;
+    for path in WORKLOADS {
+        read_list(client, path, &mut given).await?;
+    }
+    let mut simulation = input::of(given, args.config.as_deref())?.into_simulation()?;
+    let found = super::find::find(&mut simulation, &args.pod(), Some(namespace))?;
+    let mut report = super::tournament(&simulation, &found)?;
+    report.moment = Some(Moment {
+        at_decision: false,
+        last_attempt: None,
+        note: "this was played here, over the cluster as it is now".to_owned(),
+    });
+    Ok(report)
+}
+
+/// Plays the tournament in this process, over what the API says now.
+async fn here(args: &Explain, client: &Client, namespace: &str, name: &str) -> Result<Report> {
+    let given = read_cluster(client).await?;
     let mut simulation = input::of(given, args.config.as_deref())?.into_simulation()?;
     let found = super::find::find(&mut simulation, name, Some(namespace))?;
     let (hint, note) = match &args.config {

@@ -2,9 +2,10 @@
 
 mod find;
 mod leader;
-mod live;
+pub(crate) mod live;
 mod one_node;
 mod remedies;
+mod spread;
 mod tables;
 
 use crate::Verdict;

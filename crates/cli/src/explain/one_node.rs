@@ -13,6 +13,7 @@ pub(super) fn render(report: &Report, width: Option<usize>) -> String {
     join_sections([
         head(report, width),
         filters(report, node, width),
+        super::spread::render(report, false, width),
         scores(report, node),
         preemption(report, node),
         conclusion(report, width),

@@ -13,6 +13,7 @@ pub(super) fn render(report: &Report, wide: bool, width: Option<usize>) -> Strin
         head(report, width),
         scores(report, wide, width),
         rejections(report, wide, width),
+        super::spread::render(report, wide, width),
         preemption(report, wide, width),
         conclusion(report, width),
         remedies(report, width),

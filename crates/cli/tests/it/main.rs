@@ -2,6 +2,7 @@
 
 mod bench;
 mod broken;
+mod drain;
 mod explain;
 mod packing;
 mod scheduler;
@@ -97,7 +98,7 @@ fn with_file(text: &str, work: impl FnOnce(&str)) {
 
 #[test]
 fn help_has_examples_and_exit_statuses() {
-    for command in ["", "simulate", "explain", "bench"] {
+    for command in ["", "simulate", "explain", "drain", "bench"] {
         let run = stowplan(&format!("{command} --help"));
         assert_eq!(run.status, 0);
         assert!(run.stdout.contains("Examples:"), "{}", run.stdout);
@@ -128,6 +129,11 @@ fn a_wrong_command_line_is_status_2() {
         "explain",
         "explain -f examples/cluster",
         "simulate -f x -o csv",
+        "drain",
+        "drain n1 -l a=b",
+        "drain n1 -f examples/cluster",
+        "drain n1 --startup 10s",
+        "drain n1 --pod-selector ==",
     ] {
         assert_eq!(stowplan(args).status, 2, "{args}");
     }

@@ -139,6 +139,6 @@ fn without_our_scheduler_the_tournament_is_played_here() {
     let workload = explain(&kubeconfig, &["deployment/web"]);
     assert_eq!(workload.status.code(), Some(1));
     let said = String::from_utf8_lossy(&workload.stderr);
-    assert!(said.contains("names a workload"), "{said}");
+    assert!(said.contains("no Deployment default/web"), "{said}");
     assert_eq!(server.stop("-TERM").code(), Some(0));
 }

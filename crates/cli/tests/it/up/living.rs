@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 const NAMESPACE: &str = "/api/v1/namespaces/shop";
 
-async fn ask(
+pub(super) async fn ask(
     api: &mut Connection,
     method: Method,
     path: &str,
@@ -20,13 +20,17 @@ async fn ask(
     (status.as_u16(), said)
 }
 
-async fn create(api: &mut Connection, path: &str, body: Value) {
+pub(super) async fn create(api: &mut Connection, path: &str, body: Value) {
     let (status, said) = ask(api, Method::POST, path, Some(body)).await;
     assert_eq!(status, 201, "{said}");
 }
 
 /// Waits until what a path shows is as it should be.
-async fn until(api: &mut Connection, path: &str, is_so: impl Fn(u16, &Value) -> bool) -> Value {
+pub(super) async fn until(
+    api: &mut Connection,
+    path: &str,
+    is_so: impl Fn(u16, &Value) -> bool,
+) -> Value {
     let start = Instant::now();
     loop {
         let (status, said) = ask(api, Method::GET, path, None).await;
@@ -38,7 +42,7 @@ async fn until(api: &mut Connection, path: &str, is_so: impl Fn(u16, &Value) -> 
     }
 }
 
-fn template(labels: &Value) -> Value {
+pub(super) fn template(labels: &Value) -> Value {
     json!({"metadata": {"labels": labels}, "spec": {"containers": [{
         "name": "c", "image": "nginx",
         "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}},

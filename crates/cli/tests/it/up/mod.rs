@@ -3,6 +3,8 @@
 mod client;
 mod damage;
 mod decisions;
+mod drain;
+mod game_day;
 mod kill;
 mod living;
 
