@@ -1,5 +1,8 @@
 # CronJobs.
 
+# No minute begins before the first look is over.
+until [ "$(date +%-S)" -lt 25 ]; do sleep 1; done
+
 kubectl create cronjob hello --image=busybox:1.28 --schedule="*/1 * * * *" -- /bin/sh -c "date; echo Hello from the Kubernetes cluster"
 
 kubectl get cronjob hello
@@ -21,7 +24,7 @@ until_is UnexpectedJob kubectl get events --field-selector involvedObject.kind=C
 kubectl get events --field-selector involvedObject.kind=CronJob,reason=UnexpectedJob -o custom-columns=T:.type,R:.reason,M:.message,S:.source.component
 
 # Of a time that has come.
-for i in $(seq 70); do kubectl get cronjob hello -o jsonpath='{.status.lastSuccessfulTime}' | grep -q . && break; sleep 1; done; kubectl get cronjob hello
+for i in $(seq 60); do kubectl get events --field-selector involvedObject.kind=CronJob,reason=SawCompletedJob -o name | grep -q . && break; sleep 1; done; kubectl get cronjob hello
 
 kubectl get jobs -l '!x' -o jsonpath='{range .items[?(@.metadata.name!="test-job")]}{.metadata.name} {.metadata.annotations} {.metadata.ownerReferences[0].name}{"\n"}{end}' | head -1
 

@@ -130,7 +130,8 @@ kubectl wait quota/best --for=jsonpath='{.status.used.pods}'=3
 
 kubectl describe quota best
 
-kubectl run be --image=nginx
+# Which of two quotas is named depends on the order of a Go map.
+kubectl run be --image=nginx 2>&1 | sed 's/quota: .*/quota/'
 
 kubectl create quota prio --hard=pods=1 --scopes=Nope
 

@@ -50,6 +50,8 @@ static RULES: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
 static LIVING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     const LETTERS: &str = "[bcdfghjklmnpqrstvwxz2456789]";
     [
+        // How often something happened depends on how fast it went.
+        (r"AGE \(x\d+ over AGE\)".to_owned(), "AGE"),
         // Pods of Deployments, of others, and ReplicaSets.
         (
             format!(r"-{LETTERS}{{7,10}}-{LETTERS}{{5}}\b"),
@@ -86,8 +88,6 @@ static LIVING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
             r"(?m)^LOG reflector\.go.*context canceled.*\n".to_owned(),
             "",
         ),
-        // How often something happened depends on how fast it went.
-        (r"AGE \(x\d+ over AGE\)".to_owned(), "AGE"),
     ]
     .map(|(pattern, with)| (Regex::new(&pattern).expect("a pattern"), with))
     .into()
