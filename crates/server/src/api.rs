@@ -21,7 +21,7 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use stowplan_admission::Quotas;
 use stowplan_apimachinery::{Status, meta};
 use stowplan_auth::{Owner, User, token};
@@ -45,7 +45,7 @@ pub struct Config {
 pub struct Api {
     config: Config,
     resources: Resources,
-    provider: OnceLock<Box<dyn Provider>>,
+    providers: RwLock<Vec<Arc<dyn Provider>>>,
     decisions: OnceLock<Box<dyn Decisions>>,
     usage: OnceLock<Box<dyn Usage>>,
     /// Held while a service is given addresses and stored.
@@ -69,7 +69,7 @@ impl Api {
         let api = Arc::new(Self {
             config,
             resources: Resources::default(),
-            provider: OnceLock::new(),
+            providers: RwLock::default(),
             decisions: OnceLock::new(),
             usage: OnceLock::new(),
             addresses: tokio::sync::Mutex::default(),
@@ -99,9 +99,11 @@ impl Api {
         self.address.get().copied()
     }
 
-    /// Says who runs pods. The first one stays.
-    pub fn provide(&self, provider: Box<dyn Provider>) {
-        let _ = self.provider.set(provider);
+    /// Says who runs pods, beside those who were named before.
+    pub fn provide(&self, provider: Arc<dyn Provider>) {
+        let providers = self.providers.write();
+        let mut providers = providers.unwrap_or_else(PoisonError::into_inner);
+        providers.push(provider);
     }
 
     /// Says who knows what was decided about pods. The first one stays.
@@ -154,8 +156,11 @@ impl Api {
         self.stopping.subscribe()
     }
 
-    pub(crate) fn provider(&self) -> Option<&dyn Provider> {
-        self.provider.get().map(|provider| &**provider)
+    /// Who runs the pods of a node.
+    pub(crate) fn provider(&self, node: &str) -> Option<Arc<dyn Provider>> {
+        let providers = self.providers.read();
+        let providers = providers.unwrap_or_else(PoisonError::into_inner);
+        providers.iter().find(|p| p.has_node(node)).cloned()
     }
 
     pub(crate) fn env(&self) -> &dyn Env {

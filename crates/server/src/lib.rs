@@ -49,5 +49,9 @@ pub use api::{Api, Config};
 pub use audit::Log as AuditLog;
 pub use decisions::{DecisionAnswer, Decisions, Reader};
 pub use metrics::{Sample, Usage, Used};
-pub use provider::{LogOptions, Provider};
+pub use provider::{
+    Answering, Attached, ExecOptions, LogOptions, Outcome, PIECE_BYTES_MAX, PIECES_MAX, PortStream,
+    Provider, Session, StreamOptions, TerminalSize,
+};
+pub use stowplan_apimachinery::Status;
 pub use stowplan_auth::{User, token};

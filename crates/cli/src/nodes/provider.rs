@@ -8,7 +8,10 @@ use stowplan_api::k8s::api::core::v1::Pod;
 use stowplan_base::Time;
 use stowplan_client::Cluster;
 use stowplan_nodes::{LogsWanted, Nodes, PodUsage};
-use stowplan_server::{LogOptions, Provider, Sample, Usage, Used};
+use stowplan_server::{
+    Answering, ExecOptions, LogOptions, PortStream, Provider, Sample, Session, Status,
+    StreamOptions, Usage, Used,
+};
 
 /// The nodes that are simulated in this process.
 #[derive(Clone)]
@@ -18,12 +21,48 @@ pub(crate) struct NodesOfThisProcess {
 }
 
 impl Provider for NodesOfThisProcess {
-    fn log(&self, pod: &Value, options: &LogOptions, now: Time) -> Option<Body> {
+    fn has_node(&self, node: &str) -> bool {
+        self.nodes.has(node)
+    }
+
+    fn log<'a>(
+        &'a self,
+        pod: &'a Value,
+        options: &'a LogOptions,
+        now: Time,
+    ) -> Answering<'a, Body> {
+        Box::pin(async move { Ok(self.lines(pod, options, now)) })
+    }
+
+    fn exec<'a>(&'a self, pod: &'a Value, options: &'a ExecOptions) -> Answering<'a, Session> {
+        Box::pin(async move { Err(nothing_runs(pod, &options.streams.container)) })
+    }
+
+    fn attach<'a>(&'a self, pod: &'a Value, options: &'a StreamOptions) -> Answering<'a, Session> {
+        Box::pin(async move { Err(nothing_runs(pod, &options.container)) })
+    }
+
+    fn port_forward<'a>(&'a self, pod: &'a Value, port: u16) -> Answering<'a, Box<dyn PortStream>> {
+        let name = pod["metadata"]["name"].as_str().unwrap_or_default();
+        Box::pin(async move {
+            Err(Status::internal(format!(
+                "pod {name} is simulated: nobody listens on port {port}"
+            )))
+        })
+    }
+}
+
+/// Who wants to talk to a process is told that there is none.
+fn nothing_runs(pod: &Value, container: &str) -> Status {
+    let name = pod["metadata"]["name"].as_str().unwrap_or_default();
+    Status::internal(format!(
+        "container {container} of pod {name} is simulated: no process runs in it"
+    ))
+}
+
+impl NodesOfThisProcess {
+    fn lines(&self, pod: &Value, options: &LogOptions, now: Time) -> Body {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let node = text(&pod["spec"]["nodeName"]);
-        if !self.nodes.has(&node) {
-            return None;
-        }
         let wanted = LogsWanted {
             previous: options.previous,
             since: since(options, now),
@@ -58,7 +97,7 @@ impl Provider for NodesOfThisProcess {
             }
             log.truncate(end);
         }
-        Some(Body::from(log))
+        Body::from(log)
     }
 }
 

@@ -82,7 +82,7 @@ fn nodes(
         nodes: nodes.clone(),
         cluster: informers.cluster().clone(),
     };
-    api.provide(Box::new(asked.clone()));
+    api.provide(Arc::new(asked.clone()));
     api.use_by(Box::new(asked));
     tasks.spawn(events.carry_out(requests.clone()));
     tasks.spawn(async move { nodes.run(&informers, requests).await });

@@ -13,7 +13,7 @@ use stowplan_apimachinery::meta::{self, GroupKind, GroupResource};
 use stowplan_apimachinery::{Status, View};
 
 /// Answers a GET.
-pub(super) fn get(api: &Api, request: &Request, target: &Target) -> Result<Answer, Status> {
+pub(super) async fn get(api: &Api, request: &Request, target: &Target) -> Result<Answer, Status> {
     let mut options = read(&request.query)?;
     let errors = check(&options);
     if !errors.is_empty() {
@@ -30,12 +30,9 @@ pub(super) fn get(api: &Api, request: &Request, target: &Target) -> Result<Answe
     if node.is_empty() {
         return Ok(answer::bytes(200, text, ""));
     }
-    if let Some(body) = api
-        .provider()
-        .and_then(|p| p.log(&pod, &options, api.env().now()))
-    {
+    if let Some(provider) = api.provider(node) {
         let mut answer = answer::bytes(200, text, "");
-        *answer.body_mut() = body;
+        *answer.body_mut() = provider.log(&pod, &options, api.env().now()).await?;
         return Ok(answer);
     }
     let Some(node) = Cluster(api).get("", "nodes", "", node) else {

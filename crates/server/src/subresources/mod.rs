@@ -32,7 +32,7 @@ pub(crate) async fn answer(
         ("binding", "create") => binding::create(api, request, target).await,
         ("eviction", "create") => eviction::create(api, request, target).await,
         ("token", "create") => token::create(api, request, target),
-        ("log", "get") => log::get(api, request, target),
+        ("log", "get") => log::get(api, request, target).await,
         ("scale", "get") => scale::get(api, request, target),
         (_, "get") => verbs::get::get(api, request, target).await,
         (_, "update") => verbs::update::update(api, request, target).await,
