@@ -38,7 +38,9 @@ impl Cgroups {
         let controllers = controllers.map_err(|_| "cgroup v2 is not mounted at /sys/fs/cgroup")?;
         let has = |name: &str| controllers.split_whitespace().any(|one| one == name);
         if let Some(missing) = CONTROLLERS.iter().find(|name| !has(name)) {
-            return Err(format!("the cgroup of this process has no controller {missing:?}"));
+            return Err(format!(
+                "the cgroup of this process has no controller {missing:?}"
+            ));
         }
         let make = || -> io::Result<PathBuf> {
             // Nobody may be in a cgroup that has others below it: this process moves.
@@ -52,7 +54,9 @@ impl Cgroups {
             fs::write(below.join("cgroup.subtree_control"), &all)?;
             Ok(below)
         };
-        make().map(Self).map_err(|error| format!("cgroups cannot be written: {error}"))
+        make()
+            .map(Self)
+            .map_err(|error| format!("cgroups cannot be written: {error}"))
     }
 
     /// Makes the cgroup of a container.
@@ -69,7 +73,10 @@ impl Cgroups {
         if let Some(cpu_m) = limits.cpu_m {
             fs::write(folder.join("cpu.max"), cpu_max(cpu_m))?;
         }
-        fs::write(folder.join("cpu.weight"), cpu_weight(limits.cpu_request_m).to_string())?;
+        fs::write(
+            folder.join("cpu.weight"),
+            cpu_weight(limits.cpu_request_m).to_string(),
+        )?;
         Ok(folder)
     }
 }
@@ -94,18 +101,24 @@ pub(crate) fn remove(folder: &Path) {
 /// Whether something in a cgroup was killed because its memory was used up.
 pub(crate) fn was_out_of_memory(folder: &Path) -> bool {
     let events = fs::read_to_string(folder.join("memory.events")).unwrap_or_default();
-    let mut kills = events.lines().filter_map(|line| line.strip_prefix("oom_kill "));
+    let mut kills = events
+        .lines()
+        .filter_map(|line| line.strip_prefix("oom_kill "));
     kills.any(|count| count.trim() != "0")
 }
 
 /// What is used: time on a cpu in nanoseconds, and bytes of memory.
 pub(crate) fn usage(folder: &Path) -> Option<(u64, u64)> {
     let stat = fs::read_to_string(folder.join("cpu.stat")).ok()?;
-    let micros = stat.lines().find_map(|line| line.strip_prefix("usage_usec "))?;
+    let micros = stat
+        .lines()
+        .find_map(|line| line.strip_prefix("usage_usec "))?;
     let memory = fs::read_to_string(folder.join("memory.current")).ok()?;
     let memory: u64 = memory.trim().parse().ok()?;
     let stat = fs::read_to_string(folder.join("memory.stat")).unwrap_or_default();
-    let idle = stat.lines().find_map(|line| line.strip_prefix("inactive_file "));
+    let idle = stat
+        .lines()
+        .find_map(|line| line.strip_prefix("inactive_file "));
     let idle: u64 = idle.and_then(|bytes| bytes.parse().ok()).unwrap_or(0);
     let micros: u64 = micros.parse().ok()?;
     Some((micros.saturating_mul(1_000), memory.saturating_sub(idle)))

@@ -12,7 +12,9 @@ pub(crate) fn expand(text: &str, value: &dyn Fn(&str) -> Option<String>) -> Stri
             rest = more;
             continue;
         }
-        let reference = after.strip_prefix('(').and_then(|inner| inner.split_once(')'));
+        let reference = after
+            .strip_prefix('(')
+            .and_then(|inner| inner.split_once(')'));
         match reference {
             Some((name, more)) => {
                 match value(name) {

@@ -17,7 +17,9 @@ pub(crate) struct Place {
 /// `a="b"` lines, in order. Upstream's `FormatMap`.
 fn lines(map: Option<&BTreeMap<String, String>>) -> String {
     let lines = map.into_iter().flatten();
-    let lines: Vec<String> = lines.map(|(key, value)| format!("{key}={value:?}")).collect();
+    let lines: Vec<String> = lines
+        .map(|(key, value)| format!("{key}={value:?}"))
+        .collect();
     lines.join("\n")
 }
 
@@ -32,7 +34,10 @@ pub(crate) fn field(pod: &Pod, path: &str, place: &Place) -> Result<String, Stri
             "metadata.labels" => meta.labels.as_ref(),
             _ => return Err(format!("fieldPath {path:?} does not support subscript")),
         };
-        return Ok(map.and_then(|map| map.get(key)).cloned().unwrap_or_default());
+        return Ok(map
+            .and_then(|map| map.get(key))
+            .cloned()
+            .unwrap_or_default());
     }
     Ok(match path {
         "metadata.name" => text(&meta.name),
@@ -41,9 +46,9 @@ pub(crate) fn field(pod: &Pod, path: &str, place: &Place) -> Result<String, Stri
         "metadata.labels" => lines(meta.labels.as_ref()),
         "metadata.annotations" => lines(meta.annotations.as_ref()),
         "spec.nodeName" => spec.map(|spec| text(&spec.node_name)).unwrap_or_default(),
-        "spec.serviceAccountName" => {
-            spec.map(|spec| text(&spec.service_account_name)).unwrap_or_default()
-        }
+        "spec.serviceAccountName" => spec
+            .map(|spec| text(&spec.service_account_name))
+            .unwrap_or_default(),
         "status.hostIP" | "status.hostIPs" => place.host_ip.clone(),
         "status.podIP" | "status.podIPs" => place.pod_ip.clone(),
         _ => return Err(format!("unsupported fieldPath: {path}")),
@@ -72,7 +77,9 @@ pub(crate) fn resource(
         _ => return Err(unknown()),
     };
     let said = said.and_then(|list| list.get(name));
-    let fallback = (list == "limits").then(|| place.allocatable.get(name)).flatten();
+    let fallback = (list == "limits")
+        .then(|| place.allocatable.get(name))
+        .flatten();
     let amount = match said.or(fallback) {
         Some(amount) => quantity(amount)?,
         None => return Ok("0".to_owned()),
@@ -111,7 +118,11 @@ mod tests {
         let place = Place {
             host_ip: "127.0.0.1".to_owned(),
             pod_ip: "127.0.0.1".to_owned(),
-            allocatable: [("ephemeral-storage".to_owned(), ApiQuantity("10Gi".to_owned()))].into(),
+            allocatable: [(
+                "ephemeral-storage".to_owned(),
+                ApiQuantity("10Gi".to_owned()),
+            )]
+            .into(),
         };
         for (path, expected) in [
             ("metadata.name", "p"),
@@ -138,7 +149,11 @@ mod tests {
                 divisor: Some(ApiQuantity(divisor.to_owned())),
                 container_name: None,
             };
-            assert_eq!(resource(container, &wanted, &place).as_deref(), Ok(expected), "{path}");
+            assert_eq!(
+                resource(container, &wanted, &place).as_deref(),
+                Ok(expected),
+                "{path}"
+            );
         }
     }
 }

@@ -155,7 +155,8 @@ mod tests {
             ("busybox".to_owned(), image("own")),
         ]
         .into();
-        let entry = |name: &str| lookup(&map, name, "/bin").and_then(|one| one.entrypoint.first().cloned());
+        let entry =
+            |name: &str| lookup(&map, name, "/bin").and_then(|one| one.entrypoint.first().cloned());
         assert_eq!(entry("team/web:1"), Some("web".to_owned()));
         assert_eq!(entry("team/api:1"), Some("any".to_owned()));
         assert_eq!(entry("busybox:1.36"), Some("own".to_owned()));
@@ -167,7 +168,8 @@ mod tests {
     /// As Kubernetes documents it, `inject-data-application/define-command-argument-container`.
     #[test]
     fn a_pods_command_replaces_all_and_its_args_the_images_args() {
-        let words = |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
+        let words =
+            |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
         let image = Image {
             entrypoint: words("ep-1"),
             cmd: words("foo bar"),
@@ -179,7 +181,10 @@ mod tests {
             ("", "zoo boo", "ep-1 zoo boo"),
             ("ep-2", "zoo boo", "ep-2 zoo boo"),
         ] {
-            assert_eq!(command_line(&words(command), &words(args), &image), words(expected));
+            assert_eq!(
+                command_line(&words(command), &words(args), &image),
+                words(expected)
+            );
         }
     }
 }

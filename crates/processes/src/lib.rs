@@ -35,6 +35,6 @@ mod volumes;
 pub use images::{Image, ImageMap};
 pub use isolation::Isolation;
 pub use logs::{LogRead, LogWanted, Piece};
-pub use runtime::{Execution, Processes, Settings, Streams};
+pub use runtime::{Execution, Processes, Settings, Streams, set_size};
 pub use shim::run_if_asked;
 pub use usage::ContainerUsage;

@@ -125,11 +125,16 @@ impl LogRead {
         }
         let lines = all.split_inclusive(|byte| *byte == b'\n');
         let entries = lines.filter_map(|line| entry(line.strip_suffix(b"\n")?));
-        Ok(entries.filter(|one| self.is_wanted(one) && one.is_whole).count())
+        Ok(entries
+            .filter(|one| self.is_wanted(one) && one.is_whole)
+            .count())
     }
 
     fn is_wanted(&self, entry: &Entry<'_>) -> bool {
-        let is_stream = self.wanted.stream.is_none_or(|stream| stream == entry.stream);
+        let is_stream = self
+            .wanted
+            .stream
+            .is_none_or(|stream| stream == entry.stream);
         let is_new = |since: Time| time_of(entry.at).is_none_or(|at| at >= since);
         is_stream && self.wanted.since.is_none_or(is_new)
     }
@@ -144,7 +149,8 @@ impl LogRead {
         if count == 0 {
             return Ok(Piece::Nothing);
         }
-        self.rest.extend_from_slice(buffer.get(..count).unwrap_or_default());
+        self.rest
+            .extend_from_slice(buffer.get(..count).unwrap_or_default());
         let rest = std::mem::take(&mut self.rest);
         let mut out = Vec::new();
         for line in rest.split_inclusive(|byte| *byte == b'\n') {
@@ -255,23 +261,62 @@ mod tests {
             format!("2027-01-15T08:00:{second:02}.000000000Z {stream} {tag} {text}\n")
         };
         let old = line(1, "stdout", "F", "one") + &line(2, "stderr", "F", "two");
-        let new = line(3, "stdout", "P", "thr") + &line(3, "stdout", "F", "ee") + &line(4, "stdout", "F", "four");
+        let new = line(3, "stdout", "P", "thr")
+            + &line(3, "stdout", "F", "ee")
+            + &line(4, "stdout", "F", "four");
         fs::write(run.file("log.1"), old).unwrap();
         fs::write(run.file("log"), new).unwrap();
         let none = LogWanted::default();
         assert_eq!(all(&run, none.clone()), "one\ntwo\nthree\nfour\n");
-        let tail = |tail| LogWanted { tail: Some(tail), ..LogWanted::default() };
+        let tail = |tail| LogWanted {
+            tail: Some(tail),
+            ..LogWanted::default()
+        };
         assert_eq!(all(&run, tail(2)), "three\nfour\n");
         assert_eq!(all(&run, tail(0)), "");
         assert_eq!(all(&run, tail(9)), "one\ntwo\nthree\nfour\n");
         let since = Some(Time::from_secs(1_800_000_004));
-        assert_eq!(all(&run, LogWanted { since, ..none.clone() }), "four\n");
+        assert_eq!(
+            all(
+                &run,
+                LogWanted {
+                    since,
+                    ..none.clone()
+                }
+            ),
+            "four\n"
+        );
         let limit = Some(6);
-        assert_eq!(all(&run, LogWanted { limit, ..none.clone() }), "one\ntw");
+        assert_eq!(
+            all(
+                &run,
+                LogWanted {
+                    limit,
+                    ..none.clone()
+                }
+            ),
+            "one\ntw"
+        );
         let stream = Some("stderr");
-        assert_eq!(all(&run, LogWanted { stream, ..none.clone() }), "two\n");
+        assert_eq!(
+            all(
+                &run,
+                LogWanted {
+                    stream,
+                    ..none.clone()
+                }
+            ),
+            "two\n"
+        );
         let timestamps = true;
-        let stamped = all(&run, LogWanted { timestamps, tail: Some(2), ..none });
+        let stamped = all(
+            &run,
+            LogWanted {
+                timestamps,
+                tail: Some(2),
+                ..none
+            },
+        );
         assert_eq!(
             stamped,
             "2027-01-15T08:00:03.000000000Z three\n2027-01-15T08:00:04.000000000Z four\n"

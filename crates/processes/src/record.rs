@@ -179,7 +179,12 @@ impl RunFolder {
 /// Takes the lock of a file; `None` if somebody else has it.
 pub(crate) fn hold(path: &Path) -> io::Result<Option<File>> {
     let mut options = OpenOptions::new();
-    let file = options.read(true).write(true).create(true).truncate(false).open(path)?;
+    let file = options
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(Some(file)),
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),

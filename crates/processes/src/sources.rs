@@ -26,8 +26,12 @@ impl Names {
     pub(crate) fn of_variables(container: &Container) -> Self {
         let mut names = Self::default();
         for from in container.env_from.iter().flatten() {
-            names.config_maps.extend(from.config_map_ref.as_ref().map(|one| one.name.clone()));
-            names.secrets.extend(from.secret_ref.as_ref().map(|one| one.name.clone()));
+            names
+                .config_maps
+                .extend(from.config_map_ref.as_ref().map(|one| one.name.clone()));
+            names
+                .secrets
+                .extend(from.secret_ref.as_ref().map(|one| one.name.clone()));
         }
         for variable in container.env.iter().flatten() {
             let Some(from) = &variable.value_from else {
@@ -97,7 +101,8 @@ fn of_config_map(map: ConfigMap) -> Entries {
     let text = map.data.into_iter().flatten();
     let text = text.map(|(key, value)| (key, value.into_bytes()));
     let binary = map.binary_data.into_iter().flatten();
-    text.chain(binary.map(|(key, value)| (key, value.0))).collect()
+    text.chain(binary.map(|(key, value)| (key, value.0)))
+        .collect()
 }
 
 fn of_secret(secret: Secret) -> Entries {

@@ -18,16 +18,23 @@ pub(crate) struct StateFolder {
 impl StateFolder {
     /// Opens it; makes it if it is missing. Nobody else may have it.
     pub(crate) fn open(root: &Path) -> Result<Self, String> {
-        let cannot = |error: io::Error| format!("cannot use the state folder {}: {error}", root.display());
+        let cannot =
+            |error: io::Error| format!("cannot use the state folder {}: {error}", root.display());
         let mut builder = fs::DirBuilder::new();
-        builder.recursive(true).mode(0o700).create(root).map_err(cannot)?;
+        builder
+            .recursive(true)
+            .mode(0o700)
+            .create(root)
+            .map_err(cannot)?;
         fs::set_permissions(root, fs::Permissions::from_mode(0o700)).map_err(cannot)?;
         // Shims have it as an argument, and containers know no other.
         let root = root.canonicalize().map_err(cannot)?;
         let lock = hold(&root.join("lock")).map_err(cannot)?;
         let Some(lock) = lock else {
             let root = root.display();
-            return Err(format!("the state folder {root} is in use by another process: wait for its end, or name another one with --state-dir"));
+            return Err(format!(
+                "the state folder {root} is in use by another process: wait for its end, or name another one with --state-dir"
+            ));
         };
         for name in ["pods", "claims"] {
             fs::create_dir_all(root.join(name)).map_err(cannot)?;
@@ -49,7 +56,10 @@ impl StateFolder {
 
     pub(crate) fn pod(&self, uid: &str) -> PathBuf {
         // A uid never has any of these, but it comes from others.
-        let uid: String = uid.chars().filter(|one| one.is_ascii_alphanumeric() || *one == '-').collect();
+        let uid: String = uid
+            .chars()
+            .filter(|one| one.is_ascii_alphanumeric() || *one == '-')
+            .collect();
         self.root.join("pods").join(uid)
     }
 
@@ -59,13 +69,22 @@ impl StateFolder {
 
     pub(crate) fn run(&self, uid: &str, run: &RunId) -> RunFolder {
         let containers = self.pod(uid).join("containers");
-        RunFolder(containers.join(&*run.container).join(run.attempt.to_string()))
+        RunFolder(
+            containers
+                .join(&*run.container)
+                .join(run.attempt.to_string()),
+        )
     }
 
     /// The uids of all pods of which anything is there.
     pub(crate) fn pods(&self) -> BTreeSet<String> {
-        let entries = fs::read_dir(self.root.join("pods")).into_iter().flatten().flatten();
-        entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+        let entries = fs::read_dir(self.root.join("pods"))
+            .into_iter()
+            .flatten()
+            .flatten();
+        entries
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect()
     }
 
     /// All runs of a pod's containers of which anything is there.
@@ -74,7 +93,11 @@ impl StateFolder {
         let containers = self.pod(uid).join("containers");
         for container in fs::read_dir(containers).into_iter().flatten().flatten() {
             let name = container.file_name().to_string_lossy().into_owned();
-            for run in fs::read_dir(container.path()).into_iter().flatten().flatten() {
+            for run in fs::read_dir(container.path())
+                .into_iter()
+                .flatten()
+                .flatten()
+            {
                 let attempt = run.file_name().to_str().and_then(|text| text.parse().ok());
                 if let Some(attempt) = attempt {
                     let container = name.as_str().into();

@@ -51,7 +51,9 @@ impl Processes {
                 memory,
             });
         }
-        inner.samples.keep(|id| all.iter().any(|one| id.starts_with(&one.uid)));
+        inner
+            .samples
+            .keep(|id| all.iter().any(|one| id.starts_with(&one.uid)));
         all
     }
 }
@@ -89,9 +91,17 @@ fn used(folder: &RunFolder, started: &Started) -> Option<(u64, u64)> {
         if let Some((cpu, memory)) = of_process(pid) {
             sum = (sum.0 + cpu, sum.1 + memory);
         }
-        for task in fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
+        for task in fs::read_dir(format!("/proc/{pid}/task"))
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
             let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
-            todo.extend(children.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
+            todo.extend(
+                children
+                    .split_whitespace()
+                    .filter_map(|pid| pid.parse::<i32>().ok()),
+            );
         }
     }
     Some(sum)
@@ -102,9 +112,17 @@ fn of_process(pid: i32) -> Option<(u64, u64)> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = stat.rsplit_once(") ")?;
     let fields: Vec<&str> = rest.split(' ').collect();
-    let number = |place: usize| -> u64 { fields.get(place).and_then(|text| text.parse().ok()).unwrap_or(0) };
+    let number = |place: usize| -> u64 {
+        fields
+            .get(place)
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(0)
+    };
     let ticks: u64 = (11..15).map(number).sum();
     let per_second = rustix::param::clock_ticks_per_second().max(1);
     let page = rustix::param::page_size() as u64;
-    Some((ticks.saturating_mul(1_000_000_000 / per_second), number(21) * page))
+    Some((
+        ticks.saturating_mul(1_000_000_000 / per_second),
+        number(21) * page,
+    ))
 }

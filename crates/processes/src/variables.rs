@@ -14,7 +14,8 @@ pub(crate) struct Variables(Vec<(String, String)>);
 impl Variables {
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let mut all = self.0.iter();
-        all.find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+        all.find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
     }
 
     /// The last who says something holds.
@@ -106,7 +107,9 @@ fn value_of(
     match found.and_then(|all| all.get(key)) {
         Some(value) => Ok(Some(String::from_utf8_lossy(value).into_owned())),
         None if optional == Some(true) => Ok(None),
-        None => Err(format!("couldn't find key {key} in {what} {namespace}/{name}")),
+        None => Err(format!(
+            "couldn't find key {key} in {what} {namespace}/{name}"
+        )),
     }
 }
 

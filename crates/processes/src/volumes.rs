@@ -121,7 +121,9 @@ impl Volumes<'_> {
         }
         if let Some(one) = &volume.downward_api {
             let items = one.items.as_deref().unwrap_or_default();
-            return self.downward(items, one.default_mode.unwrap_or(MODE)).map(Some);
+            return self
+                .downward(items, one.default_mode.unwrap_or(MODE))
+                .map(Some);
         }
         match &volume.projected {
             Some(one) => self.projected(one).await.map(Some),
@@ -189,15 +191,24 @@ impl Volumes<'_> {
             },
         });
         let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{account}/token");
-        let sent = self.requests.change::<Value>("POST", &path, "application/json", &body);
-        let answer = sent.await.map_err(|failed| {
-            format!("failed to fetch token: {}", failed.message())
-        })?;
-        Ok(answer["status"]["token"].as_str().unwrap_or_default().to_owned())
+        let sent = self
+            .requests
+            .change::<Value>("POST", &path, "application/json", &body);
+        let answer = sent
+            .await
+            .map_err(|failed| format!("failed to fetch token: {}", failed.message()))?;
+        Ok(answer["status"]["token"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned())
     }
 
     fn downward(&self, items: &[DownwardAPIVolumeFile], mode: i32) -> Result<Vec<File>, String> {
-        let containers = self.pod.spec.as_ref().map(|spec| spec.containers.as_slice());
+        let containers = self
+            .pod
+            .spec
+            .as_ref()
+            .map(|spec| spec.containers.as_slice());
         let containers = containers.unwrap_or_default();
         let text = |item: &DownwardAPIVolumeFile| {
             if let Some(one) = &item.field_ref {
@@ -207,7 +218,9 @@ impl Volumes<'_> {
                 return Ok(String::new());
             };
             let name = one.container_name.as_deref();
-            let container = containers.iter().find(|one| Some(one.name.as_str()) == name);
+            let container = containers
+                .iter()
+                .find(|one| Some(one.name.as_str()) == name);
             resource(container.unwrap_or(&Container::default()), one, self.place)
         };
         let file = |item: &DownwardAPIVolumeFile| {
@@ -246,7 +259,9 @@ impl Volumes<'_> {
         match fits {
             true => Ok(path),
             false if kind.is_empty() => Err(format!("hostPath {path_text} does not exist")),
-            false => Err(format!("hostPath type check failed: {path_text} is not a {kind}")),
+            false => Err(format!(
+                "hostPath type check failed: {path_text} is not a {kind}"
+            )),
         }
     }
 
@@ -256,10 +271,17 @@ impl Volumes<'_> {
         let read = self.requests.read::<PersistentVolumeClaim>(namespace, name);
         let claim = read.await.map_err(|failed| failed.message())?;
         let claim = claim.ok_or_else(|| format!("persistentvolumeclaim {name:?} not found"))?;
-        let volume = claim.spec.as_ref().and_then(|spec| spec.volume_name.clone());
-        let phase = claim.status.as_ref().and_then(|status| status.phase.as_deref());
+        let volume = claim
+            .spec
+            .as_ref()
+            .and_then(|spec| spec.volume_name.clone());
+        let phase = claim
+            .status
+            .as_ref()
+            .and_then(|status| status.phase.as_deref());
         let volume = volume.filter(|_| phase == Some("Bound"));
-        let volume = volume.ok_or_else(|| format!("persistentvolumeclaim {name:?} is not bound"))?;
+        let volume =
+            volume.ok_or_else(|| format!("persistentvolumeclaim {name:?} is not bound"))?;
         let read = self.requests.read::<PersistentVolume>("", &volume);
         let found = read.await.map_err(|failed| failed.message())?;
         let found = found.ok_or_else(|| format!("persistentvolume {volume:?} not found"))?;
@@ -271,7 +293,9 @@ impl Volumes<'_> {
         let annotations = found.metadata.annotations.unwrap_or_default();
         let provisioner = annotations.get("pv.kubernetes.io/provisioned-by");
         if driver != Some(PROVISIONER) && provisioner.map(String::as_str) != Some(PROVISIONER) {
-            return Err(format!("persistentvolume {volume:?} is of a kind that is not supported for processes"));
+            return Err(format!(
+                "persistentvolume {volume:?} is of a kind that is not supported for processes"
+            ));
         }
         let folder = self.claims.join(&volume);
         fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
@@ -307,7 +331,11 @@ fn project(
             }),
             None if optional == Some(true) => {}
             None => {
-                return Err(format!("references non-existent {} key: {}", key_of(what), item.key));
+                return Err(format!(
+                    "references non-existent {} key: {}",
+                    key_of(what),
+                    item.key
+                ));
             }
         }
     }

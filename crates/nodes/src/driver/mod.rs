@@ -204,6 +204,14 @@ impl Nodes {
         self.0.world().node_id(node).is_some()
     }
 
+    /// Whether the pods of this node really run.
+    pub fn is_real(&self, node: &str) -> bool {
+        let world = self.0.world();
+        let id = world.node_id(node);
+        id.and_then(|id| world.nodes.get(id))
+            .is_some_and(|node| node.is_real)
+    }
+
     /// How many nodes, and pods on them, there are.
     pub fn counts(&self) -> (usize, usize) {
         let world = self.0.world();

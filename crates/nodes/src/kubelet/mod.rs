@@ -194,10 +194,12 @@ impl PodSim {
 
     /// Whether the container has started up.
     pub(crate) fn is_started(&self, pod: &Pod, spec: &Spec<'_>, container: &ContainerSim) -> bool {
-        container.running().is_some_and(|running| match self.place(container) {
-            Some(i) => self.has_really_started(i),
-            None => started_at(pod, spec, running.since).is_some_and(|at| at <= self.at),
-        })
+        container
+            .running()
+            .is_some_and(|running| match self.place(container) {
+                Some(i) => self.has_really_started(i),
+                None => started_at(pod, spec, running.since).is_some_and(|at| at <= self.at),
+            })
     }
 
     /// Whether the container is ready.
@@ -205,10 +207,12 @@ impl PodSim {
         if spec.role == Role::Init {
             return container.ended().is_some_and(|ended| ended.code == 0);
         }
-        container.running().is_some_and(|running| match self.place(container) {
-            Some(i) => self.is_really_ready(spec, i),
-            None => ready_at(pod, spec, running.since).is_some_and(|at| at <= self.at),
-        })
+        container
+            .running()
+            .is_some_and(|running| match self.place(container) {
+                Some(i) => self.is_really_ready(spec, i),
+                None => ready_at(pod, spec, running.since).is_some_and(|at| at <= self.at),
+            })
     }
 
     /// Which of the containers it is, if they really run.

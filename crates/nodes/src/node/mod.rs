@@ -8,7 +8,6 @@ pub(crate) use addresses::{Blocks, Cidr};
 pub(crate) use object::{Facts, prepared, status_patch};
 pub use template::NodeTemplate;
 
-
 use crate::admission::Room;
 use k8s_openapi::api::core::v1::Node;
 use std::collections::BTreeSet;

@@ -1,9 +1,9 @@
 //! What a kubelet says of its node. Upstream's `kubelet_node_status.go` and `nodestatus/setters.go`.
 
 use super::{NODE, is_real};
-use crate::world::NodeFact;
 use crate::kubelet::{digest, hash, mix};
 use crate::status::{rfc3339, rfc3339_secs};
+use crate::world::NodeFact;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node;
 use serde_json::{Value, json};
@@ -176,7 +176,9 @@ fn conditions(node: &Node, more: &[NodeFact], now: Time) -> Value {
             "lastTransitionTime": since.unwrap_or_else(|| rfc3339(now)),
         })
     };
-    let more = more.iter().map(|fact| (fact.name, fact.holds, fact.reason, &*fact.message));
+    let more = more
+        .iter()
+        .map(|fact| (fact.name, fact.holds, fact.reason, &*fact.message));
     CONDITIONS.iter().copied().chain(more).map(one).collect()
 }
 

@@ -52,7 +52,11 @@ fn one(sim: &PodSim, pod: &Pod, spec: &Spec<'_>, one: &ContainerSim, has_init: b
     if spec.role != Role::Ephemeral {
         set("started", sim.is_started(pod, spec, one).into());
     }
-    let scheme = if sim.real.is_some() { "process" } else { "simulated" };
+    let scheme = if sim.real.is_some() {
+        "process"
+    } else {
+        "simulated"
+    };
     let id = |restarts: u32| {
         let digest = digest(&[&sim.uid, spec.name, &restarts.to_string()]);
         format!("{scheme}://{digest}")
@@ -62,7 +66,9 @@ fn one(sim: &PodSim, pod: &Pod, spec: &Spec<'_>, one: &ContainerSim, has_init: b
     let ending = |ended: &Ended| real.and_then(|(i, real)| real.ending(i, ended.at));
     let state = match &one.run {
         Run::Waiting if trouble.is_some() => {
-            let (reason, message) = trouble.map(|one| (one.reason, &*one.message)).unwrap_or_default();
+            let (reason, message) = trouble
+                .map(|one| (one.reason, &*one.message))
+                .unwrap_or_default();
             json!({"waiting": {"reason": reason, "message": message}})
         }
         Run::Waiting if one.last.is_some_and(|last| last.why == Why::RestartingAll) => {
@@ -86,7 +92,9 @@ fn one(sim: &PodSim, pod: &Pod, spec: &Spec<'_>, one: &ContainerSim, has_init: b
         Run::Running(_) | Run::Ended(_) => one.restarts.saturating_sub(1),
         Run::Waiting | Run::Backoff(_) => one.restarts,
     };
-    let last = one.last.map(|ended| terminated(&ended, id(before), ending(&ended)));
+    let last = one
+        .last
+        .map(|ended| terminated(&ended, id(before), ending(&ended)));
     set("lastState", last.unwrap_or_else(|| json!({})));
     let is_there = match &one.run {
         Run::Waiting => false,

@@ -97,7 +97,10 @@ impl World {
             true => &self.config.conditions[..],
             false => &[],
         };
-        let facts = Facts { host: node.host, more };
+        let facts = Facts {
+            host: node.host,
+            more,
+        };
         let mut body = status_patch(&node.object, &facts, now);
         // A manifest says how large the node is, whatever it was before.
         let manifest = self.manifests.get(&node.name);

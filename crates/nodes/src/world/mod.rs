@@ -216,7 +216,9 @@ impl World {
     /// The uids of all pods that the API has.
     pub(crate) fn known_uids(&self) -> BTreeSet<String> {
         let all = self.store.all();
-        all.iter().filter_map(|pod| pod.metadata.uid.clone()).collect()
+        all.iter()
+            .filter_map(|pod| pod.metadata.uid.clone())
+            .collect()
     }
 
     /// What happened since this was last asked.

@@ -256,7 +256,11 @@ impl World {
     }
 
     pub(super) fn prepare_adoption(&mut self, name: &str) -> Option<Prepared> {
-        let kind = if self.config.is_real { PROCESS } else { "simulated" };
+        let kind = if self.config.is_real {
+            PROCESS
+        } else {
+            "simulated"
+        };
         let mut body = json!({"metadata": {"annotations": {NODE: kind}}});
         if let Some(node) = self.node_id(name).and_then(|id| self.nodes.get(id)) {
             let cidr = node.cidr.text();

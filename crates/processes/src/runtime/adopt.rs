@@ -73,9 +73,8 @@ impl Inner {
 
     fn is_alive(&self, uid: &str) -> bool {
         let runs = self.state.runs(uid);
-        runs.iter().any(|(_, folder)| {
-            matches!(folder.state(), RunState::Starting | RunState::Running(_))
-        })
+        runs.iter()
+            .any(|(_, folder)| matches!(folder.state(), RunState::Starting | RunState::Running(_)))
     }
 
     /// Stops all that runs of a pod: asks first, if there is time.
@@ -88,7 +87,7 @@ impl Inner {
         }
         let mut left = grace;
         while self.is_alive(uid) && !left.is_zero() {
-            tokio::time::sleep(LOOK).await;
+            self.settings.env.sleep(LOOK).await;
             left = left.saturating_sub(LOOK);
         }
         // Whoever is just being started is known a moment later.
@@ -98,7 +97,7 @@ impl Inner {
                     self.signal(&started, rustix::process::Signal::KILL);
                 }
             }
-            tokio::time::sleep(LOOK).await;
+            self.settings.env.sleep(LOOK).await;
         }
     }
 }
@@ -156,4 +155,3 @@ fn open_up(folder: &Path) {
         }
     }
 }
-

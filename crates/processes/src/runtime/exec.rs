@@ -12,6 +12,7 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
+use stowplan_env::timeout;
 use stowplan_nodes::RunId;
 use tokio::process::{Child, Command};
 
@@ -38,7 +39,12 @@ pub struct Execution {
 
 impl Inner {
     /// The last run of a container of which anything is there; or the one before.
-    pub(crate) fn latest(&self, uid: &str, container: &str, previous: bool) -> Option<(RunId, RunFolder)> {
+    pub(crate) fn latest(
+        &self,
+        uid: &str,
+        container: &str,
+        previous: bool,
+    ) -> Option<(RunId, RunFolder)> {
         let mut runs = self.state.runs(uid);
         runs.retain(|(run, _)| *run.container == *container);
         runs.sort_by_key(|(run, _)| std::cmp::Reverse(run.attempt));
@@ -46,7 +52,12 @@ impl Inner {
     }
 
     /// The command line of a process that runs something in a container; `None` if that does not run.
-    fn command_in(&self, folder: &RunFolder, argv: &[String], tty: bool) -> io::Result<Option<Command>> {
+    fn command_in(
+        &self,
+        folder: &RunFolder,
+        argv: &[String],
+        tty: bool,
+    ) -> io::Result<Option<Command>> {
         let RunState::Running(started) = folder.state() else {
             return Ok(None);
         };
@@ -82,7 +93,10 @@ impl Inner {
             return Err(io::Error::other("container is not running"));
         };
         let (reader, writer) = io::pipe()?;
-        command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
+        command
+            .stdin(Stdio::null())
+            .stdout(writer.try_clone()?)
+            .stderr(writer);
         command.kill_on_drop(true);
         let mut child = command.spawn()?;
         // It holds ends of the pipe.
@@ -96,12 +110,12 @@ impl Inner {
             let _ = io::copy(&mut reader, &mut io::sink());
             said
         });
-        let ended = tokio::time::timeout(longest, child.wait()).await;
+        let ended = timeout(&*self.settings.env, longest, child.wait()).await;
         let Ok(status) = ended else {
             let _ = child.kill().await;
             return Ok(None);
         };
-        let said = tokio::time::timeout(Duration::from_secs(1), said).await;
+        let said = timeout(&*self.settings.env, Duration::from_secs(1), said).await;
         let said = said.ok().and_then(Result::ok).unwrap_or_default();
         Ok(Some((status?, String::from_utf8_lossy(&said).into_owned())))
     }
@@ -125,12 +139,19 @@ impl Processes {
         command.kill_on_drop(true);
         if streams.tty {
             let (master, slave) = terminal()?;
-            command.stdin(slave.try_clone()?).stdout(slave.try_clone()?).stderr(slave);
+            command
+                .stdin(slave.try_clone()?)
+                .stdout(slave.try_clone()?)
+                .stderr(slave);
             let child = command.spawn()?;
             let terminal = Some(master);
             return Ok(Some(Execution { child, terminal }));
         }
-        command.stdin(if streams.stdin { Stdio::piped() } else { Stdio::null() });
+        command.stdin(if streams.stdin {
+            Stdio::piped()
+        } else {
+            Stdio::null()
+        });
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn()?;
         let terminal = None;
@@ -151,24 +172,31 @@ impl Processes {
         let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
         let mut options = OpenOptions::new();
         // Nobody reads it once the container is over: then there is nothing to open.
-        options.write(true).custom_flags(flags).open(folder.file("stdin")).ok()
-    }
-
-    /// How the last run of a container ended, with its code.
-    pub fn exit_code(&self, uid: &str, container: &str) -> Option<i32> {
-        let (_, folder) = self.0.latest(uid, container, false)?;
-        folder.exited().map(|exited| exited.code)
+        options
+            .write(true)
+            .custom_flags(flags)
+            .open(folder.file("stdin"))
+            .ok()
     }
 
     /// The log of a container; `None` if there is no such run of it.
-    pub fn log(&self, uid: &str, container: &str, previous: bool, wanted: LogWanted) -> Option<LogRead> {
+    pub fn log(
+        &self,
+        uid: &str,
+        container: &str,
+        previous: bool,
+        wanted: LogWanted,
+    ) -> Option<LogRead> {
         let (_, folder) = self.0.latest(uid, container, previous)?;
         LogRead::open(folder, wanted).ok()
     }
 
     /// Whether a run is over whose log is read, so that nothing will be added.
     pub fn is_over(&self, read: &LogRead) -> bool {
-        !matches!(read.folder().state(), RunState::Starting | RunState::Running(_))
+        !matches!(
+            read.folder().state(),
+            RunState::Starting | RunState::Running(_)
+        )
     }
 
     /// Whether containers are kept apart.
@@ -185,6 +213,21 @@ fn terminal() -> io::Result<(File, File)> {
     let path = ptsname(&master, Vec::new())?;
     let path = path.to_string_lossy().into_owned();
     let flags = rustix::fs::OFlags::NOCTTY.bits().cast_signed();
-    let slave = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path)?;
+    let slave = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(flags)
+        .open(path)?;
     Ok((File::from(master), slave))
+}
+
+/// Says how large a terminal is.
+pub fn set_size(terminal: &File, width: u16, height: u16) -> io::Result<()> {
+    let size = rustix::termios::Winsize {
+        ws_row: height,
+        ws_col: width,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    Ok(rustix::termios::tcsetwinsize(terminal, size)?)
 }

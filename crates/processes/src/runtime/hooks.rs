@@ -17,7 +17,11 @@ pub(super) async fn run(inner: Arc<Inner>, pod: Arc<Pod>, run: RunId, hook: Hook
         Hook::PreStop => one.pre_stop.as_ref(),
     });
     let result = match handler {
-        Some(handler) => inner.handle(&pod, &run, handler, Duration::from_secs(longest_s.into())).await,
+        Some(handler) => {
+            inner
+                .handle(&pod, &run, handler, Duration::from_secs(longest_s.into()))
+                .await
+        }
         None => Ok(()),
     };
     inner.tell(uid_of(&pod), Report::HookEnded(run, hook, result));
@@ -33,7 +37,7 @@ impl Inner {
     ) -> Result<(), String> {
         if let Some(sleep) = &handler.sleep {
             let span = Duration::from_secs(u64::try_from(sleep.seconds).unwrap_or(0));
-            tokio::time::sleep(span.min(longest)).await;
+            self.settings.env.sleep(span.min(longest)).await;
             return Ok(());
         }
         if let Some(exec) = &handler.exec {
@@ -55,6 +59,8 @@ impl Inner {
         };
         let container = container_of(pod, &run.container).unwrap_or_default();
         let asked = Asked::of(get, &container, &self.place(pod).pod_ip)?;
-        http_get(&asked, longest).await.map(drop)
+        http_get(&*self.settings.env, &asked, longest)
+            .await
+            .map(drop)
     }
 }

@@ -8,7 +8,7 @@ mod probe;
 mod signals;
 mod start;
 
-pub use exec::{Execution, Streams};
+pub use exec::{Execution, Streams, set_size};
 
 use crate::cgroup::Cgroups;
 use crate::fields::Place;
@@ -94,7 +94,9 @@ impl Processes {
             Some(Isolation::Plain) => (Isolation::Plain, "it was not wanted".to_owned()),
             wanted => match (try_isolation(&state), wanted) {
                 (Ok(()), _) => (Isolation::Namespaces, String::new()),
-                (Err(why), Some(_)) => return Err(format!("containers cannot be kept apart: {why}")),
+                (Err(why), Some(_)) => {
+                    return Err(format!("containers cannot be kept apart: {why}"));
+                }
                 (Err(why), None) => (Isolation::Plain, why),
             },
         };
@@ -122,13 +124,17 @@ impl Processes {
                 name: "stowplan.dev/Isolated",
                 holds: true,
                 reason: "Namespaces",
-                message: "containers have user, mount and process namespaces of their own".to_owned(),
+                message: "containers have user, mount and process namespaces of their own"
+                    .to_owned(),
             },
             Isolation::Plain => NodeFact {
                 name: "stowplan.dev/Isolated",
                 holds: false,
                 reason: "PlainProcesses",
-                message: format!("containers are plain processes and see all of the host: {}", inner.refusal),
+                message: format!(
+                    "containers are plain processes and see all of the host: {}",
+                    inner.refusal
+                ),
             },
         };
         let limited = match &inner.cgroups {
@@ -142,7 +148,9 @@ impl Processes {
                 name: "stowplan.dev/Limited",
                 holds: false,
                 reason: "ResourceLimits",
-                message: format!("limits of memory hold for each process (RLIMIT_DATA), limits of cpu are not kept: {why}"),
+                message: format!(
+                    "limits of memory hold for each process (RLIMIT_DATA), limits of cpu are not kept: {why}"
+                ),
             },
         };
         vec![isolated, limited]
@@ -241,12 +249,17 @@ impl Inner {
         let node = name.and_then(|name| self.settings.cluster.get::<Node>("", name));
         let status = node.as_ref().and_then(|node| node.status.as_ref());
         let addresses = status.and_then(|status| status.addresses.as_deref());
-        let internal = addresses.unwrap_or_default().iter().find(|one| one.type_ == "InternalIP");
+        let internal = addresses
+            .unwrap_or_default()
+            .iter()
+            .find(|one| one.type_ == "InternalIP");
         let ip = internal.map_or("127.0.0.1", |one| one.address.as_str());
         Place {
             host_ip: ip.to_owned(),
             pod_ip: ip.to_owned(),
-            allocatable: status.and_then(|status| status.allocatable.clone()).unwrap_or_default(),
+            allocatable: status
+                .and_then(|status| status.allocatable.clone())
+                .unwrap_or_default(),
         }
     }
 

@@ -31,7 +31,7 @@ pub(super) async fn listen(inner: Arc<Inner>) {
     let mut buffer = [0; 1 << 10];
     loop {
         let Ok(count) = socket.recv(&mut buffer).await else {
-            tokio::time::sleep(Duration::from_millis(10)).await;
+            inner.settings.env.sleep(Duration::from_millis(10)).await;
             continue;
         };
         let said = buffer.get(..count).unwrap_or_default();
@@ -55,8 +55,10 @@ fn parse(id: &str) -> Option<(String, RunId)> {
 /// Looks after all that lives, every now and then: a shim that was killed tells nothing.
 pub(super) async fn sweep(inner: Arc<Inner>) {
     loop {
-        tokio::time::sleep(SWEEP).await;
-        inner.children().retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+        inner.settings.env.sleep(SWEEP).await;
+        inner
+            .children()
+            .retain_mut(|child| matches!(child.try_wait(), Ok(None)));
         let live: Vec<_> = inner.live().iter().cloned().collect();
         for (uid, run) in live {
             inner.look_at(&uid, &run);

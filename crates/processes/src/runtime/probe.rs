@@ -6,6 +6,8 @@ use k8s_openapi::api::core::v1::{Container, HTTPGetAction, Pod, Probe};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use std::sync::Arc;
 use std::time::Duration;
+use stowplan_base::Env;
+use stowplan_env::timeout;
 use stowplan_nodes::{ProbeKind, Report, RunId};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -53,13 +55,23 @@ impl Inner {
         }
         let pod_ip = self.place(pod).pod_ip;
         if let Some(get) = &probe.http_get {
-            return http_get(&Asked::of(get, container, &pod_ip)?, longest).await;
+            return http_get(
+                &*self.settings.env,
+                &Asked::of(get, container, &pod_ip)?,
+                longest,
+            )
+            .await;
         }
         if let Some(tcp) = &probe.tcp_socket {
-            let host = tcp.host.as_deref().filter(|host| !host.is_empty()).unwrap_or(&pod_ip);
+            let host = tcp
+                .host
+                .as_deref()
+                .filter(|host| !host.is_empty())
+                .unwrap_or(&pod_ip);
             let port = port(&tcp.port, container)?;
             let address = format!("{host}:{port}");
-            let connected = tokio::time::timeout(longest, TcpStream::connect(&address)).await;
+            let connected =
+                timeout(&*self.settings.env, longest, TcpStream::connect(&address)).await;
             return match connected {
                 Ok(Ok(_)) => Ok(()),
                 Ok(Err(error)) => Err(format!("dial tcp {address}: {error}")),
@@ -79,7 +91,11 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    pub(super) fn of(get: &HTTPGetAction, container: &Container, pod_ip: &str) -> Result<Self, String> {
+    pub(super) fn of(
+        get: &HTTPGetAction,
+        container: &Container,
+        pod_ip: &str,
+    ) -> Result<Self, String> {
         if get.scheme.as_deref() == Some("HTTPS") {
             return Err("probes by HTTPS are not supported for processes".to_owned());
         }
@@ -93,7 +109,9 @@ impl Asked {
                 true => path.to_owned(),
                 false => format!("/{path}"),
             },
-            headers: headers.map(|one| (one.name.clone(), one.value.clone())).collect(),
+            headers: headers
+                .map(|one| (one.name.clone(), one.value.clone()))
+                .collect(),
         })
     }
 }
@@ -105,17 +123,26 @@ fn port(wanted: &IntOrString, container: &Container) -> Result<u16, String> {
         IntOrString::String(name) => {
             let mut ports = container.ports.iter().flatten();
             let named = ports.find(|port| port.name.as_ref() == Some(name));
-            let named = named.map(|port| port.container_port).or_else(|| name.parse().ok());
+            let named = named
+                .map(|port| port.container_port)
+                .or_else(|| name.parse().ok());
             named.ok_or_else(|| format!("couldn't find port: {name:?}"))?
         }
     };
-    u16::try_from(number).ok().filter(|port| *port > 0).ok_or_else(|| format!("invalid port number: {number}"))
+    u16::try_from(number)
+        .ok()
+        .filter(|port| *port > 0)
+        .ok_or_else(|| format!("invalid port number: {number}"))
 }
 
 /// Whether a request is answered with a code from 200 to 399.
-pub(super) async fn http_get(asked: &Asked, longest: Duration) -> Result<(), String> {
+pub(super) async fn http_get(
+    env: &dyn Env,
+    asked: &Asked,
+    longest: Duration,
+) -> Result<(), String> {
     let url = format!("http://{}:{}{}", asked.host, asked.port, asked.path);
-    match tokio::time::timeout(longest, code_of(asked)).await {
+    match timeout(env, longest, code_of(asked)).await {
         Ok(Ok(200..=399)) => Ok(()),
         Ok(Ok(code)) => Err(format!("HTTP probe failed with statuscode: {code}")),
         Ok(Err(error)) => Err(format!("Get {url:?}: {error}")),
@@ -129,7 +156,12 @@ async fn code_of(asked: &Asked) -> std::io::Result<u16> {
     let (host, port) = (&asked.host, asked.port);
     let mut stream = TcpStream::connect((host.as_str(), port)).await?;
     let mut request = format!("GET {} HTTP/1.1\r\n", asked.path);
-    let has = |name: &str| asked.headers.iter().any(|(one, _)| one.eq_ignore_ascii_case(name));
+    let has = |name: &str| {
+        asked
+            .headers
+            .iter()
+            .any(|(one, _)| one.eq_ignore_ascii_case(name))
+    };
     for (name, value) in [
         ("Host", format!("{host}:{port}")),
         ("User-Agent", "kube-probe/1.36".to_owned()),
@@ -153,9 +185,15 @@ async fn code_of(asked: &Asked) -> std::io::Result<u16> {
             break;
         }
     }
-    let line = answer.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let line = answer
+        .split(|byte| *byte == b'\n')
+        .next()
+        .unwrap_or_default();
     let line = String::from_utf8_lossy(line).into_owned();
-    let code = line.split(' ').nth(1).and_then(|code| code.trim().parse().ok());
+    let code = line
+        .split(' ')
+        .nth(1)
+        .and_then(|code| code.trim().parse().ok());
     let wrong = || std::io::Error::other(format!("malformed HTTP response {:?}", line.trim()));
     code.filter(|_| line.starts_with("HTTP/")).ok_or_else(wrong)
 }

@@ -4,9 +4,7 @@ use super::{Inner, uid_of};
 use crate::isolation::Isolation;
 use crate::record::{RunState, Started, ticks_of};
 use k8s_openapi::api::core::v1::Pod;
-use rustix::process::{
-    Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal,
-};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 use stowplan_nodes::RunId;
 
 impl Inner {
@@ -14,7 +12,9 @@ impl Inner {
     pub(super) fn stop(&self, pod: &Pod, run: &RunId) {
         let spec = pod.spec.as_ref();
         let containers = spec.map(|spec| {
-            spec.containers.iter().chain(spec.init_containers.iter().flatten())
+            spec.containers
+                .iter()
+                .chain(spec.init_containers.iter().flatten())
         });
         let mut containers = containers.into_iter().flatten();
         let container = containers.find(|one| *one.name == *run.container);

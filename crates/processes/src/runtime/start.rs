@@ -38,13 +38,20 @@ pub(super) async fn start(inner: Arc<Inner>, pod: Arc<Pod>, run: RunId) {
     if *gate {
         return;
     }
-    let volumes = state.volumes.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let volumes = state
+        .volumes
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone();
     let begun = match inner.plan(&pod, &run, &volumes).await {
         Ok(spec) => {
             let (inner, uid, run) = (inner.clone(), uid.clone(), run.clone());
             let begun = tokio::task::spawn_blocking(move || inner.begin_run(&uid, &run, &spec));
             let failed = |error: io::Error| trouble(CREATE_ERROR, error.to_string());
-            begun.await.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(failed)
+            begun
+                .await
+                .unwrap_or_else(|error| Err(io::Error::other(error)))
+                .map_err(failed)
         }
         Err(trouble) => Err(trouble),
     };
@@ -68,7 +75,11 @@ impl Inner {
         }
         let known = |name: &str| variables.get(name).map(str::to_owned);
         let words = |words: &Option<Vec<String>>| -> Vec<String> {
-            words.iter().flatten().map(|word| expand(word, &known)).collect()
+            words
+                .iter()
+                .flatten()
+                .map(|word| expand(word, &known))
+                .collect()
         };
         let argv = command_line(&words(&container.command), &words(&container.args), &image);
         if argv.is_empty() {
@@ -93,7 +104,10 @@ impl Inner {
             id,
             argv,
             env: variables.into_vec(),
-            cwd: PathBuf::from(cwd.filter(|cwd| !cwd.is_empty()).unwrap_or_else(|| "/".to_owned())),
+            cwd: PathBuf::from(
+                cwd.filter(|cwd| !cwd.is_empty())
+                    .unwrap_or_else(|| "/".to_owned()),
+            ),
             mounts,
             isolation: self.isolation,
             uid,
@@ -121,11 +135,16 @@ impl Inner {
         if let Some(image) = lookup(&self.settings.images, name, path) {
             return Ok(image);
         }
-        if container.command.as_ref().is_some_and(|command| !command.is_empty()) {
+        if container
+            .command
+            .as_ref()
+            .is_some_and(|command| !command.is_empty())
+        {
             return Ok(Image::default());
         }
         if container.image_pull_policy.as_deref() == Some("Never") {
-            let message = format!("Container image {name:?} is not present with pull policy of Never");
+            let message =
+                format!("Container image {name:?} is not present with pull policy of Never");
             return Err(trouble("ErrImageNeverPull", message));
         }
         let message = "nobody knows what this image would run: give the container a command, or describe \
@@ -144,7 +163,10 @@ impl Inner {
         let sources = Sources::read(&self.settings.requests, namespace, names).await;
         let sources = sources.map_err(|failed| trouble(CONFIG_ERROR, failed.message()))?;
         let links = pod.spec.as_ref().and_then(|spec| spec.enable_service_links);
-        let api = self.settings.api.map(|api| (api.ip().to_string(), api.port()));
+        let api = self
+            .settings
+            .api
+            .map(|api| (api.ip().to_string(), api.port()));
         let api = api.as_ref().map(|(host, port)| (host.as_str(), *port));
         let services = of_services(&self.services(), namespace, links.unwrap_or(true), api);
         let all = of_container(pod, container, &sources, &services, place);
@@ -163,7 +185,10 @@ impl Inner {
         for wanted in container.volume_mounts.iter().flatten() {
             let volume = volumes.iter().find(|one| one.name == wanted.name);
             let Some(volume) = volume else {
-                let message = format!("cannot find volume {:?} to mount into container {:?}", wanted.name, container.name);
+                let message = format!(
+                    "cannot find volume {:?} to mount into container {:?}",
+                    wanted.name, container.name
+                );
                 return Err(trouble(CONFIG_ERROR, message));
             };
             mounts.push(Mount {
@@ -173,7 +198,9 @@ impl Inner {
             });
         }
         let path = container.termination_message_path.as_deref();
-        let path = path.filter(|path| !path.is_empty()).unwrap_or("/dev/termination-log");
+        let path = path
+            .filter(|path| !path.is_empty())
+            .unwrap_or("/dev/termination-log");
         mounts.push(Mount {
             source: folder.file("termination-log"),
             target: PathBuf::from(path),
@@ -194,7 +221,13 @@ impl Inner {
             let target = mount.target.display().to_string();
             let name: String = target
                 .chars()
-                .map(|one| if one.is_ascii_alphanumeric() { one.to_ascii_uppercase() } else { '_' })
+                .map(|one| {
+                    if one.is_ascii_alphanumeric() {
+                        one.to_ascii_uppercase()
+                    } else {
+                        '_'
+                    }
+                })
                 .collect();
             let source = mount.source.display().to_string();
             variables.set_if_missing(&format!("STOWPLAN_MOUNT{name}"), &source);
@@ -212,7 +245,8 @@ impl Inner {
             cpu_request_m: amount("requests", "cpu").unwrap_or(0),
         };
         let made = cgroups.make(id, &limits);
-        made.map(Some).map_err(|error| trouble(CREATE_ERROR, error.to_string()))
+        made.map(Some)
+            .map_err(|error| trouble(CREATE_ERROR, error.to_string()))
     }
 
     /// Makes the folder of a run and starts its shim there.
@@ -262,7 +296,11 @@ impl Inner {
 /// A container of the pod, of any kind.
 pub(super) fn container_of(pod: &Pod, name: &str) -> Option<Container> {
     let spec = pod.spec.as_ref()?;
-    let mut all = spec.init_containers.iter().flatten().chain(&spec.containers);
+    let mut all = spec
+        .init_containers
+        .iter()
+        .flatten()
+        .chain(&spec.containers);
     if let Some(found) = all.find(|one| one.name == name) {
         return Some(found.clone());
     }
@@ -274,16 +312,29 @@ pub(super) fn container_of(pod: &Pod, name: &str) -> Option<Container> {
 
 /// Who the container is to be.
 fn user(pod: &Pod, container: &Container) -> Result<(u32, u32), Trouble> {
-    let of_pod = pod.spec.as_ref().and_then(|spec| spec.security_context.as_ref());
+    let of_pod = pod
+        .spec
+        .as_ref()
+        .and_then(|spec| spec.security_context.as_ref());
     let own = container.security_context.as_ref();
-    let uid = own.and_then(|one| one.run_as_user).or(of_pod.and_then(|one| one.run_as_user));
-    let gid = own.and_then(|one| one.run_as_group).or(of_pod.and_then(|one| one.run_as_group));
+    let uid = own
+        .and_then(|one| one.run_as_user)
+        .or(of_pod.and_then(|one| one.run_as_user));
+    let gid = own
+        .and_then(|one| one.run_as_group)
+        .or(of_pod.and_then(|one| one.run_as_group));
     let non_root = own.and_then(|one| one.run_as_non_root);
     let non_root = non_root.or(of_pod.and_then(|one| one.run_as_non_root));
     if non_root == Some(true) && uid.unwrap_or(0) == 0 {
-        let (name, uid_text) = (pod.metadata.name.as_deref().unwrap_or_default(), uid_of(pod));
+        let (name, uid_text) = (
+            pod.metadata.name.as_deref().unwrap_or_default(),
+            uid_of(pod),
+        );
         let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
-        let place = format!("(pod: \"{name}_{namespace}({uid_text})\", container: {})", container.name);
+        let place = format!(
+            "(pod: \"{name}_{namespace}({uid_text})\", container: {})",
+            container.name
+        );
         let message = match uid {
             Some(_) => format!("container's runAsUser breaks non-root policy {place}"),
             None => format!("container has runAsNonRoot and image will run as root {place}"),
@@ -296,7 +347,9 @@ fn user(pod: &Pod, container: &Container) -> Result<(u32, u32), Trouble> {
 
 fn hostname(pod: &Pod) -> String {
     let own = pod.spec.as_ref().and_then(|spec| spec.hostname.clone());
-    let name = own.filter(|name| !name.is_empty()).or(pod.metadata.name.clone());
+    let name = own
+        .filter(|name| !name.is_empty())
+        .or(pod.metadata.name.clone());
     let name = name.unwrap_or_default();
     // As kubelets do: the kernel takes no more.
     let cut: String = name.chars().take(63).collect();
@@ -318,17 +371,24 @@ fn source(
         return Ok(volume.source.clone());
     }
     let path = Path::new(&path);
-    if !path.components().all(|one| matches!(one, Component::Normal(_) | Component::CurDir)) {
+    if !path
+        .components()
+        .all(|one| matches!(one, Component::Normal(_) | Component::CurDir))
+    {
         return Err(format!("subPath {path:?} must not contain \"..\""));
     }
     let source = volume.source.join(path);
     if !source.exists() {
-        fs::create_dir_all(&source)
-            .map_err(|error| format!("failed to create subPath directory for volumeMount: {error}"))?;
+        fs::create_dir_all(&source).map_err(|error| {
+            format!("failed to create subPath directory for volumeMount: {error}")
+        })?;
     }
     // A link in the volume must not lead out of it.
     let real = source.canonicalize().map_err(|error| error.to_string())?;
-    let root = volume.source.canonicalize().map_err(|error| error.to_string())?;
+    let root = volume
+        .source
+        .canonicalize()
+        .map_err(|error| error.to_string())?;
     match real.starts_with(&root) {
         true => Ok(real),
         false => Err(format!("subPath {path:?} is not within the volume")),
@@ -352,6 +412,8 @@ fn amount(container: &Container, list: &str, name: &str) -> Option<i64> {
 fn limits(container: &Container) -> Limits {
     let memory = amount(container, "limits", "memory");
     Limits {
-        data: memory.and_then(|bytes| u64::try_from(bytes).ok()).filter(|bytes| *bytes > 0),
+        data: memory
+            .and_then(|bytes| u64::try_from(bytes).ok())
+            .filter(|bytes| *bytes > 0),
     }
 }

@@ -87,7 +87,9 @@ pub(super) fn take_over(argv: &[String], env: &[(String, String)], cwd: &Path) -
     };
     if let Err(error) = std::env::set_current_dir(cwd) {
         let cwd = cwd.display();
-        return io::Error::other(format!("chdir to cwd ({cwd:?}) set in config.json failed: {error}"));
+        return io::Error::other(format!(
+            "chdir to cwd ({cwd:?}) set in config.json failed: {error}"
+        ));
     }
     let path = env.iter().find(|(name, _)| name == "PATH");
     let path = path.map(|(_, value)| value.as_str()).unwrap_or_default();

@@ -22,7 +22,10 @@ pub(super) struct LogFile {
 
 impl LogFile {
     pub(super) fn open(folder: &RunFolder, bytes_max: u64, files: u32) -> io::Result<Self> {
-        let file = OpenOptions::new().append(true).create(true).open(folder.file("log"))?;
+        let file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(folder.file("log"))?;
         let bytes = file.metadata()?.len();
         Ok(Self {
             folder: folder.clone(),
@@ -102,7 +105,10 @@ impl LogFile {
             0 | 1 => fs::remove_file(self.folder.file("log"))?,
             _ => fs::rename(self.folder.file("log"), name(1))?,
         }
-        self.file = OpenOptions::new().append(true).create(true).open(self.folder.file("log"))?;
+        self.file = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(self.folder.file("log"))?;
         self.bytes = 0;
         Ok(())
     }

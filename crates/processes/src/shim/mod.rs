@@ -17,8 +17,8 @@ mod running;
 use crate::record::{self, Exited, RunFolder, RunSpec, Started, ticks_of};
 pub(crate) use exec::ExecSpec;
 pub(crate) use init::find;
-pub(crate) use mounts::make_fifo;
 use log::LogFile;
+pub(crate) use mounts::make_fifo;
 use rustix::event::{PollFd, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process, set_child_subreaper};
 use std::fs::{self, File};
@@ -77,7 +77,10 @@ pub(crate) fn command(folder: &Path, lock: File) -> Command {
 pub(crate) fn exec_command(spec: &exec::ExecSpec) -> io::Result<Command> {
     let mut command = Command::new(SELF);
     command.arg0("stowplan").arg(EXEC).env_clear();
-    command.env(exec::SPEC, serde_json::to_string(spec).map_err(io::Error::other)?);
+    command.env(
+        exec::SPEC,
+        serde_json::to_string(spec).map_err(io::Error::other)?,
+    );
     Ok(command)
 }
 
@@ -133,7 +136,10 @@ fn exited(spec: &RunSpec, since_ns: i64, status: ExitStatus) -> Exited {
         at_ns: wall_clock().as_nanos(),
         code: status.code().unwrap_or(128 + signal.unwrap_or(0)),
         signal,
-        is_oom: spec.cgroup.as_deref().is_some_and(crate::cgroup::was_out_of_memory),
+        is_oom: spec
+            .cgroup
+            .as_deref()
+            .is_some_and(crate::cgroup::was_out_of_memory),
         start_error: None,
     }
 }

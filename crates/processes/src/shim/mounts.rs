@@ -48,7 +48,10 @@ fn temporary(at: &Path, options: &str) -> io::Result<()> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV;
     let options = std::ffi::CString::new(options)?;
     let what = format!("cannot mount a tmpfs at {}", at.display());
-    named(&what, mount("tmpfs", at, "tmpfs", flags, Some(options.as_c_str())))
+    named(
+        &what,
+        mount("tmpfs", at, "tmpfs", flags, Some(options.as_c_str())),
+    )
 }
 
 /// The root that is being built.
@@ -122,7 +125,10 @@ impl View {
         }
         let tmp = folder.join("tmp");
         fs::create_dir_all(&tmp)?;
-        named("cannot mount /tmp", mount_bind_recursive(&tmp, self.root.join("tmp")))?;
+        named(
+            "cannot mount /tmp",
+            mount_bind_recursive(&tmp, self.root.join("tmp")),
+        )?;
         temporary(&self.root.join("run"), "mode=0755,size=64m")?;
         fs::create_dir(self.root.join("run/lock"))?;
         let dev = self.root.join("dev");
@@ -151,7 +157,13 @@ impl View {
         // Without it there are no terminals inside; all else works.
         let _ = mount("devpts", dev.join("pts"), "devpts", flags, Some(options));
         let flags = MountFlags::NOSUID | MountFlags::NOEXEC | MountFlags::NODEV;
-        let proc = mount("proc", self.root.join("proc"), "proc", flags, None::<&std::ffi::CStr>);
+        let proc = mount(
+            "proc",
+            self.root.join("proc"),
+            "proc",
+            flags,
+            None::<&std::ffi::CStr>,
+        );
         named("cannot mount /proc", proc)
     }
 
@@ -202,7 +214,10 @@ impl View {
     /// shown again, one by one, in a folder that can be written to.
     fn make_places(&self, place: &Path, is_folder: bool) -> io::Result<()> {
         let parent = place.parent().unwrap_or(place);
-        let there = parent.ancestors().find(|one| one.is_dir()).unwrap_or(&self.root);
+        let there = parent
+            .ancestors()
+            .find(|one| one.is_dir())
+            .unwrap_or(&self.root);
         let probe = there.join(".stowplan");
         match fs::create_dir(&probe) {
             Ok(()) => fs::remove_dir(&probe)?,
@@ -231,8 +246,14 @@ impl View {
     /// Moves to the root, and lets go of the one before.
     fn enter(&self) -> io::Result<()> {
         std::env::set_current_dir(&self.root)?;
-        named("cannot change the root", rustix::process::pivot_root(".", "."))?;
-        named("cannot let go of the host", unmount(".", UnmountFlags::DETACH))?;
+        named(
+            "cannot change the root",
+            rustix::process::pivot_root(".", "."),
+        )?;
+        named(
+            "cannot let go of the host",
+            unmount(".", UnmountFlags::DETACH),
+        )?;
         std::env::set_current_dir("/")
     }
 }

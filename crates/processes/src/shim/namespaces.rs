@@ -24,7 +24,10 @@ const KEPT: &[CapabilitySet] = &[
 ];
 
 // Only the table of open files would be unsafe to leave, and that is not left.
-#[expect(deprecated, reason = "the other form is unsafe for flags that are not used here")]
+#[expect(
+    deprecated,
+    reason = "the other form is unsafe for flags that are not used here"
+)]
 fn unshare(flags: UnshareFlags) -> io::Result<()> {
     Ok(rustix::thread::unshare(flags)?)
 }
@@ -40,14 +43,16 @@ pub(super) fn named<T>(what: &str, result: Result<T, impl Into<io::Error>>) -> i
 /// Has a user space of its own, in which it is root and nobody else exists.
 fn leave_users(uid: u32, gid: u32) -> io::Result<()> {
     let (outer_uid, outer_gid) = (getuid(), getgid());
-    named("cannot make a user namespace", unshare(UnshareFlags::NEWUSER))?;
+    named(
+        "cannot make a user namespace",
+        unshare(UnshareFlags::NEWUSER),
+    )?;
     map_users((uid, outer_uid.as_raw()), (gid, outer_gid.as_raw()))
 }
 
 fn map_users(uid: (u32, u32), gid: (u32, u32)) -> io::Result<()> {
-    let write = |file: &str, text: String| {
-        named(file, fs::write(format!("/proc/self/{file}"), text))
-    };
+    let write =
+        |file: &str, text: String| named(file, fs::write(format!("/proc/self/{file}"), text));
     write("setgroups", "deny".to_owned())?;
     write("uid_map", format!("{} {} 1", uid.0, uid.1))?;
     write("gid_map", format!("{} {} 1", gid.0, gid.1))
@@ -64,7 +69,10 @@ pub(super) fn enter(spec: &RunSpec, folder: &Path) -> io::Result<()> {
     let flags = UnshareFlags::NEWNS | UnshareFlags::NEWUTS | UnshareFlags::NEWIPC;
     named("cannot make a mount namespace", unshare(flags))?;
     mounts::build(spec, folder)?;
-    named("cannot set the host name", rustix::system::sethostname(spec.hostname.as_bytes()))
+    named(
+        "cannot set the host name",
+        rustix::system::sethostname(spec.hostname.as_bytes()),
+    )
 }
 
 /// Gives up what a container's command must not have. The maps are written from within `/proc`.
@@ -87,10 +95,15 @@ pub(super) fn check(folder: &Path) -> io::Result<()> {
     if std::env::var_os("STOWPLAN_CHECK").is_none() {
         leave_users_and_processes()?;
         let mut command = super::check_command(folder);
-        let done = command.env("STOWPLAN_CHECK", "1").arg0("stowplan").output()?;
+        let done = command
+            .env("STOWPLAN_CHECK", "1")
+            .arg0("stowplan")
+            .output()?;
         return match done.status.success() {
             true => Ok(()),
-            false => Err(io::Error::other(String::from_utf8_lossy(&done.stderr).trim().to_owned())),
+            false => Err(io::Error::other(
+                String::from_utf8_lossy(&done.stderr).trim().to_owned(),
+            )),
         };
     }
     let spec: RunSpec = crate::record::read(&folder.join("spec.json"))?;

@@ -40,7 +40,12 @@ impl Input {
     fn open(folder: &RunFolder, to: File, is_once: bool) -> io::Result<Self> {
         let path = folder.file("stdin");
         let from = open_fifo(&path)?;
-        Ok(Self { path, from, to, is_once })
+        Ok(Self {
+            path,
+            from,
+            to,
+            is_once,
+        })
     }
 
     /// Hands on what there is. Says whether there may be more.
@@ -74,7 +79,11 @@ fn terminal() -> io::Result<(File, File)> {
     let path = ptsname(&master, Vec::new())?;
     let path = path.to_string_lossy().into_owned();
     let flags = OFlags::NOCTTY.bits().cast_signed();
-    let slave = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path)?;
+    let slave = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(flags)
+        .open(path)?;
     Ok((File::from(master), slave))
 }
 
@@ -85,7 +94,11 @@ pub(super) fn start(folder: &RunFolder, spec: &RunSpec) -> io::Result<Running> {
     }
     let (mut answer, handshake) = io::pipe()?;
     let mut command = Command::new(SELF);
-    command.arg0("stowplan").arg(INIT).arg(&folder.0).stdin(handshake);
+    command
+        .arg0("stowplan")
+        .arg(INIT)
+        .arg(&folder.0)
+        .stdin(handshake);
     let mut input = None;
     let outputs = match spec.tty {
         true => {
@@ -105,7 +118,11 @@ pub(super) fn start(folder: &RunFolder, spec: &RunSpec) -> io::Result<Running> {
                 let path = folder.file("input");
                 let mut options = OpenOptions::new();
                 let flags = OFlags::NONBLOCK.bits().cast_signed();
-                let both = options.read(true).write(true).custom_flags(flags).open(path)?;
+                let both = options
+                    .read(true)
+                    .write(true)
+                    .custom_flags(flags)
+                    .open(path)?;
                 input = Some(Input::open(folder, both, spec.stdin_once)?);
             }
             let file = |pipe: io::PipeReader| File::from(OwnedFd::from(pipe));
@@ -126,7 +143,11 @@ pub(super) fn start(folder: &RunFolder, spec: &RunSpec) -> io::Result<Running> {
         // Only the container reads from it now: when we let go it is at its end.
         input.to = OpenOptions::new().write(true).open(folder.file("input"))?;
     }
-    Ok(Running { child, outputs, input })
+    Ok(Running {
+        child,
+        outputs,
+        input,
+    })
 }
 
 impl Running {
@@ -149,7 +170,9 @@ impl Running {
             let events: Vec<PollFlags> = fds.iter().map(PollFd::revents).collect();
             drop(fds);
             let count = self.outputs.len();
-            let has_input = events.get(count + 1).is_some_and(|events| !events.is_empty());
+            let has_input = events
+                .get(count + 1)
+                .is_some_and(|events| !events.is_empty());
             self.copy(events.get(1..=count).unwrap_or_default(), log)?;
             if has_input {
                 self.hand_on()?;
@@ -211,8 +234,9 @@ impl Running {
     fn drain(&mut self, log: &mut LogFile) -> io::Result<()> {
         while !self.outputs.is_empty() {
             let outputs = self.outputs.iter();
-            let mut fds: Vec<PollFd<'_>> =
-                outputs.map(|(pipe, _)| PollFd::new(pipe, PollFlags::IN)).collect();
+            let mut fds: Vec<PollFd<'_>> = outputs
+                .map(|(pipe, _)| PollFd::new(pipe, PollFlags::IN))
+                .collect();
             // Somebody else may have been given the pipe.
             if wait(&mut fds, Some(1))? == 0 {
                 return Ok(());

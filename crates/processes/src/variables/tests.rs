@@ -7,17 +7,24 @@ fn sources() -> Sources {
     let mut sources = Sources::default();
     let map = |entries: &[(&str, &str)]| {
         let entries = entries.iter();
-        entries.map(|(key, value)| ((*key).to_owned(), value.as_bytes().to_vec())).collect()
+        entries
+            .map(|(key, value)| ((*key).to_owned(), value.as_bytes().to_vec()))
+            .collect()
     };
-    sources.config_maps.insert("settings".to_owned(), Some(map(&[("a", "1"), ("b", "2")])));
+    sources
+        .config_maps
+        .insert("settings".to_owned(), Some(map(&[("a", "1"), ("b", "2")])));
     sources.config_maps.insert("none".to_owned(), None);
-    sources.secrets.insert("password".to_owned(), Some(map(&[("word", "xyzzy")])));
+    sources
+        .secrets
+        .insert("password".to_owned(), Some(map(&[("word", "xyzzy")])));
     sources
 }
 
 fn check(container: Value, expected: Result<&[(&str, &str)], &str>) {
     let said = container.to_string();
-    let pod = json!({"metadata": {"name": "p", "namespace": "n"}, "spec": {"containers": [container]}});
+    let pod =
+        json!({"metadata": {"name": "p", "namespace": "n"}, "spec": {"containers": [container]}});
     let pod: Pod = serde_json::from_value(pod).unwrap();
     let container = &pod.spec.as_ref().unwrap().containers[0];
     let mut services = Variables::default();
@@ -25,11 +32,14 @@ fn check(container: Value, expected: Result<&[(&str, &str)], &str>) {
     let got = of_container(&pod, container, &sources(), &services, &Place::default());
     let got = got.map(|all| {
         let all = all.into_vec();
-        all.into_iter().filter(|(name, _)| name != "WEB_SERVICE_HOST").collect::<Vec<_>>()
+        all.into_iter()
+            .filter(|(name, _)| name != "WEB_SERVICE_HOST")
+            .collect::<Vec<_>>()
     });
     let expected = expected.map_err(str::to_owned).map(|all| {
         let all = all.iter();
-        all.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect::<Vec<_>>()
+        all.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect::<Vec<_>>()
     });
     assert_eq!(got, expected, "{said}");
 }
@@ -43,25 +53,43 @@ fn values_come_from_the_pod_config_maps_and_secrets() {
             {"name": "B", "value": "$(A)-$(WEB_SERVICE_HOST)-$(LATER)-$$(A)"},
             {"name": "LATER", "value": "y"},
         ])),
-        Ok(&[("A", "x"), ("B", "x-10.0.0.9-$(LATER)-$(A)"), ("LATER", "y")]),
+        Ok(&[
+            ("A", "x"),
+            ("B", "x-10.0.0.9-$(LATER)-$(A)"),
+            ("LATER", "y"),
+        ]),
     );
     check(
         env(json!([{"name": "N", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}])),
         Ok(&[("N", "p")]),
     );
     let key = |kind: &str, name: &str, key: &str, optional: bool| {
-        env(json!([{"name": "K", "valueFrom": {kind: {"name": name, "key": key, "optional": optional}}}]))
+        env(
+            json!([{"name": "K", "valueFrom": {kind: {"name": name, "key": key, "optional": optional}}}]),
+        )
     };
-    check(key("configMapKeyRef", "settings", "a", false), Ok(&[("K", "1")]));
-    check(key("secretKeyRef", "password", "word", false), Ok(&[("K", "xyzzy")]));
+    check(
+        key("configMapKeyRef", "settings", "a", false),
+        Ok(&[("K", "1")]),
+    );
+    check(
+        key("secretKeyRef", "password", "word", false),
+        Ok(&[("K", "xyzzy")]),
+    );
     check(key("configMapKeyRef", "settings", "z", true), Ok(&[]));
     check(key("configMapKeyRef", "none", "z", true), Ok(&[]));
     check(
         key("configMapKeyRef", "settings", "z", false),
         Err("couldn't find key z in ConfigMap n/settings"),
     );
-    check(key("configMapKeyRef", "none", "z", false), Err("configmap \"none\" not found"));
-    check(key("secretKeyRef", "none", "z", false), Err("secret \"none\" not found"));
+    check(
+        key("configMapKeyRef", "none", "z", false),
+        Err("configmap \"none\" not found"),
+    );
+    check(
+        key("secretKeyRef", "none", "z", false),
+        Err("secret \"none\" not found"),
+    );
 }
 
 #[test]

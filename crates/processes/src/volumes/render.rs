@@ -24,7 +24,9 @@ pub(crate) fn render(folder: &Path, files: &[File]) -> io::Result<()> {
         return Ok(());
     }
     let before = fs::read_link(folder.join(DATA)).ok();
-    let number = before.as_ref().and_then(|name| name.to_str()?.strip_prefix("..")?.parse::<u64>().ok());
+    let number = before
+        .as_ref()
+        .and_then(|name| name.to_str()?.strip_prefix("..")?.parse::<u64>().ok());
     let name = format!("..{}", number.unwrap_or(0) + 1);
     let new = folder.join(&name);
     let _ = fs::remove_dir_all(&new);
@@ -32,9 +34,14 @@ pub(crate) fn render(folder: &Path, files: &[File]) -> io::Result<()> {
     let mut tops = BTreeSet::new();
     for file in files {
         let path = Path::new(&file.path);
-        let is_inside = path.components().all(|one| matches!(one, Component::Normal(_)));
+        let is_inside = path
+            .components()
+            .all(|one| matches!(one, Component::Normal(_)));
         let Some(top) = path.components().next().filter(|_| is_inside) else {
-            return Err(io::Error::other(format!("{:?} is not a path within the volume", file.path)));
+            return Err(io::Error::other(format!(
+                "{:?} is not a path within the volume",
+                file.path
+            )));
         };
         tops.insert(top.as_os_str().to_owned());
         let place = new.join(path);
@@ -74,7 +81,9 @@ fn is_current(folder: &Path, files: &[File]) -> bool {
         return false;
     };
     count == files.len()
-        && files.iter().all(|file| fs::read(data.join(&file.path)).is_ok_and(|data| data == file.data))
+        && files
+            .iter()
+            .all(|file| fs::read(data.join(&file.path)).is_ok_and(|data| data == file.data))
 }
 
 fn count(folder: &Path) -> io::Result<usize> {

@@ -3,7 +3,7 @@
 
 use super::{Ending, Setup};
 use crate::kubelet::container::{Ended, Run, Running, Why};
-use crate::kubelet::{Cx, PodSim};
+use crate::kubelet::{Cx, PodSim, hash};
 use crate::runtime::{Exit, Found, FoundState};
 use stowplan_base::Time;
 
@@ -19,7 +19,10 @@ impl PodSim {
             let Some(name) = cx.specs.get(i).map(|spec| spec.name) else {
                 continue;
             };
-            let mut runs: Vec<&Found> = found.iter().filter(|one| *one.run.container == *name).collect();
+            let mut runs: Vec<&Found> = found
+                .iter()
+                .filter(|one| *one.run.container == *name)
+                .collect();
             runs.sort_by_key(|one| std::cmp::Reverse(one.run.attempt));
             self.take_up_runs(cx, i, &runs);
         }
@@ -45,10 +48,17 @@ impl PodSim {
             }
             return;
         };
-        let Some(one) = self.real.as_mut().and_then(|real| real.containers.get_mut(i)) else {
+        let Some(one) = self
+            .real
+            .as_mut()
+            .and_then(|real| real.containers.get_mut(i))
+        else {
             return;
         };
         let attempt = newest.run.attempt;
+        if let Some(spec) = cx.specs.get(i) {
+            sim.image = hash(&[spec.image]) as u32;
+        }
         let before = runs.get(1).filter(|one| one.run.attempt + 1 == attempt);
         let before = before.map(|one| &one.state);
         if let Some(FoundState::Exited(exit)) = before {
@@ -94,7 +104,10 @@ impl PodSim {
         let name = cx.specs.get(i).map(|spec| spec.name).unwrap_or_default();
         let status = cx.pod.status.as_ref();
         let lists = status.map(|one| [&one.init_container_statuses, &one.container_statuses]);
-        let mut all = lists.iter().flatten().flat_map(|list| list.iter().flatten());
+        let mut all = lists
+            .iter()
+            .flatten()
+            .flat_map(|list| list.iter().flatten());
         all.any(|one| one.name == name && one.ready)
     }
 }

@@ -46,9 +46,14 @@ pub(crate) struct Real {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Setup {
     /// They were asked for.
-    Asked { pause_ms: i64 },
+    Asked {
+        pause_ms: i64,
+    },
     /// They could not be made.
-    Failed { again: Time, pause_ms: i64 },
+    Failed {
+        again: Time,
+        pause_ms: i64,
+    },
     Done,
 }
 
@@ -121,7 +126,8 @@ impl Real {
     /// Makes room for ephemeral containers that were added.
     pub(super) fn grow(&mut self, containers: usize) {
         if self.containers.len() < containers {
-            self.containers.resize_with(containers, RealContainer::default);
+            self.containers
+                .resize_with(containers, RealContainer::default);
         }
     }
 
@@ -204,7 +210,10 @@ impl PodSim {
 
     /// Tells a container to stop that is wanted to be another one now.
     pub(super) fn stop_to_restart(&mut self, cx: &Cx<'_>, i: usize, now: Time) {
-        let one = self.real.as_mut().and_then(|real| real.containers.get_mut(i));
+        let one = self
+            .real
+            .as_mut()
+            .and_then(|real| real.containers.get_mut(i));
         if let Some(one) = one {
             one.must_restart = true;
         }
@@ -255,7 +264,10 @@ impl PodSim {
         if !real.restarts_all {
             return false;
         }
-        let still = self.containers.iter_mut().map(ContainerSim::end_if_due(now));
+        let still = self
+            .containers
+            .iter_mut()
+            .map(ContainerSim::end_if_due(now));
         let is_any_running = still.fold(false, |any, one| any | one);
         if is_any_running || self.real.as_ref().is_some_and(|real| real.is_unsure()) {
             return true;
@@ -300,5 +312,8 @@ fn seconds(count: u16) -> Duration {
 }
 
 fn probe_place(kind: ProbeKind) -> usize {
-    ProbeKind::ALL.iter().position(|one| *one == kind).unwrap_or(0)
+    ProbeKind::ALL
+        .iter()
+        .position(|one| *one == kind)
+        .unwrap_or(0)
 }

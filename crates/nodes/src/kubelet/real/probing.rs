@@ -82,7 +82,10 @@ impl PodSim {
     pub(in crate::kubelet) fn ask_probes(&mut self, cx: &Cx<'_>, now: Time) {
         let is_ending = self.stage == Stage::Ending;
         for i in 0..self.containers.len() {
-            let is_running = self.containers.get(i).is_some_and(|one| one.running().is_some());
+            let is_running = self
+                .containers
+                .get(i)
+                .is_some_and(|one| one.running().is_some());
             let (true, Some(run), Some(spec)) = (is_running, self.run_id(cx, i), cx.specs.get(i))
             else {
                 continue;
@@ -175,11 +178,19 @@ impl PodSim {
 
     /// The container has started up: its other probes may be asked.
     fn release_probes(&mut self, cx: &Cx<'_>, i: usize, now: Time) {
-        let since = self.containers.get(i).and_then(|one| one.running()).map(|one| one.since);
+        let since = self
+            .containers
+            .get(i)
+            .and_then(|one| one.running())
+            .map(|one| one.since);
         let (Some(since), Some(spec)) = (since, cx.specs.get(i)) else {
             return;
         };
-        let Some(one) = self.real.as_mut().and_then(|real| real.containers.get_mut(i)) else {
+        let Some(one) = self
+            .real
+            .as_mut()
+            .and_then(|real| real.containers.get_mut(i))
+        else {
             return;
         };
         for kind in [ProbeKind::Readiness, ProbeKind::Liveness] {

@@ -78,9 +78,11 @@ impl PodSim {
     /// A container runs.
     fn started(&mut self, cx: &mut Cx<'_>, i: usize, run: &RunId, at: Time, now: Time) {
         let Some(real) = &mut self.real else { return };
-        let (Some(one), Some(spec), Some(sim)) =
-            (real.containers.get_mut(i), cx.specs.get(i), self.containers.get_mut(i))
-        else {
+        let (Some(one), Some(spec), Some(sim)) = (
+            real.containers.get_mut(i),
+            cx.specs.get(i),
+            self.containers.get_mut(i),
+        ) else {
             return;
         };
         if one.asked != Some(run.attempt) {
@@ -101,7 +103,9 @@ impl PodSim {
             ends: None,
             is_stopping: false,
         });
-        let post_start = spec.container.and_then(|one| one.lifecycle.as_ref()?.post_start.as_ref());
+        let post_start = spec
+            .container
+            .and_then(|one| one.lifecycle.as_ref()?.post_start.as_ref());
         if post_start.is_some() {
             let longest_s = u32::MAX;
             real.order(Order::Hook(run.clone(), Hook::PostStart, longest_s));
@@ -119,11 +123,20 @@ impl PodSim {
         }
     }
 
-    fn not_started(&mut self, cx: &mut Cx<'_>, i: usize, run: &RunId, mut trouble: Trouble, now: Time) {
+    fn not_started(
+        &mut self,
+        cx: &mut Cx<'_>,
+        i: usize,
+        run: &RunId,
+        mut trouble: Trouble,
+        now: Time,
+    ) {
         let Some(real) = &mut self.real else { return };
-        let (Some(one), Some(spec), Some(sim)) =
-            (real.containers.get_mut(i), cx.specs.get(i), self.containers.get_mut(i))
-        else {
+        let (Some(one), Some(spec), Some(sim)) = (
+            real.containers.get_mut(i),
+            cx.specs.get(i),
+            self.containers.get_mut(i),
+        ) else {
             return;
         };
         if one.asked != Some(run.attempt) {
@@ -145,7 +158,12 @@ impl PodSim {
             let message = trouble.message;
             cx.tell(i, "Failed", format!("Error: {message}"));
             let reason = Some(Trouble::START_ERROR.into());
-            let ending = Ending { signal: None, reason, message, at: now };
+            let ending = Ending {
+                signal: None,
+                reason,
+                message,
+                at: now,
+            };
             one.remember(ending);
             return;
         }
@@ -160,7 +178,11 @@ impl PodSim {
         };
         one.again = Some(now + seconds(one.pause_s));
         if is_pull {
-            cx.tell(i, "Failed", format!("Failed to pull image {image:?}: {message}"));
+            cx.tell(
+                i,
+                "Failed",
+                format!("Failed to pull image {image:?}: {message}"),
+            );
             cx.tell(i, "Failed", "Error: ErrImagePull".to_owned());
         } else {
             cx.tell(i, "Failed", format!("Error: {message}"));
@@ -177,7 +199,8 @@ impl PodSim {
     /// A container's run is over: the usual way is taken from here.
     fn exited(&mut self, cx: &mut Cx<'_>, i: usize, run: &RunId, exit: Exit, now: Time) {
         let is_asked = self.real.as_ref().is_some_and(|real| {
-            real.container(i).is_some_and(|one| one.asked == Some(run.attempt))
+            real.container(i)
+                .is_some_and(|one| one.asked == Some(run.attempt))
         });
         if is_asked {
             // It was so short that its start was not heard of.
@@ -193,7 +216,11 @@ impl PodSim {
             message: exit.message,
             at,
         };
-        if let Some(one) = self.real.as_mut().and_then(|real| real.containers.get_mut(i)) {
+        if let Some(one) = self
+            .real
+            .as_mut()
+            .and_then(|real| real.containers.get_mut(i))
+        {
             one.remember(ending);
             one.stopping = None;
             one.workers = [None; 3];
@@ -241,7 +268,11 @@ impl PodSim {
         match (hook, result) {
             (Hook::PostStart, Ok(())) => {}
             (Hook::PostStart, Err(why)) => {
-                cx.tell(i, "FailedPostStartHook", format!("PostStartHook failed: {why}"));
+                cx.tell(
+                    i,
+                    "FailedPostStartHook",
+                    format!("PostStartHook failed: {why}"),
+                );
                 cx.tell(i, "Killing", "FailedPostStartHook".to_owned());
                 let grace_s = pod_spec(cx.pod).termination_grace_period_seconds;
                 self.stop(cx, i, grace_s.unwrap_or(30), now, now);

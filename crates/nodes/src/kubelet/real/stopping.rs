@@ -37,7 +37,13 @@ impl Stopping {
 
 impl PodSim {
     /// Begins to stop a container; or shortens the time that it has.
-    pub(in crate::kubelet) fn begin_stop(&mut self, cx: &Cx<'_>, i: usize, grace_s: i64, now: Time) {
+    pub(in crate::kubelet) fn begin_stop(
+        &mut self,
+        cx: &Cx<'_>,
+        i: usize,
+        grace_s: i64,
+        now: Time,
+    ) {
         let Some(run) = self.run_id(cx, i) else {
             return;
         };
@@ -67,7 +73,10 @@ impl PodSim {
 
     /// The hook that comes before the signal is over.
     pub(super) fn stop_hook_ended(&mut self, i: usize) {
-        let one = self.real.as_mut().and_then(|real| real.containers.get_mut(i));
+        let one = self
+            .real
+            .as_mut()
+            .and_then(|real| real.containers.get_mut(i));
         if let Some(stopping) = one.and_then(|one| one.stopping.as_mut()) {
             stopping.has_hook = false;
         }
@@ -87,7 +96,10 @@ impl PodSim {
     pub(in crate::kubelet) fn go_on_stopping(&mut self, cx: &Cx<'_>, now: Time) {
         for i in 0..self.containers.len() {
             let has_turn = self.has_turn(cx, i);
-            let is_running = self.containers.get(i).is_some_and(|one| one.running().is_some());
+            let is_running = self
+                .containers
+                .get(i)
+                .is_some_and(|one| one.running().is_some());
             let (true, Some(run)) = (is_running, self.run_id(cx, i)) else {
                 continue;
             };
