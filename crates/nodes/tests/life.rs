@@ -109,6 +109,7 @@ fn simulate(
         env: env.clone(),
         events: heard.clone(),
         writers: 8,
+        runtime: None,
     };
     Nodes::new(informers, settings)
 }

@@ -84,7 +84,7 @@ pub(crate) fn body(mut reader: LogReader, options: &LogOptions) -> Body {
     Body::from_stream(pieces)
 }
 
-fn since(options: &LogOptions, now: Time) -> Option<Time> {
+pub(crate) fn since(options: &LogOptions, now: Time) -> Option<Time> {
     if let Some(seconds) = options.since_seconds {
         return Some(Time::from_nanos(
             now.as_nanos()

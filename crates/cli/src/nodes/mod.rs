@@ -5,6 +5,7 @@ mod events;
 pub(crate) mod fault;
 mod logs;
 mod port;
+mod processes;
 mod provider;
 mod rules;
 
@@ -13,6 +14,7 @@ use crate::{Verdict, output, up};
 use anyhow::{Context, Result, bail};
 use args::{Alike, Nodes as NodesArgs};
 pub(crate) use events::Events;
+pub(crate) use processes::{ProcessesOfThisMachine, RuntimeArgs};
 pub(crate) use provider::NodesOfThisProcess;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,6 +42,7 @@ async fn simulate(args: &NodesArgs) -> Result<()> {
     let stop = up::stop_signal()?;
     args.telling.begin();
     stowplan_transport::raise_open_files();
+    args.runtime.check(None)?;
     let mut nodes = manifests(&args.filename)?;
     nodes.extend(args.alike.nodes(args.count, &args.memory)?);
     let config = connection(args.kubeconfig.as_deref(), args.master.as_ref()).await?;
@@ -53,15 +56,24 @@ async fn simulate(args: &NodesArgs) -> Result<()> {
         "nodes: {}, and those that are adopted\n",
         nodes.len()
     ))?;
+    let folder = up::usual_folder()?;
+    let runtime = args
+        .runtime
+        .start(&env, &informers, &requests, &folder, None)?;
     let kubelet = port::bind(args).await?;
     let mut config = args.alike.config()?;
     config.kubelet = kubelet.as_ref().map(|port| port.address);
+    if let Some(runtime) = &runtime {
+        config.is_real = true;
+        config.conditions = runtime.conditions();
+    }
     let settings = Settings {
         config,
         nodes,
         env: env.clone(),
         events: Arc::new(Events(recorder)),
         writers: WRITERS,
+        runtime: runtime.map(|runtime| Arc::new(runtime) as Arc<dyn stowplan_nodes::Runtime>),
     };
     let simulated = Nodes::new(&informers, settings);
     let asked = NodesOfThisProcess {

@@ -7,6 +7,7 @@ mod drain;
 mod game_day;
 mod kill;
 mod living;
+mod processes;
 
 use client::{Client, Folder, Server, up, up_on};
 use http::Method;
