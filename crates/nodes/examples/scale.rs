@@ -47,6 +47,7 @@ async fn main() {
         env: env.clone(),
         events: Arc::new(Unheard),
         writers: 32,
+        runtime: None,
     };
     let simulated = Nodes::new(&informers, settings);
     let running = Arc::new(AtomicUsize::new(0));

@@ -1,4 +1,4 @@
-//! Simulated nodes: kubelets without containers.
+//! Nodes: kubelets without containers, or with those that a [`Runtime`] runs.
 //!
 //! Pods that are bound to a simulated node are taken on or refused, start, become ready, run, exit, are
 //! started again and are deleted as a kubelet of Kubernetes v1.36.4 would have it, and the API is told so
@@ -12,6 +12,7 @@
 //! | `admission` | whether a node takes it on |
 //! | `node` | one node and what is reported of it |
 //! | `world` | all of them, and what has to be written |
+//! | `runtime` | what is asked of whoever runs containers, if they are not simulated |
 //! | `driver` | informers in, requests out: [`Nodes`] |
 //!
 //! **Invariant:** only `driver` knows tasks, requests and a clock; there is no task and no timer per pod or
@@ -24,6 +25,7 @@ mod events;
 mod kubelet;
 mod node;
 mod observe;
+mod runtime;
 mod status;
 mod world;
 
@@ -32,4 +34,8 @@ pub use driver::{Nodes, Settings};
 pub use events::{EventSink, NodeEvent, PodEvent, Unheard};
 pub use node::{FAULT, Fault, KWOK_NODE, NODE, NodeTemplate};
 pub use observe::{LogLine, LogsWanted, NodeUsage, PodUsage};
-pub use world::{Config, Which};
+pub use runtime::{
+    Exit, Found, FoundState, Hook, Order, PodOrder, PodReport, ProbeKind, Report, Reports, RunId,
+    Runtime, Trouble,
+};
+pub use world::{Config, NodeFact, Which};

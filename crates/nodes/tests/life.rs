@@ -108,6 +108,7 @@ fn simulate(
         env: env.clone(),
         events: heard.clone(),
         writers: 8,
+        runtime: None,
     };
     Nodes::new(informers, settings)
 }

@@ -1,5 +1,6 @@
 //! What the API tells, until it is taken in.
 
+use crate::runtime::PodReport;
 use crate::world::World;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use std::collections::VecDeque;
@@ -14,6 +15,7 @@ pub(super) enum Message {
     NodeGone(Arc<Node>),
     Pod(Arc<Pod>),
     PodGone(Arc<Pod>),
+    Report(PodReport),
 }
 
 impl Message {
@@ -23,6 +25,7 @@ impl Message {
             Self::NodeGone(node) => world.node_gone(&node),
             Self::Pod(pod) => world.pod_seen(&pod, now),
             Self::PodGone(pod) => world.pod_gone(&pod),
+            Self::Report(report) => world.reported(report, now),
         }
     }
 }
@@ -38,7 +41,7 @@ impl Inbox {
         self.messages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn push(&self, message: Message) {
+    pub(super) fn push(&self, message: Message) {
         self.messages().push_back(message);
         self.changed.notify_one();
     }

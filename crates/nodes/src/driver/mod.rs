@@ -6,8 +6,9 @@ mod writers;
 use crate::events::EventSink;
 use crate::node::Fault;
 use crate::observe::{self, LogLine, LogsWanted, NodeUsage, PodUsage};
+use crate::runtime::{Reports, Runtime};
 use crate::world::{Config, Told, Which, World};
-use inbox::Inbox;
+use inbox::{Inbox, Message};
 use k8s_openapi::api::core::v1::{Node, Pod};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -30,6 +31,8 @@ pub struct Settings {
     pub events: Arc<dyn EventSink>,
     /// How many requests are sent at a time.
     pub writers: usize,
+    /// Who runs containers, if they are not simulated.
+    pub runtime: Option<Arc<dyn Runtime>>,
 }
 
 /// Simulated nodes: a handle, for as many as want one.
@@ -46,6 +49,7 @@ struct Shared {
     /// Something changed: time to look.
     wake: Notify,
     writers: usize,
+    runtime: Option<Arc<dyn Runtime>>,
 }
 
 impl Shared {
@@ -57,7 +61,13 @@ impl Shared {
     fn announce(&self, mut world: MutexGuard<'_, World>) {
         let fresh = world.take_fresh();
         let told = world.take_told();
+        let orders = world.take_orders();
         drop(world);
+        for order in orders {
+            if let Some(runtime) = &self.runtime {
+                runtime.order(order);
+            }
+        }
         self.jobs.add_permits(fresh);
         for told in told {
             match told {
@@ -80,6 +90,7 @@ impl Nodes {
             jobs: Semaphore::new(0),
             wake: Notify::new(),
             writers: settings.writers.max(1),
+            runtime: settings.runtime,
         }))
     }
 
@@ -91,6 +102,12 @@ impl Nodes {
         let pods = informers.of::<Pod>();
         nodes.synced().await;
         pods.synced().await;
+        if let Some(runtime) = &shared.runtime {
+            let told = inbox.clone();
+            let reports = Reports::new(move |report| told.push(Message::Report(report)));
+            let known = shared.world().known_uids();
+            runtime.begin(reports, known);
+        }
         // Nodes come first: pods are nobody's without them.
         inbox::listen(&inbox, &nodes, &pods);
         self.take_in(&inbox);
@@ -185,6 +202,14 @@ impl Nodes {
     /// Whether this is one of the simulated nodes.
     pub fn has(&self, node: &str) -> bool {
         self.0.world().node_id(node).is_some()
+    }
+
+    /// Whether the pods of this node really run.
+    pub fn is_real(&self, node: &str) -> bool {
+        let world = self.0.world();
+        let id = world.node_id(node);
+        id.and_then(|id| world.nodes.get(id))
+            .is_some_and(|node| node.is_real)
     }
 
     /// How many nodes, and pods on them, there are.

@@ -117,6 +117,7 @@ impl PodSim {
         turn: Time,
     ) -> Option<Time> {
         let spec = cx.specs.get(i)?;
+        let is_real = self.real.is_some();
         let Some(ContainerSim {
             run: Run::Running(running),
             ..
@@ -124,6 +125,11 @@ impl PodSim {
         else {
             return None;
         };
+        if is_real {
+            running.is_stopping = true;
+            self.begin_stop(cx, i, grace_s, now);
+            return None;
+        }
         let grace = Duration::from_secs(grace_s.max(0));
         let hook = pre_stop(spec.container).min(grace);
         let told = (now + hook).max(turn).min(now + grace).max(now);
@@ -144,20 +150,23 @@ impl PodSim {
 
     /// Containers that were told to stop do so; when none is left the pod is finished.
     pub(super) fn wind_down(&mut self, cx: &Cx<'_>, now: Time) {
+        let is_real = self.real.is_some();
         for container in &mut self.containers {
             if let Run::Running(running) = container.run
                 && let Some((at, code)) = running.ends
                 && at <= now
             {
-                container.end(now, code);
+                container.end(if is_real { at } else { now }, code);
             }
         }
-        if self.containers.iter().any(|one| one.running().is_some()) {
+        let is_unsure = self.real.as_ref().is_some_and(|real| real.is_unsure());
+        if is_unsure || self.containers.iter().any(|one| one.running().is_some()) {
             return;
         }
         self.close(cx, now);
         self.stage = Stage::Finished;
         self.has_sandbox = false;
+        self.release();
     }
 
     /// Whatever did not run to its end is unknown. Upstream's `TerminatePod`.

@@ -34,7 +34,8 @@ impl PodSim {
         };
         match self.stage {
             Stage::Finished => return None,
-            Stage::Setup => consider(Some(self.setup_at)),
+            Stage::Setup if self.real.is_none() => consider(Some(self.setup_at)),
+            Stage::Setup => {}
             Stage::Living | Stage::Ending => {}
         }
         if matches!(self.stage, Stage::Setup | Stage::Living) {
@@ -45,6 +46,9 @@ impl PodSim {
                 Run::Backoff(until) if self.stage == Stage::Living => consider(Some(*until)),
                 Run::Running(running) => {
                     consider(running.ends.map(|(at, _)| at));
+                    if self.real.is_some() {
+                        continue;
+                    }
                     consider(started_at(cx.pod, spec, running.since));
                     consider(ready_at(cx.pod, spec, running.since));
                     if !running.is_stopping {
@@ -55,6 +59,7 @@ impl PodSim {
                 _ => {}
             }
         }
+        self.next_real(cx, &mut consider);
         next
     }
 
@@ -66,22 +71,22 @@ impl PodSim {
     /// All that happens at this moment.
     fn tick(&mut self, cx: &mut Cx<'_>, now: Time) {
         self.at = now;
-        if self.containers.len() < cx.specs.len() {
-            // Ephemeral containers were added.
-            let mut all = std::mem::take(&mut self.containers).into_vec();
-            all.resize_with(cx.specs.len(), ContainerSim::new);
-            self.containers = all.into_boxed_slice();
-        }
+        self.grow(cx);
+        self.prepare_again(now);
         let is_alive = matches!(self.stage, Stage::Setup | Stage::Living);
         if is_alive && self.deadline(cx).is_some_and(|at| at <= now) {
             self.end(cx, Cause::Deadline, now);
         }
-        if self.stage == Stage::Setup && self.setup_at <= now {
+        if self.stage == Stage::Setup && self.is_set_up(now) {
             self.stage = Stage::Living;
             self.has_sandbox = true;
         }
         if self.stage == Stage::Living {
             self.live(cx, now);
+        }
+        if self.real.is_some() {
+            self.ask_probes(cx, now);
+            self.go_on_stopping(cx, now);
         }
         if self.stage == Stage::Ending {
             self.wind_down(cx, now);
@@ -89,7 +94,22 @@ impl PodSim {
         status::update_conditions(self, cx, now);
     }
 
+    /// Makes room for ephemeral containers that were added.
+    pub(super) fn grow(&mut self, cx: &Cx<'_>) {
+        if self.containers.len() < cx.specs.len() {
+            let mut all = std::mem::take(&mut self.containers).into_vec();
+            all.resize_with(cx.specs.len(), ContainerSim::new);
+            self.containers = all.into_boxed_slice();
+        }
+        if let Some(real) = &mut self.real {
+            real.grow(cx.specs.len());
+        }
+    }
+
     fn live(&mut self, cx: &mut Cx<'_>, now: Time) {
+        if self.awaits_restart_of_all(cx, now) || self.stage != Stage::Living {
+            return;
+        }
         let count = cx.specs.len().min(self.containers.len());
         let of = |cx: &Cx<'_>, wanted: Role| -> Vec<usize> {
             (0..count)
@@ -110,7 +130,7 @@ impl PodSim {
                 }
                 Some(Role::Init) if !was_initialized => {
                     self.run(cx, i, now);
-                    match self.containers.get(i).and_then(ContainerSim::ended) {
+                    match self.ended_for_now(i) {
                         Some(ended) if ended.code == 0 => {}
                         // It will not be tried again.
                         Some(_) => return self.end(cx, Cause::Completed, now),
@@ -130,7 +150,7 @@ impl PodSim {
                 return;
             }
         }
-        let is_done = |i: &usize| self.containers.get(*i).is_some_and(|c| c.ended().is_some());
+        let is_done = |i: &usize| self.ended_for_now(*i).is_some();
         if mains.iter().all(is_done) {
             self.end(cx, Cause::Completed, now);
         }
@@ -147,6 +167,11 @@ impl PodSim {
     fn run(&mut self, cx: &mut Cx<'_>, i: usize, now: Time) {
         // It may end as soon as it starts; from the second time on it has to wait in between.
         for _ in 0..8 {
+            if self.is_held(i, now) {
+                return;
+            }
+            let must_restart = self.must_restart(i);
+            let is_real = self.real.is_some();
             let (Some(spec), Some(container)) = (cx.specs.get(i), self.containers.get_mut(i))
             else {
                 return;
@@ -162,16 +187,20 @@ impl PodSim {
                     if let Some((at, code)) = running.ends
                         && at <= now
                     {
-                        container.end(now, code);
+                        // What was foreseen may have had to wait.
+                        container.end(if is_real { at } else { now }, code);
+                        if restarts_all(spec, code) && !self.stop_for_restart(cx, now) {
+                            self.restart_all(cx, now);
+                        }
                         if restarts_all(spec, code) {
-                            return self.restart_all(cx, now);
+                            return;
                         }
                     } else if !self.kill_if_needed(cx, i, running, now) {
                         return;
                     }
                 }
                 Run::Ended(ended) => {
-                    if !should_restart(pod_spec(cx.pod), spec, ended.code) {
+                    if !should_restart(pod_spec(cx.pod), spec, ended.code) && !must_restart {
                         return;
                     }
                     if !container.may_restart(&ended, now) {
@@ -189,6 +218,9 @@ impl PodSim {
     }
 
     fn start(&mut self, cx: &mut Cx<'_>, i: usize, now: Time) {
+        if self.order_start(cx, i) {
+            return;
+        }
         let (Some(spec), Some(container)) = (cx.specs.get(i), self.containers.get_mut(i)) else {
             return;
         };
@@ -210,6 +242,12 @@ impl PodSim {
             ends: exit.map(|exit| (now + cx.slowed(exit.after), exit.code)),
             is_stopping: false,
         });
+        self.tell_started(cx, i);
+    }
+
+    /// Tells that a container was created and started.
+    pub(super) fn tell_started(&self, cx: &mut Cx<'_>, i: usize) {
+        let Some(spec) = cx.specs.get(i) else { return };
         let image = spec.image;
         let always = spec
             .container
@@ -242,17 +280,24 @@ impl PodSim {
         if container.image != hash(&[spec.image]) as u32 {
             let name = spec.name;
             let message = format!("Container {name} definition changed, will be restarted");
+            if self.real.is_some() {
+                cx.tell(i, "Killing", message);
+                self.stop_to_restart(cx, i, now);
+                return false;
+            }
             container.end(now, super::ending::TERMINATED);
             cx.tell(i, "Killing", message);
             self.start(cx, i, now);
             return true;
         }
+        if self.real.is_some() {
+            return false;
+        }
         let Some(fatal) = killed_at(cx.pod, spec, running.since).filter(|fatal| fatal.at <= now)
         else {
             return false;
         };
-        let (name, kind) = (spec.name, fatal.kind);
-        let capital = match kind {
+        let capital = match fatal.kind {
             "startup" => "Startup",
             _ => "Liveness",
         };
@@ -261,6 +306,21 @@ impl PodSim {
             "Unhealthy",
             format!("{capital} probe failed: it was told to fail"),
         );
+        self.kill_unhealthy(cx, i, fatal.kind, fatal.grace_s, now);
+        true
+    }
+
+    /// Tells a container to stop whose probe failed for too long.
+    pub(super) fn kill_unhealthy(
+        &mut self,
+        cx: &mut Cx<'_>,
+        i: usize,
+        kind: &str,
+        grace_s: Option<i64>,
+        now: Time,
+    ) {
+        let Some(spec) = cx.specs.get(i) else { return };
+        let name = spec.name;
         let policy = spec.container.and_then(|one| one.restart_policy.as_deref());
         let policy = policy.or(pod_spec(cx.pod).restart_policy.as_deref());
         let more = match policy {
@@ -272,15 +332,12 @@ impl PodSim {
             "Killing",
             format!("Container {name} failed {kind} probe{more}"),
         );
-        let grace_s = fatal
-            .grace_s
-            .or(pod_spec(cx.pod).termination_grace_period_seconds);
+        let grace_s = grace_s.or(pod_spec(cx.pod).termination_grace_period_seconds);
         self.stop(cx, i, grace_s.unwrap_or(30), now, now);
-        true
     }
 
     /// A container's exit restarts all of them, from the first init container on.
-    fn restart_all(&mut self, cx: &Cx<'_>, now: Time) {
+    pub(super) fn restart_all(&mut self, cx: &Cx<'_>, now: Time) {
         for (i, container) in self.containers.iter_mut().enumerate() {
             let is_ephemeral = cx
                 .specs

@@ -14,6 +14,7 @@ mod ending;
 mod hash;
 mod life;
 mod probes;
+mod real;
 mod restore;
 mod spec;
 #[cfg(test)]
@@ -25,6 +26,7 @@ pub(crate) use container::{ContainerSim, Ended, Run, Why};
 pub(crate) use ending::Cause;
 pub(crate) use hash::{digest, hash, mix};
 pub(crate) use probes::{ready_at, started_at};
+pub(crate) use real::{Ending, Real};
 pub(crate) use spec::{Role, Spec, could_restart_all, pod_spec, should_restart, specs};
 
 use crate::admission::Amounts;
@@ -95,6 +97,8 @@ pub(crate) struct PodSim {
     pub(crate) verdict: Option<Box<Verdict>>,
     /// What of it can be seen, hashed.
     pub(crate) signature: u64,
+    /// There if its containers really run.
+    pub(crate) real: Option<Box<Real>>,
 }
 
 /// What a step in a pod's life depends on.
@@ -106,6 +110,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) slowness: f64,
     /// How long it takes to start a pod that says nothing of it.
     pub(crate) start_after: Duration,
+    /// Whether containers really run.
+    pub(crate) is_real: bool,
     /// What is to be told.
     pub(crate) events: &'a mut Vec<PodEvent>,
 }
@@ -121,7 +127,7 @@ impl Cx<'_> {
     fn tell(&mut self, container: usize, reason: &'static str, message: String) {
         let name = self.specs.get(container).map(|spec| spec.name.to_owned());
         self.events.push(PodEvent {
-            is_warning: matches!(reason, "BackOff" | "Unhealthy"),
+            is_warning: matches!(reason, "BackOff" | "Unhealthy") || reason.starts_with("Failed"),
             reason: reason.into(),
             message,
             container: name,
@@ -167,6 +173,7 @@ impl PodSim {
             cause: None,
             verdict: None,
             signature: 0,
+            real: cx.is_real.then(|| Box::new(Real::new(cx.specs.len()))),
         };
         sim.scheduled_s = restore::scheduled(cx.pod).unwrap_or(sim.scheduled_s);
         sim
@@ -176,6 +183,7 @@ impl PodSim {
     pub(crate) fn rejected(cx: &Cx<'_>, reason: &str, message: &str, now: Time) -> Self {
         let mut sim = Self::new(cx, Amounts::default(), now);
         sim.stage = Stage::Finished;
+        sim.real = None;
         sim.verdict = Some(Box::new(Verdict {
             reason: reason.into(),
             message: format!("Pod was rejected: {message}").into(),
@@ -186,9 +194,12 @@ impl PodSim {
 
     /// Whether the container has started up.
     pub(crate) fn is_started(&self, pod: &Pod, spec: &Spec<'_>, container: &ContainerSim) -> bool {
-        container.running().is_some_and(|running| {
-            started_at(pod, spec, running.since).is_some_and(|at| at <= self.at)
-        })
+        container
+            .running()
+            .is_some_and(|running| match self.place(container) {
+                Some(i) => self.has_really_started(i),
+                None => started_at(pod, spec, running.since).is_some_and(|at| at <= self.at),
+            })
     }
 
     /// Whether the container is ready.
@@ -196,9 +207,19 @@ impl PodSim {
         if spec.role == Role::Init {
             return container.ended().is_some_and(|ended| ended.code == 0);
         }
-        container.running().is_some_and(|running| {
-            ready_at(pod, spec, running.since).is_some_and(|at| at <= self.at)
-        })
+        container
+            .running()
+            .is_some_and(|running| match self.place(container) {
+                Some(i) => self.is_really_ready(spec, i),
+                None => ready_at(pod, spec, running.since).is_some_and(|at| at <= self.at),
+            })
+    }
+
+    /// Which of the containers it is, if they really run.
+    pub(crate) fn place(&self, container: &ContainerSim) -> Option<usize> {
+        self.real.as_ref()?;
+        let mut all = self.containers.iter();
+        all.position(|one| std::ptr::eq(one, container))
     }
 
     /// Whether any container that the pod is for ever started.

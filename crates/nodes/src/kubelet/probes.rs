@@ -11,7 +11,7 @@ use stowplan_base::{Duration, Time};
 
 /// The first question that is answered, at or after `from`, in steps of a period, and after the initial
 /// delay, which counts from the start of the container.
-fn first(probe: &Probe, since: Time, from: Time) -> Time {
+pub(super) fn first(probe: &Probe, since: Time, from: Time) -> Time {
     let open = since + seconds(probe.initial_delay_seconds.unwrap_or(0));
     let period = period(probe).as_nanos();
     let missing = (open - from).as_nanos().max(0);
@@ -23,7 +23,7 @@ fn seconds(count: i32) -> Duration {
     Duration::from_secs(count.into())
 }
 
-fn period(probe: &Probe) -> Duration {
+pub(super) fn period(probe: &Probe) -> Duration {
     seconds(probe.period_seconds.unwrap_or(10).max(1))
 }
 

@@ -53,10 +53,12 @@ impl PodSim {
         let has_begun = sim.containers.iter().any(ContainerSim::has_run);
         sim.stage = match (is_over, has_begun) {
             (true, _) => Stage::Finished,
+            // What there is of it has to be found out first.
+            (false, _) if cx.is_real => Stage::Setup,
             (false, true) => Stage::Living,
             (false, false) => Stage::Setup,
         };
-        sim.has_sandbox = sim.stage == Stage::Living;
+        sim.has_sandbox = sim.stage == Stage::Living || (cx.is_real && has_begun && !is_over);
         if status.phase.as_deref() == Some("Failed") && status.reason.is_some() {
             sim.verdict = Some(Box::new(Verdict {
                 reason: text(&status.reason).into(),
@@ -64,7 +66,13 @@ impl PodSim {
                 is_rejection: status.container_statuses.is_none(),
             }));
         }
-        sim.at = sim.known_until(now);
+        if is_over {
+            sim.end_at_once();
+        }
+        sim.at = match cx.is_real {
+            true => now,
+            false => sim.known_until(now),
+        };
         if !is_over {
             sim.signature = sim.seen(cx);
         }
@@ -123,7 +131,9 @@ fn take_up(container: &mut ContainerSim, status: &ContainerStatus, cx: &Cx<'_>, 
         };
         container.run = Run::Running(Running {
             since,
-            ends: exit.map(|exit| (since + cx.slowed(exit.after), exit.code)),
+            ends: exit
+                .filter(|_| !cx.is_real)
+                .map(|exit| (since + cx.slowed(exit.after), exit.code)),
             is_stopping: false,
         });
     } else if let Some(ended) = ended(state) {

@@ -52,6 +52,7 @@ impl Life {
                 rules: &rules,
                 slowness,
                 start_after: Duration::from_secs(1),
+                is_real: false,
                 events: &mut events,
             };
             let requests = requests_of(&pod);
@@ -78,6 +79,7 @@ impl Life {
             rules: &self.rules,
             slowness: self.slowness,
             start_after: Duration::from_secs(1),
+            is_real: false,
             events: &mut self.events,
         };
         act(&mut self.sim, &mut cx)

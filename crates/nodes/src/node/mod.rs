@@ -14,8 +14,10 @@ use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-/// Nodes of ours have this annotation, with the value `simulated`.
+/// Nodes of ours have this annotation, with the value `simulated`, or `process` if pods really run there.
 pub const NODE: &str = "stowplan.dev/node";
+/// The value of [`NODE`] where pods really run.
+pub(crate) const PROCESS: &str = "process";
 /// Nodes that KWOK would play have this annotation, with the value `fake`.
 pub const KWOK_NODE: &str = "kwok.x-k8s.io/node";
 /// What is wrong with a node: `fail`, `partition`, `slow=3`; nothing if it is empty or not there.
@@ -52,6 +54,13 @@ impl Fault {
     }
 }
 
+/// Whether a node's pods are to run for real.
+pub(crate) fn is_real(node: &Node) -> bool {
+    let annotations = node.metadata.annotations.as_ref();
+    let kind = annotations.and_then(|all| all.get(NODE));
+    kind.is_some_and(|kind| kind == PROCESS)
+}
+
 /// Whether a node is to be simulated.
 pub(crate) fn is_simulated(node: &Node) -> bool {
     let annotations = node.metadata.annotations.as_ref();
@@ -72,6 +81,8 @@ pub(crate) struct NodeSim {
     pub(crate) host: Ipv4Addr,
     pub(crate) cidr: Cidr,
     pub(crate) room: Room,
+    /// Whether its pods really run.
+    pub(crate) is_real: bool,
     /// What its annotation said when it was last read.
     pub(crate) annotated: Option<Fault>,
     pub(crate) fault: Option<Fault>,

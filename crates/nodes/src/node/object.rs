@@ -1,8 +1,9 @@
 //! What a kubelet says of its node. Upstream's `kubelet_node_status.go` and `nodestatus/setters.go`.
 
-use super::NODE;
+use super::{NODE, is_real};
 use crate::kubelet::{digest, hash, mix};
 use crate::status::{rfc3339, rfc3339_secs};
+use crate::world::NodeFact;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Node;
 use serde_json::{Value, json};
@@ -49,12 +50,13 @@ const CONDITIONS: [(&str, bool, &str, &str); 4] = [
 ];
 
 /// The node of a manifest as it is registered.
-pub(crate) fn prepared(node: &Node) -> Node {
+pub(crate) fn prepared(node: &Node, is_real: bool) -> Node {
     let mut node = node.clone();
     let meta = &mut node.metadata;
     let name = meta.name.clone().unwrap_or_default();
     let annotations = meta.annotations.get_or_insert_default();
-    annotations.insert(NODE.to_owned(), "simulated".to_owned());
+    let kind = if is_real { super::PROCESS } else { "simulated" };
+    annotations.insert(NODE.to_owned(), kind.to_owned());
     let attach = "volumes.kubernetes.io/controller-managed-attach-detach";
     annotations
         .entry(attach.to_owned())
@@ -80,16 +82,18 @@ pub(crate) fn prepared(node: &Node) -> Node {
 }
 
 /// What a node says of itself beside its conditions.
-pub(crate) struct Facts {
+pub(crate) struct Facts<'a> {
     pub(crate) host: Ipv4Addr,
+    /// More conditions.
+    pub(crate) more: &'a [NodeFact],
 }
 
 /// All that a kubelet reports of its node, as a patch of its status. What the node already says of its
 /// room, addresses and kind stays.
-pub(crate) fn status_patch(node: &Node, facts: &Facts, now: Time) -> Value {
+pub(crate) fn status_patch(node: &Node, facts: &Facts<'_>, now: Time) -> Value {
     let name = node.metadata.name.as_deref().unwrap_or_default();
     let said = node.status.as_ref();
-    let mut status = json!({"conditions": conditions(node, now)});
+    let mut status = json!({"conditions": conditions(node, facts.more, now)});
     let capacity = said.and_then(|status| status.capacity.as_ref());
     let allocatable = said.and_then(|status| status.allocatable.as_ref());
     let room = match (capacity, allocatable) {
@@ -122,8 +126,11 @@ pub(crate) fn status_patch(node: &Node, facts: &Facts, now: Time) -> Value {
             "systemUUID": uuid(&["system", name]),
             "bootID": uuid(&["boot", name]),
             "kernelVersion": "6.12.0",
-            "osImage": "Simulated Linux",
-            "containerRuntimeVersion": "simulated://1.0.0",
+            "osImage": if is_real(node) { "Linux" } else { "Simulated Linux" },
+            "containerRuntimeVersion": match is_real(node) {
+                true => "process://1.0.0",
+                false => "simulated://1.0.0",
+            },
             "kubeletVersion": KUBELET_VERSION,
             "kubeProxyVersion": "",
             "operatingSystem": "linux",
@@ -147,17 +154,17 @@ fn uuid(parts: &[&str]) -> String {
     format!("{a:08x}-{b:04x}-4{c:03x}-{d:04x}-{e:012x}")
 }
 
-fn conditions(node: &Node, now: Time) -> Value {
+fn conditions(node: &Node, more: &[NodeFact], now: Time) -> Value {
     let said = node
         .status
         .iter()
         .flat_map(|status| status.conditions.iter().flatten());
     let said: Vec<_> = said.collect();
-    let one = |(name, holds, reason, message): &(&str, bool, &str, &str)| {
-        let status = if *holds { "True" } else { "False" };
+    let one = |(name, holds, reason, message): (&str, bool, &str, &str)| {
+        let status = if holds { "True" } else { "False" };
         let before = said
             .iter()
-            .find(|one| one.type_ == *name && one.status == status);
+            .find(|one| one.type_ == name && one.status == status);
         let since = before.and_then(|one| one.last_transition_time.as_ref());
         let since = since.map(|at| rfc3339_secs(Timestamp::as_second(at.0)));
         json!({
@@ -169,7 +176,10 @@ fn conditions(node: &Node, now: Time) -> Value {
             "lastTransitionTime": since.unwrap_or_else(|| rfc3339(now)),
         })
     };
-    CONDITIONS.iter().map(one).collect()
+    let more = more
+        .iter()
+        .map(|fact| (fact.name, fact.holds, fact.reason, &*fact.message));
+    CONDITIONS.iter().copied().chain(more).map(one).collect()
 }
 
 #[cfg(test)]
@@ -180,6 +190,7 @@ mod tests {
     fn a_node_says_all_that_a_kubelet_says_and_keeps_what_it_said() {
         let facts = Facts {
             host: Ipv4Addr::new(172, 18, 0, 2),
+            more: &[],
         };
         let now = Time::from_secs(1_800_000_000);
         let node: Node = serde_json::from_value(json!({"metadata": {"name": "n"}})).unwrap();

@@ -1,7 +1,9 @@
 //! The statuses of a pod's containers. Upstream's `convertToAPIContainerStatuses`.
 
 use super::rfc3339;
-use crate::kubelet::{ContainerSim, Ended, PodSim, Role, Run, Spec, Why, digest, full_name};
+use crate::kubelet::{
+    ContainerSim, Ended, Ending, PodSim, Role, Run, Spec, Why, digest, full_name,
+};
 use k8s_openapi::api::core::v1::{Container, Pod};
 use serde_json::{Map, Value, json};
 use stowplan_base::Duration;
@@ -50,11 +52,25 @@ fn one(sim: &PodSim, pod: &Pod, spec: &Spec<'_>, one: &ContainerSim, has_init: b
     if spec.role != Role::Ephemeral {
         set("started", sim.is_started(pod, spec, one).into());
     }
+    let scheme = if sim.real.is_some() {
+        "process"
+    } else {
+        "simulated"
+    };
     let id = |restarts: u32| {
         let digest = digest(&[&sim.uid, spec.name, &restarts.to_string()]);
-        format!("simulated://{digest}")
+        format!("{scheme}://{digest}")
     };
+    let real = sim.place(one).zip(sim.real.as_deref());
+    let trouble = real.and_then(|(i, real)| real.trouble(i));
+    let ending = |ended: &Ended| real.and_then(|(i, real)| real.ending(i, ended.at));
     let state = match &one.run {
+        Run::Waiting if trouble.is_some() => {
+            let (reason, message) = trouble
+                .map(|one| (one.reason, &*one.message))
+                .unwrap_or_default();
+            json!({"waiting": {"reason": reason, "message": message}})
+        }
         Run::Waiting if one.last.is_some_and(|last| last.why == Why::RestartingAll) => {
             json!({"waiting": {"reason": "RestartingAllContainers", "message": RESTARTING_ALL}})
         }
@@ -69,14 +85,16 @@ fn one(sim: &PodSim, pod: &Pod, spec: &Spec<'_>, one: &ContainerSim, has_init: b
             json!({"waiting": {"reason": "CrashLoopBackOff", "message": message}})
         }
         Run::Running(running) => json!({"running": {"startedAt": rfc3339(running.since)}}),
-        Run::Ended(ended) => terminated(ended, id(one.restarts)),
+        Run::Ended(ended) => terminated(ended, id(one.restarts), ending(ended)),
     };
     set("state", state);
     let before = match one.run {
         Run::Running(_) | Run::Ended(_) => one.restarts.saturating_sub(1),
         Run::Waiting | Run::Backoff(_) => one.restarts,
     };
-    let last = one.last.map(|ended| terminated(&ended, id(before)));
+    let last = one
+        .last
+        .map(|ended| terminated(&ended, id(before), ending(&ended)));
     set("lastState", last.unwrap_or_else(|| json!({})));
     let is_there = match &one.run {
         Run::Waiting => false,
@@ -120,7 +138,7 @@ fn image_id(image: &str) -> String {
     }
 }
 
-fn terminated(ended: &Ended, id: String) -> Value {
+fn terminated(ended: &Ended, id: String, ending: Option<&Ending>) -> Value {
     let reason = match (ended.why, ended.code) {
         (Why::Unknown, _) => "ContainerStatusUnknown",
         (Why::RestartingAll, _) => "RestartingAllContainers",
@@ -133,6 +151,17 @@ fn terminated(ended: &Ended, id: String) -> Value {
             terminated["startedAt"] = rfc3339(ended.since).into();
             terminated["finishedAt"] = rfc3339(ended.at).into();
             terminated["containerID"] = id.into();
+            if let Some(ending) = ending {
+                if let Some(reason) = &ending.reason {
+                    terminated["reason"] = (**reason).into();
+                }
+                if let Some(signal) = ending.signal {
+                    terminated["signal"] = signal.into();
+                }
+                if !ending.message.is_empty() {
+                    terminated["message"] = ending.message.as_str().into();
+                }
+            }
         }
         why => {
             terminated["message"] = match why {

@@ -93,7 +93,14 @@ impl World {
         if node.is_silent() {
             return None;
         }
-        let facts = Facts { host: node.host };
+        let more = match node.is_real {
+            true => &self.config.conditions[..],
+            false => &[],
+        };
+        let facts = Facts {
+            host: node.host,
+            more,
+        };
         let mut body = status_patch(&node.object, &facts, now);
         // A manifest says how large the node is, whatever it was before.
         let manifest = self.manifests.get(&node.name);

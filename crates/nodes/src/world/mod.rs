@@ -20,9 +20,10 @@ use crate::behaviour::{Rules, Usage};
 use crate::events::{NodeEvent, PodEvent};
 use crate::kubelet::PodSim;
 use crate::node::{Blocks, NodeSim};
+use crate::runtime::PodOrder;
 use k8s_openapi::api::core::v1::{Node, Pod};
 use slab::Slab;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use stowplan_base::{Duration, Time};
 use stowplan_cache::{Key, Store};
@@ -43,6 +44,24 @@ pub struct Config {
     /// Whether the taint `node.kubernetes.io/not-ready`, which the API server gives to new nodes, is taken
     /// away: for clusters without a node lifecycle controller.
     pub untaint: bool,
+    /// Whether the nodes that we make run their pods for real, by a [runtime](crate::Runtime).
+    pub is_real: bool,
+    /// What the nodes that we make say of themselves beside what all do: type, whether it holds, reason and
+    /// message of conditions.
+    pub conditions: Vec<NodeFact>,
+}
+
+/// A condition that a node has for as long as it is there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NodeFact {
+    /// Its type, such as `stowplan.dev/Isolated`.
+    pub name: &'static str,
+    /// Whether it holds.
+    pub holds: bool,
+    /// One word.
+    pub reason: &'static str,
+    /// A sentence.
+    pub message: String,
 }
 
 impl Default for Config {
@@ -53,6 +72,8 @@ impl Default for Config {
             start_after: Duration::from_secs(1),
             reregister: false,
             untaint: false,
+            is_real: false,
+            conditions: Vec::new(),
         }
     }
 }
@@ -114,6 +135,10 @@ pub(crate) struct World {
     /// How many jobs were added and not yet announced.
     fresh: usize,
     told: Vec<Told>,
+    /// What a runtime has to do.
+    orders: Vec<PodOrder>,
+    /// Pods that really run, by their uids.
+    uids: BTreeMap<Box<str>, u32>,
     /// The last tick of heartbeats.
     tick: i64,
 }
@@ -139,6 +164,8 @@ impl World {
             later: VecDeque::new(),
             fresh: 0,
             told: Vec::new(),
+            orders: Vec::new(),
+            uids: BTreeMap::new(),
             tick: 0,
         }
     }
@@ -179,6 +206,19 @@ impl World {
         let later = self.later.front().map(|(at, _)| *at);
         let due = [self.timers.next(), self.next_tick(), later];
         due.into_iter().flatten().min()
+    }
+
+    /// What a runtime has to do since this was last asked.
+    pub(crate) fn take_orders(&mut self) -> Vec<PodOrder> {
+        std::mem::take(&mut self.orders)
+    }
+
+    /// The uids of all pods that the API has.
+    pub(crate) fn known_uids(&self) -> BTreeSet<String> {
+        let all = self.store.all();
+        all.iter()
+            .filter_map(|pod| pod.metadata.uid.clone())
+            .collect()
     }
 
     /// What happened since this was last asked.

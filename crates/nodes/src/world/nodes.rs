@@ -1,8 +1,10 @@
 //! Nodes that come, change and go, and their heartbeats.
 
-use super::{BY_NODE, Job, Told, World};
+use super::{BY_NODE, Job, NodeFact, Told, World};
 use crate::events::NodeEvent;
-use crate::node::{Cidr, Facts, Fault, NODE, NodeSim, is_simulated, prepared, status_patch};
+use crate::node::{
+    Cidr, Facts, Fault, NODE, NodeSim, PROCESS, is_real, is_simulated, prepared, status_patch,
+};
 use crate::world::jobs::Prepared;
 use k8s_openapi::api::core::v1::Node;
 use serde_json::{Value, json};
@@ -46,13 +48,29 @@ fn internal_ip(node: &Node) -> Option<Ipv4Addr> {
     internal.address.parse().ok()
 }
 
+/// The address of a node: that of this machine for itself, if its pods really run.
+fn host_of(node: &Node) -> Option<Ipv4Addr> {
+    match is_real(node) {
+        true => Some(internal_ip(node).unwrap_or(Ipv4Addr::LOCALHOST)),
+        false => internal_ip(node),
+    }
+}
+
 impl World {
+    /// What the node says of itself beside what all do.
+    pub(super) fn facts(&self, node: &Node) -> &[NodeFact] {
+        match is_real(node) {
+            true => &self.config.conditions,
+            false => &[],
+        }
+    }
+
     /// Nodes that there have to be. Those that there are already are brought up to date.
     pub(crate) fn want_nodes(&mut self, nodes: &[Node]) {
         for node in nodes {
             let name: Box<str> = node.metadata.name.as_deref().unwrap_or_default().into();
             self.manifests
-                .insert(name.clone(), Arc::new(prepared(node)));
+                .insert(name.clone(), Arc::new(prepared(node, self.config.is_real)));
             self.push_node_job(Job::Register(name));
         }
     }
@@ -65,8 +83,10 @@ impl World {
     /// A node is new or changed.
     pub(crate) fn node_seen(&mut self, node: &Arc<Node>, now: Time) {
         let name = node.metadata.name.as_deref().unwrap_or_default();
-        if !is_simulated(node) {
-            if self.manifests.contains_key(name) && is_untouched(node) {
+        let is_ours = is_simulated(node) || (is_real(node) && self.config.is_real);
+        if !is_ours {
+            let is_wanted = self.manifests.contains_key(name);
+            if is_wanted && (is_untouched(node) || is_real(node)) {
                 self.push_node_job(Job::Adopt(name.into()));
             }
             return;
@@ -74,10 +94,9 @@ impl World {
         let uid = &node.metadata.uid;
         match self.node_id(name) {
             Some(id)
-                if self
-                    .nodes
-                    .get(id)
-                    .is_some_and(|one| one.object.metadata.uid == *uid) =>
+                if self.nodes.get(id).is_some_and(|one| {
+                    one.object.metadata.uid == *uid && one.is_real == is_real(node)
+                }) =>
             {
                 self.node_changed(id, node, now);
             }
@@ -106,9 +125,10 @@ impl World {
         let id = self.nodes.insert(NodeSim {
             name: name.clone(),
             object: node.clone(),
-            host: internal_ip(node).unwrap_or_else(|| cidr.host()),
+            host: host_of(node).unwrap_or_else(|| cidr.host()),
             cidr,
             room,
+            is_real: is_real(node),
             annotated: None,
             fault: None,
             pods: BTreeSet::new(),
@@ -144,7 +164,7 @@ impl World {
         };
         node.object = object.clone();
         node.room.set_allocatable(object);
-        if let Some(ip) = internal_ip(object) {
+        if let Some(ip) = host_of(object) {
             node.host = ip;
         }
         let annotated = Fault::of(object);
@@ -216,7 +236,8 @@ impl World {
         };
         self.blocks.mark(&cidr);
         let facts = Facts {
-            host: internal_ip(&manifest).unwrap_or_else(|| cidr.host()),
+            host: host_of(&manifest).unwrap_or_else(|| cidr.host()),
+            more: self.facts(&manifest),
         };
         body["spec"]["podCIDR"] = cidr.text().into();
         body["spec"]["podCIDRs"] = json!([cidr.text()]);
@@ -235,7 +256,12 @@ impl World {
     }
 
     pub(super) fn prepare_adoption(&mut self, name: &str) -> Option<Prepared> {
-        let mut body = json!({"metadata": {"annotations": {NODE: "simulated"}}});
+        let kind = if self.config.is_real {
+            PROCESS
+        } else {
+            "simulated"
+        };
+        let mut body = json!({"metadata": {"annotations": {NODE: kind}}});
         if let Some(node) = self.node_id(name).and_then(|id| self.nodes.get(id)) {
             let cidr = node.cidr.text();
             body = json!({"spec": {"podCIDR": cidr, "podCIDRs": [cidr]}});

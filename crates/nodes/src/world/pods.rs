@@ -6,6 +6,7 @@ use crate::behaviour::Usage;
 use crate::events::PodEvent;
 use crate::kubelet::{Cx, PodSim, Spec, Stage, specs};
 use crate::node::Fault;
+use crate::runtime::{Order, PodOrder, PodReport};
 use crate::status::differs;
 use k8s_openapi::api::core::v1::Pod;
 use std::sync::Arc;
@@ -35,6 +36,21 @@ fn failed_by_others(pod: &Pod) -> Option<(&str, &str)> {
         status.reason.as_deref().unwrap_or_default(),
         status.message.as_deref().unwrap_or_default(),
     ))
+}
+
+impl Entry {
+    /// Hands on what a runtime has to do for the pod.
+    fn drain_orders(&mut self, pod: Option<&Arc<Pod>>, orders: &mut Vec<PodOrder>) {
+        let Some(real) = &mut self.sim.real else {
+            return;
+        };
+        let uid = &self.sim.uid;
+        orders.extend(real.orders.drain(..).map(|what| PodOrder {
+            uid: uid.clone(),
+            pod: pod.cloned(),
+            what,
+        }));
+    }
 }
 
 impl World {
@@ -90,6 +106,7 @@ impl World {
             rules: &self.config.rules,
             slowness: home.slowness(),
             start_after: self.config.start_after,
+            is_real: home.is_real,
             events: &mut events,
         };
         let phase = pod
@@ -105,6 +122,7 @@ impl World {
             None if is_over => {
                 let mut sim = PodSim::new(&cx, requests.clone(), now);
                 sim.stage = Stage::Finished;
+                sim.end_at_once();
                 sim
             }
             None => match admit(pod, &requests, &home.object, &home.room) {
@@ -120,11 +138,14 @@ impl World {
                 }
             },
         };
+        let is_real = home.is_real;
         let is_rejected = is_new && !is_over && sim.stage == Stage::Finished;
         let is_alive = sim.stage != Stage::Finished;
         if is_alive {
             home.room.take(pod, &sim.requests);
             match sim.ip {
+                // Processes have the addresses of the machine.
+                _ if home.is_real => sim.ip = Some(home.host),
                 Some(ip) => home.cidr.mark(ip),
                 None => sim.ip = home.cidr.allocate(),
             }
@@ -152,6 +173,11 @@ impl World {
             home.pods.insert(id);
         }
         self.keys.insert(key, id);
+        if is_real {
+            let uid = pod.metadata.uid.as_deref().unwrap_or_default();
+            self.uids.insert(uid.into(), id);
+            self.take_orders_of(id, Some(pod));
+        }
         self.tell(node, pod, events);
         self.pod_changed(id, pod, now);
     }
@@ -205,6 +231,13 @@ impl World {
             return;
         };
         entry.timer = None;
+        self.look(id, now);
+    }
+
+    fn look(&mut self, id: u32, now: Time) {
+        let Some(entry) = self.pods.get_mut(id) else {
+            return;
+        };
         entry.again = entry.again.filter(|again| *again > now);
         let fault = self.nodes.get(entry.node).and_then(|node| node.fault);
         if fault == Some(Fault::Fail) {
@@ -219,6 +252,41 @@ impl World {
             return self.step(id, &pod, &specs, false, now);
         }
         self.pod_changed(id, &pod, now);
+    }
+
+    /// A runtime tells something of a pod.
+    pub(crate) fn reported(&mut self, report: PodReport, now: Time) {
+        let Some(id) = self.uids.get(&report.uid).copied() else {
+            return;
+        };
+        let Some(pod) = self.pods.get(id).and_then(|entry| self.object(entry)) else {
+            return;
+        };
+        let Some(entry) = self.pods.get_mut(id) else {
+            return;
+        };
+        let node = entry.node;
+        let mut events = Vec::new();
+        let specs = specs(&pod);
+        let mut cx = Cx {
+            pod: &pod,
+            specs: &specs,
+            rules: &self.config.rules,
+            slowness: 1.0,
+            start_after: self.config.start_after,
+            is_real: true,
+            events: &mut events,
+        };
+        entry.sim.report(&mut cx, report.what, now);
+        entry.drain_orders(Some(&pod), &mut self.orders);
+        self.tell(node, &pod, events);
+        self.look(id, now);
+    }
+
+    fn take_orders_of(&mut self, id: u32, pod: Option<&Arc<Pod>>) {
+        if let Some(entry) = self.pods.get_mut(id) {
+            entry.drain_orders(pod, &mut self.orders);
+        }
     }
 
     /// Lets a pod live up to now. What others say of it counts if it is the newest that there is.
@@ -236,6 +304,7 @@ impl World {
             rules: &self.config.rules,
             slowness: home.slowness(),
             start_after: self.config.start_after,
+            is_real: home.is_real,
             events: &mut events,
         };
         let is_over = entry.sim.stage == Stage::Finished && entry.sim.signature == 0;
@@ -251,6 +320,7 @@ impl World {
             }
             entry.is_dirty |= changed;
         }
+        entry.drain_orders(Some(pod), &mut self.orders);
         let next = [entry.sim.next(&cx), entry.again]
             .into_iter()
             .flatten()
@@ -262,7 +332,7 @@ impl World {
             let (requests, ip) = (entry.sim.requests.clone(), entry.sim.ip);
             if let Some(home) = self.nodes.get_mut(node) {
                 home.room.free(Some(pod), &requests);
-                if let Some(ip) = ip {
+                if let Some(ip) = ip.filter(|_| !home.is_real) {
                     home.cidr.free(ip);
                 }
             }
@@ -293,11 +363,19 @@ impl World {
         };
         self.timers.set(id, &mut entry.timer, None);
         self.keys.remove(&entry.key);
+        if entry.sim.real.is_some() {
+            self.uids.remove(&entry.sim.uid);
+            self.orders.push(PodOrder {
+                uid: entry.sim.uid.clone(),
+                pod: None,
+                what: Order::Forget,
+            });
+        }
         if let Some(home) = self.nodes.get_mut(entry.node) {
             home.pods.remove(&id);
             if !entry.is_freed {
                 home.room.free(pod, &entry.sim.requests);
-                if let Some(ip) = entry.sim.ip {
+                if let Some(ip) = entry.sim.ip.filter(|_| !home.is_real) {
                     home.cidr.free(ip);
                 }
             }
