@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::controllers::args::{Chosen, Controllers};
+use crate::nodes::RuntimeArgs;
 use crate::nodes::args::{Alike, Node, Nodes};
 use crate::output::Format;
 use crate::scheduler::args::Scheduler;
@@ -142,6 +143,13 @@ pub(crate) struct Up {
 
     #[command(flatten)]
     pub(crate) alike: Alike,
+
+    #[command(flatten)]
+    pub(crate) runtime: RuntimeArgs,
+
+    /// Listen where others reach it, although they could run commands here then.
+    #[arg(long, help_heading = "Pods that really run")]
+    pub(crate) allow_remote: bool,
 
     #[command(flatten)]
     pub(crate) telling: Telling,

@@ -39,6 +39,10 @@ enum Verdict {
 const ERRORS_TOLD: usize = 20;
 
 fn main() -> ExitCode {
+    // Containers have processes of this program beside them, which have no command line to speak of.
+    if let Some(code) = stowplan_processes::run_if_asked() {
+        return code;
+    }
     let cli = Cli::parse();
     match cli.color {
         Color::Auto => {}

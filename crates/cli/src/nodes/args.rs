@@ -58,6 +58,9 @@ pub(crate) struct Nodes {
     pub(crate) alike: Alike,
 
     #[command(flatten)]
+    pub(crate) runtime: super::RuntimeArgs,
+
+    #[command(flatten)]
     pub(crate) telling: Telling,
 }
 

@@ -3,6 +3,7 @@
 pub(crate) mod args;
 mod events;
 pub(crate) mod fault;
+mod processes;
 mod provider;
 mod rules;
 
@@ -11,6 +12,7 @@ use crate::{Verdict, output, up};
 use anyhow::{Context, Result, bail};
 use args::{Alike, Nodes as NodesArgs};
 pub(crate) use events::Events;
+pub(crate) use processes::{ProcessesOfThisMachine, RuntimeArgs};
 pub(crate) use provider::NodesOfThisProcess;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,6 +40,7 @@ async fn simulate(args: &NodesArgs) -> Result<()> {
     let stop = up::stop_signal()?;
     args.telling.begin();
     stowplan_transport::raise_open_files();
+    args.runtime.check(None)?;
     let mut nodes = manifests(&args.filename)?;
     nodes.extend(args.alike.nodes(args.count, &args.memory)?);
     let config = connection(args.kubeconfig.as_deref(), args.master.as_ref()).await?;
@@ -51,12 +54,22 @@ async fn simulate(args: &NodesArgs) -> Result<()> {
         "nodes: {}, and those that are adopted\n",
         nodes.len()
     ))?;
+    let folder = up::usual_folder()?;
+    let runtime = args
+        .runtime
+        .start(&env, &informers, &requests, &folder, None)?;
+    let mut config = args.alike.config()?;
+    if let Some(runtime) = &runtime {
+        config.is_real = true;
+        config.conditions = runtime.conditions();
+    }
     let settings = Settings {
-        config: args.alike.config()?,
+        config,
         nodes,
         env,
         events: Arc::new(Events(recorder)),
         writers: WRITERS,
+        runtime: runtime.map(|runtime| Arc::new(runtime) as Arc<dyn stowplan_nodes::Runtime>),
     };
     let simulated = Nodes::new(&informers, settings);
     tokio::select! {

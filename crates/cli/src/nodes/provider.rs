@@ -22,7 +22,7 @@ pub(crate) struct NodesOfThisProcess {
 
 impl Provider for NodesOfThisProcess {
     fn has_node(&self, node: &str) -> bool {
-        self.nodes.has(node)
+        self.nodes.has(node) && !self.nodes.is_real(node)
     }
 
     fn log<'a>(
@@ -101,7 +101,7 @@ impl NodesOfThisProcess {
     }
 }
 
-fn since(options: &LogOptions, now: Time) -> Option<Time> {
+pub(super) fn since(options: &LogOptions, now: Time) -> Option<Time> {
     if let Some(seconds) = options.since_seconds {
         return Some(Time::from_nanos(
             now.as_nanos()

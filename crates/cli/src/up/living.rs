@@ -2,10 +2,12 @@
 
 use super::Identity;
 use crate::args::Up;
-use crate::nodes::{Events, NodesOfThisProcess};
+use crate::nodes::{Events, NodesOfThisProcess, ProcessesOfThisMachine};
 use crate::scheduler::host_name;
 use anyhow::{Context, Result};
 use serde_json::{Value, json};
+use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use stowplan_base::Env;
 use stowplan_client::{Informers, Recorder, Requests, Unguarded, in_process};
@@ -31,6 +33,7 @@ impl Living {
         api: &Arc<Api>,
         env: &Arc<dyn Env>,
         identity: &Identity,
+        place: (&Path, SocketAddr),
     ) -> Result<Self> {
         let manager = match args.no_controllers {
             true => None,
@@ -49,7 +52,7 @@ impl Living {
                 Some(manager) => manager.informers().clone(),
                 None => Arc::new(Informers::new(client, env.clone())),
             };
-            nodes(args, api, env, informers, requests, &mut tasks)?;
+            nodes(args, api, env, informers, requests, place, &mut tasks)?;
         }
         Ok(Self {
             _manager: manager,
@@ -64,18 +67,30 @@ fn nodes(
     env: &Arc<dyn Env>,
     informers: Arc<Informers>,
     requests: Arc<Requests>,
+    (folder, address): (&Path, SocketAddr),
     tasks: &mut JoinSet<()>,
 ) -> Result<()> {
     let (recorder, events) = Recorder::new(env.clone());
     let mut config = args.alike.config()?;
     // Nobody else takes the taint of new nodes away.
     config.untaint = args.no_controllers;
+    let address = super::reachable(address);
+    let processes = args
+        .runtime
+        .start(env, &informers, &requests, folder, Some(address))?;
+    if let Some(processes) = &processes {
+        config.is_real = true;
+        config.conditions = processes.conditions();
+    }
     let settings = stowplan_nodes::Settings {
         config,
         nodes: args.alike.nodes(args.nodes, &args.node_memory)?,
         env: env.clone(),
         events: Arc::new(Events(recorder)),
         writers: WRITERS,
+        runtime: processes
+            .clone()
+            .map(|one| Arc::new(one) as Arc<dyn stowplan_nodes::Runtime>),
     };
     let nodes = Nodes::new(&informers, settings);
     let asked = NodesOfThisProcess {
@@ -83,7 +98,18 @@ fn nodes(
         cluster: informers.cluster().clone(),
     };
     api.provide(Arc::new(asked.clone()));
-    api.use_by(Box::new(asked));
+    match processes {
+        Some(processes) => {
+            let real = ProcessesOfThisMachine {
+                processes,
+                nodes: asked,
+                env: env.clone(),
+            };
+            api.provide(Arc::new(real.clone()));
+            api.use_by(Box::new(real));
+        }
+        None => api.use_by(Box::new(asked)),
+    }
     tasks.spawn(events.carry_out(requests.clone()));
     tasks.spawn(async move { nodes.run(&informers, requests).await });
     Ok(())

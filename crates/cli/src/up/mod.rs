@@ -40,6 +40,7 @@ async fn serve(args: &Up) -> Result<()> {
     // Before anything else: whoever is told to stop while starting stops as well.
     let stop = stop_signal()?;
     args.telling.begin();
+    args.runtime.check(Some((args.listen, args.allow_remote)))?;
     let folder = data_folder(args)?;
     let (store, identity) = match args.memory {
         true => (Store::in_memory(Options::default()), Identity::generate()?),
@@ -82,7 +83,7 @@ async fn serve(args: &Up) -> Result<()> {
             scheduler.decisions(),
         )));
     }
-    let living = living::Living::start(args, &api, &env, &identity)?;
+    let living = living::Living::start(args, &api, &env, &identity, (&folder, address))?;
     // Last of all: a start that fails must not take the file of a server that runs.
     let path = args
         .kubeconfig
@@ -167,7 +168,7 @@ fn data_folder(args: &Up) -> Result<PathBuf> {
     }
 }
 
-fn usual_folder() -> Result<PathBuf> {
+pub(crate) fn usual_folder() -> Result<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     match (variable("XDG_DATA_HOME"), variable("HOME")) {
         (Some(data), _) => Ok(Path::new(&data).join("stowplan")),

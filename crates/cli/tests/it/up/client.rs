@@ -216,6 +216,13 @@ impl Connection {
         Ok((status, json))
     }
 
+    /// The whole answer as text.
+    pub(super) async fn text(&mut self, path: &str) -> Result<String, Lost> {
+        let response = self.send(Method::GET, path, None).await?;
+        let bytes = response.into_body().collect().await.map_err(lost)?;
+        Ok(String::from_utf8_lossy(&bytes.to_bytes()).into_owned())
+    }
+
     /// A watch: one JSON object per line.
     pub(super) async fn watch(mut self, path: &str) -> Result<Watch, Lost> {
         let response = self.send(Method::GET, path, None).await?;

@@ -5,6 +5,7 @@ mod damage;
 mod decisions;
 mod kill;
 mod living;
+mod processes;
 
 use client::{Client, Folder, Server, up, up_on};
 use http::Method;

@@ -1,0 +1,233 @@
+//! Commands in containers that run.
+
+use super::Inner;
+use crate::isolation::Isolation;
+use crate::logs::{LogRead, LogWanted};
+use crate::record::{RunFolder, RunState};
+use crate::runtime::Processes;
+use crate::shim::{self, ExecSpec};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+use stowplan_env::timeout;
+use stowplan_nodes::RunId;
+use tokio::process::{Child, Command};
+
+/// How much of what a command says is kept. Upstream's `maxReadLength`.
+const SAID_BYTES: u64 = 10 << 10;
+
+/// How a command is talked to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Streams {
+    /// Whether there is something to read for it.
+    pub stdin: bool,
+    /// Whether it has a terminal.
+    pub tty: bool,
+}
+
+/// A command that runs in a container. It is killed when this is dropped.
+#[derive(Debug)]
+pub struct Execution {
+    /// The process that waits for it, with the ends of its pipes.
+    pub child: Child,
+    /// Its terminal, if it has one.
+    pub terminal: Option<File>,
+}
+
+impl Inner {
+    /// The last run of a container of which anything is there; or the one before.
+    pub(crate) fn latest(
+        &self,
+        uid: &str,
+        container: &str,
+        previous: bool,
+    ) -> Option<(RunId, RunFolder)> {
+        let mut runs = self.state.runs(uid);
+        runs.retain(|(run, _)| *run.container == *container);
+        runs.sort_by_key(|(run, _)| std::cmp::Reverse(run.attempt));
+        runs.into_iter().nth(usize::from(previous))
+    }
+
+    /// The command line of a process that runs something in a container; `None` if that does not run.
+    fn command_in(
+        &self,
+        folder: &RunFolder,
+        argv: &[String],
+        tty: bool,
+    ) -> io::Result<Option<Command>> {
+        let RunState::Running(started) = folder.state() else {
+            return Ok(None);
+        };
+        let spec = folder.spec()?;
+        let mut env = spec.env;
+        if tty && !env.iter().any(|(name, _)| name == "TERM") {
+            env.push(("TERM".to_owned(), "xterm".to_owned()));
+        }
+        let exec = ExecSpec {
+            argv: argv.to_vec(),
+            env,
+            cwd: spec.cwd,
+            isolation: spec.isolation,
+            uid: spec.uid,
+            gid: spec.gid,
+            pid: started.pid,
+            shim: started.shim,
+            cgroup: spec.cgroup,
+            tty,
+        };
+        Ok(Some(Command::from(shim::exec_command(&exec)?)))
+    }
+
+    /// Runs a command to its end, or kills it when its time is over. What it said, and how it ended; `None` if it
+    /// took too long.
+    pub(super) async fn run_in(
+        &self,
+        folder: &RunFolder,
+        argv: &[String],
+        longest: Duration,
+    ) -> io::Result<Option<(ExitStatus, String)>> {
+        let Some(mut command) = self.command_in(folder, argv, false)? else {
+            return Err(io::Error::other("container is not running"));
+        };
+        let (reader, writer) = io::pipe()?;
+        command
+            .stdin(Stdio::null())
+            .stdout(writer.try_clone()?)
+            .stderr(writer);
+        command.kill_on_drop(true);
+        let mut child = command.spawn()?;
+        // It holds ends of the pipe.
+        drop(command);
+        let said = tokio::task::spawn_blocking(move || {
+            use std::io::Read;
+            let mut said = Vec::new();
+            let mut reader = reader;
+            let _ = (&mut reader).take(SAID_BYTES).read_to_end(&mut said);
+            // All that comes after is of no interest, but must not block it.
+            let _ = io::copy(&mut reader, &mut io::sink());
+            said
+        });
+        let ended = timeout(&*self.settings.env, longest, child.wait()).await;
+        let Ok(status) = ended else {
+            let _ = child.kill().await;
+            return Ok(None);
+        };
+        let said = timeout(&*self.settings.env, Duration::from_secs(1), said).await;
+        let said = said.ok().and_then(Result::ok).unwrap_or_default();
+        Ok(Some((status?, String::from_utf8_lossy(&said).into_owned())))
+    }
+}
+
+impl Processes {
+    /// Begins a command in a container; `None` if that does not run.
+    pub fn exec(
+        &self,
+        uid: &str,
+        container: &str,
+        argv: &[String],
+        streams: Streams,
+    ) -> io::Result<Option<Execution>> {
+        let Some((_, folder)) = self.0.latest(uid, container, false) else {
+            return Ok(None);
+        };
+        let Some(mut command) = self.0.command_in(&folder, argv, streams.tty)? else {
+            return Ok(None);
+        };
+        command.kill_on_drop(true);
+        if streams.tty {
+            let (master, slave) = terminal()?;
+            command
+                .stdin(slave.try_clone()?)
+                .stdout(slave.try_clone()?)
+                .stderr(slave);
+            let child = command.spawn()?;
+            let terminal = Some(master);
+            return Ok(Some(Execution { child, terminal }));
+        }
+        command.stdin(if streams.stdin {
+            Stdio::piped()
+        } else {
+            Stdio::null()
+        });
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn()?;
+        let terminal = None;
+        Ok(Some(Execution { child, terminal }))
+    }
+
+    /// Whether a container runs now.
+    pub fn is_running(&self, uid: &str, container: &str) -> bool {
+        let latest = self.0.latest(uid, container, false);
+        latest.is_some_and(|(_, folder)| {
+            matches!(folder.state(), RunState::Starting | RunState::Running(_))
+        })
+    }
+
+    /// What to write to so that a container reads it; `None` if it reads nothing, or does not run.
+    pub fn stdin(&self, uid: &str, container: &str) -> Option<File> {
+        let (_, folder) = self.0.latest(uid, container, false)?;
+        let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+        let mut options = OpenOptions::new();
+        // Nobody reads it once the container is over: then there is nothing to open.
+        options
+            .write(true)
+            .custom_flags(flags)
+            .open(folder.file("stdin"))
+            .ok()
+    }
+
+    /// The log of a container; `None` if there is no such run of it.
+    pub fn log(
+        &self,
+        uid: &str,
+        container: &str,
+        previous: bool,
+        wanted: LogWanted,
+    ) -> Option<LogRead> {
+        let (_, folder) = self.0.latest(uid, container, previous)?;
+        LogRead::open(folder, wanted).ok()
+    }
+
+    /// Whether a run is over whose log is read, so that nothing will be added.
+    pub fn is_over(&self, read: &LogRead) -> bool {
+        !matches!(
+            read.folder().state(),
+            RunState::Starting | RunState::Running(_)
+        )
+    }
+
+    /// Whether containers are kept apart.
+    pub fn isolation(&self) -> Isolation {
+        self.0.isolation
+    }
+}
+
+/// A terminal: the end that we keep, and the command's.
+fn terminal() -> io::Result<(File, File)> {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+    grantpt(&master)?;
+    unlockpt(&master)?;
+    let path = ptsname(&master, Vec::new())?;
+    let path = path.to_string_lossy().into_owned();
+    let flags = rustix::fs::OFlags::NOCTTY.bits().cast_signed();
+    let slave = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(flags)
+        .open(path)?;
+    Ok((File::from(master), slave))
+}
+
+/// Says how large a terminal is.
+pub fn set_size(terminal: &File, width: u16, height: u16) -> io::Result<()> {
+    let size = rustix::termios::Winsize {
+        ws_row: height,
+        ws_col: width,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    Ok(rustix::termios::tcsetwinsize(terminal, size)?)
+}

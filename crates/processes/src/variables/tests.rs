@@ -1,0 +1,145 @@
+//! What containers find in their environment.
+
+use super::*;
+use serde_json::{Value, json};
+
+fn sources() -> Sources {
+    let mut sources = Sources::default();
+    let map = |entries: &[(&str, &str)]| {
+        let entries = entries.iter();
+        entries
+            .map(|(key, value)| ((*key).to_owned(), value.as_bytes().to_vec()))
+            .collect()
+    };
+    sources
+        .config_maps
+        .insert("settings".to_owned(), Some(map(&[("a", "1"), ("b", "2")])));
+    sources.config_maps.insert("none".to_owned(), None);
+    sources
+        .secrets
+        .insert("password".to_owned(), Some(map(&[("word", "xyzzy")])));
+    sources
+}
+
+fn check(container: Value, expected: Result<&[(&str, &str)], &str>) {
+    let said = container.to_string();
+    let pod =
+        json!({"metadata": {"name": "p", "namespace": "n"}, "spec": {"containers": [container]}});
+    let pod: Pod = serde_json::from_value(pod).unwrap();
+    let container = &pod.spec.as_ref().unwrap().containers[0];
+    let mut services = Variables::default();
+    services.set("WEB_SERVICE_HOST", "10.0.0.9".to_owned());
+    let got = of_container(&pod, container, &sources(), &services, &Place::default());
+    let got = got.map(|all| {
+        let all = all.into_vec();
+        all.into_iter()
+            .filter(|(name, _)| name != "WEB_SERVICE_HOST")
+            .collect::<Vec<_>>()
+    });
+    let expected = expected.map_err(str::to_owned).map(|all| {
+        let all = all.iter();
+        all.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect::<Vec<_>>()
+    });
+    assert_eq!(got, expected, "{said}");
+}
+
+#[test]
+fn values_come_from_the_pod_config_maps_and_secrets() {
+    let env = |env: Value| json!({"name": "c", "env": env});
+    check(
+        env(json!([
+            {"name": "A", "value": "x"},
+            {"name": "B", "value": "$(A)-$(WEB_SERVICE_HOST)-$(LATER)-$$(A)"},
+            {"name": "LATER", "value": "y"},
+        ])),
+        Ok(&[
+            ("A", "x"),
+            ("B", "x-10.0.0.9-$(LATER)-$(A)"),
+            ("LATER", "y"),
+        ]),
+    );
+    check(
+        env(json!([{"name": "N", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}])),
+        Ok(&[("N", "p")]),
+    );
+    let key = |kind: &str, name: &str, key: &str, optional: bool| {
+        env(
+            json!([{"name": "K", "valueFrom": {kind: {"name": name, "key": key, "optional": optional}}}]),
+        )
+    };
+    check(
+        key("configMapKeyRef", "settings", "a", false),
+        Ok(&[("K", "1")]),
+    );
+    check(
+        key("secretKeyRef", "password", "word", false),
+        Ok(&[("K", "xyzzy")]),
+    );
+    check(key("configMapKeyRef", "settings", "z", true), Ok(&[]));
+    check(key("configMapKeyRef", "none", "z", true), Ok(&[]));
+    check(
+        key("configMapKeyRef", "settings", "z", false),
+        Err("couldn't find key z in ConfigMap n/settings"),
+    );
+    check(
+        key("configMapKeyRef", "none", "z", false),
+        Err("configmap \"none\" not found"),
+    );
+    check(
+        key("secretKeyRef", "none", "z", false),
+        Err("secret \"none\" not found"),
+    );
+}
+
+#[test]
+fn whole_maps_come_first_and_are_overruled() {
+    let from = json!([{"prefix": "P_", "configMapRef": {"name": "settings"}}]);
+    check(
+        json!({"name": "c", "envFrom": from, "env": [{"name": "P_a", "value": "own"}]}),
+        Ok(&[("P_a", "own"), ("P_b", "2")]),
+    );
+    check(
+        json!({"name": "c", "envFrom": [{"secretRef": {"name": "none"}}]}),
+        Err("secret \"none\" not found"),
+    );
+    check(
+        json!({"name": "c", "envFrom": [{"secretRef": {"name": "none", "optional": true}}]}),
+        Ok(&[]),
+    );
+}
+
+#[test]
+fn services_are_told_of_and_the_api_is_where_it_can_be_reached() {
+    let service = |namespace: &str, name: &str, ip: &str| {
+        let ports = json!([{"name": "http", "port": 80}, {"port": 443, "protocol": "UDP"}]);
+        let service = json!({
+            "metadata": {"namespace": namespace, "name": name},
+            "spec": {"clusterIP": ip, "ports": ports},
+        });
+        Arc::new(serde_json::from_value::<Service>(service).unwrap())
+    };
+    let all = [
+        service("n", "my-web", "10.0.0.2"),
+        service("n", "headless", "None"),
+        service("other", "db", "10.0.0.3"),
+        service("default", "kubernetes", "10.0.0.1"),
+    ];
+    let some = of_services(&all, "n", true, Some(("127.0.0.1", 6443)));
+    for (name, expected) in [
+        ("MY_WEB_SERVICE_HOST", Some("10.0.0.2")),
+        ("MY_WEB_SERVICE_PORT", Some("80")),
+        ("MY_WEB_SERVICE_PORT_HTTP", Some("80")),
+        ("MY_WEB_PORT", Some("tcp://10.0.0.2:80")),
+        ("MY_WEB_PORT_443_UDP_PROTO", Some("udp")),
+        ("HEADLESS_SERVICE_HOST", None),
+        ("DB_SERVICE_HOST", None),
+        ("KUBERNETES_SERVICE_HOST", Some("127.0.0.1")),
+        ("KUBERNETES_SERVICE_PORT", Some("6443")),
+    ] {
+        assert_eq!(some.get(name), expected, "{name}");
+    }
+    let none = of_services(&all, "n", false, None);
+    assert_eq!(none.get("MY_WEB_SERVICE_HOST"), None);
+    assert_eq!(none.get("KUBERNETES_SERVICE_HOST"), Some("10.0.0.1"));
+}
