@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use stowplan_base::Quantity;
 
 /// Where a pod runs.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct Place {
     pub(crate) host_ip: String,
     pub(crate) pod_ip: String,

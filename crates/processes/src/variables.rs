@@ -53,7 +53,7 @@ pub(crate) fn of_container(
             (_, Some(one)) => sources.secret(&one.name, one.optional)?,
             _ => None,
         };
-        for (key, value) in found.iter().flatten() {
+        for (key, value) in found.into_iter().flatten() {
             let value = String::from_utf8_lossy(value).into_owned();
             all.set(&format!("{prefix}{key}"), value);
         }

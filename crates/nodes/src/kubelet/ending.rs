@@ -150,12 +150,13 @@ impl PodSim {
 
     /// Containers that were told to stop do so; when none is left the pod is finished.
     pub(super) fn wind_down(&mut self, cx: &Cx<'_>, now: Time) {
+        let is_real = self.real.is_some();
         for container in &mut self.containers {
             if let Run::Running(running) = container.run
                 && let Some((at, code)) = running.ends
                 && at <= now
             {
-                container.end(at, code);
+                container.end(if is_real { at } else { now }, code);
             }
         }
         let is_unsure = self.real.as_ref().is_some_and(|real| real.is_unsure());

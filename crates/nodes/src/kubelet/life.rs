@@ -130,7 +130,7 @@ impl PodSim {
                 }
                 Some(Role::Init) if !was_initialized => {
                     self.run(cx, i, now);
-                    match self.containers.get(i).and_then(ContainerSim::ended) {
+                    match self.ended_for_now(i) {
                         Some(ended) if ended.code == 0 => {}
                         // It will not be tried again.
                         Some(_) => return self.end(cx, Cause::Completed, now),
@@ -150,7 +150,7 @@ impl PodSim {
                 return;
             }
         }
-        let is_done = |i: &usize| self.containers.get(*i).is_some_and(|c| c.ended().is_some());
+        let is_done = |i: &usize| self.ended_for_now(*i).is_some();
         if mains.iter().all(is_done) {
             self.end(cx, Cause::Completed, now);
         }
@@ -171,6 +171,7 @@ impl PodSim {
                 return;
             }
             let must_restart = self.must_restart(i);
+            let is_real = self.real.is_some();
             let (Some(spec), Some(container)) = (cx.specs.get(i), self.containers.get_mut(i))
             else {
                 return;
@@ -186,7 +187,8 @@ impl PodSim {
                     if let Some((at, code)) = running.ends
                         && at <= now
                     {
-                        container.end(at, code);
+                        // What was foreseen may have had to wait.
+                        container.end(if is_real { at } else { now }, code);
                         if restarts_all(spec, code) && !self.stop_for_restart(cx, now) {
                             self.restart_all(cx, now);
                         }

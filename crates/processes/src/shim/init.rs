@@ -1,6 +1,6 @@
 //! The first process of a container, up to the moment when the container's command takes its place.
 
-use super::{Standard, namespaces, redirect};
+use super::namespaces;
 use crate::isolation::Isolation;
 use crate::record::{Limits, RunFolder, RunSpec};
 use rustix::process::{Resource, Rlimit, Signal, set_parent_process_death_signal, setrlimit};
@@ -51,7 +51,7 @@ fn become_command(folder: &RunFolder) -> io::Error {
 fn take_streams(folder: &RunFolder, spec: &RunSpec) -> io::Result<()> {
     if spec.tty {
         let terminal = io::stdout();
-        redirect(&terminal, &[Standard::In])?;
+        rustix::stdio::dup2_stdin(&terminal)?;
         let _ = rustix::process::ioctl_tiocsctty(&terminal);
         return Ok(());
     }
@@ -59,7 +59,7 @@ fn take_streams(folder: &RunFolder, spec: &RunSpec) -> io::Result<()> {
         true => OpenOptions::new().read(true).open(folder.file("input"))?,
         false => File::open("/dev/null")?,
     };
-    redirect(&file, &[Standard::In])
+    Ok(rustix::stdio::dup2_stdin(&file)?)
 }
 
 fn limit(limits: Limits) -> io::Result<()> {

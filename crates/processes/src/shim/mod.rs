@@ -23,7 +23,6 @@ use rustix::event::{PollFd, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process, set_child_subreaper};
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::AsFd;
 use std::os::unix::net::UnixDatagram;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -182,24 +181,4 @@ fn kill_descendants() {
             let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
         }
     }
-}
-
-/// Lets a file descriptor be that of another file.
-fn redirect(file: &impl AsFd, to: &[Standard]) -> io::Result<()> {
-    for standard in to {
-        match standard {
-            Standard::In => rustix::stdio::dup2_stdin(file)?,
-            Standard::Out => rustix::stdio::dup2_stdout(file)?,
-            Standard::Err => rustix::stdio::dup2_stderr(file)?,
-        }
-    }
-    Ok(())
-}
-
-/// The three that every process has.
-#[derive(Clone, Copy)]
-enum Standard {
-    In,
-    Out,
-    Err,
 }

@@ -144,14 +144,14 @@ fn commands_run_with_what_pods_give_them_and_end_as_they_end() {
             create(
                 api,
                 PODS,
-                pod("signal", "Never", shell("sh -c 'kill -9 $$'; exit $?")),
+                pod("signal", "Never", shell("sh -c 'kill -9 $$$$'; exit $?")),
             )
             .await;
             let said = phase(api, "signal", "Failed").await;
             assert_eq!(ended(&said)["exitCode"], 137);
             // A restart, and the log before it.
             let twice = shell(
-                "echo $$ >> $STATE/count; n=$(wc -l < $STATE/count); echo run $n; [ $n -ge 2 ]",
+                "echo x >> $STATE/count; n=$(wc -l < $STATE/count); echo run $n; [ $n -ge 2 ]",
             );
             let mut twice = pod("twice", "OnFailure", twice);
             twice["spec"]["volumes"] = json!([{"name": "state", "emptyDir": {}}]);

@@ -15,7 +15,7 @@ mod stopping;
 #[cfg(test)]
 mod tests;
 
-use super::{Cx, PodSim, Run};
+use super::{Cx, Ended, PodSim, Run};
 use crate::kubelet::container::ContainerSim;
 use crate::runtime::{Order, ProbeKind, RunId, Trouble};
 use probing::Worker;
@@ -99,11 +99,6 @@ impl Real {
 
     fn container(&self, i: usize) -> Option<&RealContainer> {
         self.containers.get(i)
-    }
-
-    /// Whether a container is being started.
-    pub(super) fn is_asked(&self, i: usize) -> bool {
-        self.container(i).is_some_and(|one| one.asked.is_some())
     }
 
     /// Whether something was ordered of which nothing is heard yet, so that more may run than is known.
@@ -200,6 +195,13 @@ impl PodSim {
             attempt,
         }));
         true
+    }
+
+    /// The run of a container that is over, unless it is being started again.
+    pub(super) fn ended_for_now(&self, i: usize) -> Option<&Ended> {
+        let one = self.real.as_ref().and_then(|real| real.container(i));
+        let is_asked = one.is_some_and(|one| one.asked.is_some());
+        self.containers.get(i)?.ended().filter(|_| !is_asked)
     }
 
     /// Whether a container is restarted whatever its policy says.

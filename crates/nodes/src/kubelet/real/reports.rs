@@ -6,6 +6,9 @@ use crate::kubelet::{Cx, PodSim, Stage, hash, pod_spec};
 use crate::runtime::{Exit, Hook, Order, Report, RunId, Trouble};
 use stowplan_base::{Duration, Time};
 
+/// An image was tried before.
+const BACK_OFF: &str = "ImagePullBackOff";
+
 impl PodSim {
     /// Something happened. Whoever tells lets the pod [advance](PodSim::advance) then.
     pub(crate) fn report(&mut self, cx: &mut Cx<'_>, report: Report, now: Time) {
@@ -171,7 +174,8 @@ impl PodSim {
         let image = spec.image;
         let message = trouble.message.clone();
         let is_pull = trouble.reason == Trouble::PULL_ERROR;
-        let is_again = is_pull && one.pause_s > 0;
+        let before = one.trouble.as_ref().map(|trouble| trouble.reason);
+        let is_again = is_pull && matches!(before, Some(Trouble::PULL_ERROR | BACK_OFF));
         one.pause_s = match is_again {
             true => one.pause_s.saturating_mul(2).min(RETRY_MAX_S),
             false => RETRY_S,
@@ -190,7 +194,7 @@ impl PodSim {
         if is_again {
             cx.tell(i, "BackOff", format!("Back-off pulling image {image:?}"));
             cx.tell(i, "Failed", "Error: ImagePullBackOff".to_owned());
-            trouble.reason = "ImagePullBackOff";
+            trouble.reason = BACK_OFF;
             trouble.message = format!("Back-off pulling image {image:?}: ErrImagePull: {message}");
         }
         one.trouble = Some(Box::new(trouble));
