@@ -59,6 +59,7 @@ pub(crate) fn run<F: Future<Output = ()>>(test: impl FnOnce(World) -> F) {
                 env: env.clone(),
                 limit: (0.0, 0),
                 host: "host".to_owned(),
+                informers: None,
             },
         );
         let manager = manager.expect("it starts");
@@ -72,6 +73,7 @@ pub(crate) fn run<F: Future<Output = ()>>(test: impl FnOnce(World) -> F) {
             observer: Arc::new(Silent),
             throttled: false,
             unschedulable_max: None,
+            informers: Some(manager.informers().clone()),
         };
         let started = start_as_task(client("system:kube-scheduler"), settings).await;
         let (running, engine) = started.expect("it starts");
@@ -105,6 +107,7 @@ fn nodes(informers: &Informers, env: &Arc<dyn Env>) -> Nodes {
         env: env.clone(),
         events: Arc::new(Unheard),
         writers: 8,
+        runtime: None,
     };
     Nodes::new(informers, settings)
 }

@@ -36,6 +36,7 @@ fn run(test: impl AsyncFnOnce(&Kubelet)) {
             env: env.clone(),
             events: Arc::new(Events(recorder)),
             writers: 4,
+            runtime: None,
         };
         let nodes = Nodes::new(&informers, settings);
         let kubelet = Kubelet {
