@@ -14,7 +14,9 @@ use stowplan_env::timeout;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::{Error, Message};
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::{Error, Message, Utf8Bytes};
 
 /// How long a client may take to say good-bye.
 const CLOSE_TIME: Duration = Duration::from_secs(10);
@@ -148,6 +150,12 @@ impl Telling<'_> {
         if let Some(told) = told {
             sink.send(protocol.message(ERROR, &told)).await?;
         }
+        // Clients take an end without a code for a failure.
+        let farewell = CloseFrame {
+            code: CloseCode::Normal,
+            reason: Utf8Bytes::default(),
+        };
+        sink.send(Message::Close(Some(farewell))).await?;
         sink.close().await
     }
 }

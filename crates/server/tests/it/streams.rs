@@ -248,7 +248,11 @@ impl Socket {
                     let bytes = text.as_bytes();
                     return Some((bytes[0], bytes[1..].to_vec()));
                 }
-                Message::Close(_) => return None,
+                Message::Close(frame) => {
+                    let code = frame.map(|frame| u16::from(frame.code));
+                    assert_eq!(code, Some(1000), "kubectl takes any other end for a failure");
+                    return None;
+                }
                 _ => {}
             }
         }
