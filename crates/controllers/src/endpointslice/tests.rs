@@ -127,7 +127,7 @@ fn services_that_select_nothing_are_left_to_others() {
 
 #[test]
 fn slices_say_when_that_happened_which_changed_them() {
-    let mut world = World::default();
+    let mut world = world();
     let slices = EndpointSlices::default();
     world.add_json::<Service>(json!({
         "metadata": {"namespace": "shop", "name": "web", "creationTimestamp": "2026-03-01T11:00:00Z"},
