@@ -23,6 +23,8 @@ const WRITERS: usize = 32;
 /// Controllers and nodes at work. They end when it is dropped.
 pub(super) struct Living {
     _manager: Option<ControllerManager>,
+    /// The scheduler reads them, too, whether or not anything lives here.
+    _informers: Arc<Informers>,
     _tasks: JoinSet<()>,
 }
 
@@ -48,10 +50,12 @@ impl Living {
             tasks.spawn(default_storage(requests.clone()));
         }
         if !args.no_nodes {
+            let informers = informers.clone();
             nodes(args, api, env, informers, requests, place, &mut tasks)?;
         }
         Ok(Self {
             _manager: manager,
+            _informers: informers,
             _tasks: tasks,
         })
     }
