@@ -35,7 +35,17 @@ fn all_nodes_of_a_zone() {
 #[test]
 fn pods_by_their_labels() {
     let run = stowplan(&format!("{DRAIN} worker-a1 --pod-selector app=metrics"));
-    expect![[r#""#]].assert_eq(&run.all());
+    expect![[r#"
+        cannot delete DaemonSet-managed Pods (use --ignore-daemonsets to ignore):
+        research/metrics-worker-a1
+
+        POD                         GOES TO  WHEN  WHY
+        research/metrics-worker-a1  stays          DaemonSet-managed Pods (use
+                                                   --ignore-daemonsets to ignore)
+
+        would not begin as things are; 1 pod is refused
+        exit status 3
+    "#]].assert_eq(&run.all());
 }
 
 #[test]
@@ -72,5 +82,15 @@ const BUDGET: &str = "
 fn a_budget_that_makes_it_wait() {
     let cluster = [crate::NODES, BUDGET].concat();
     let run = stowplan_on("drain --dry-run n1 -f -", &cluster);
-    expect![[r#""#]].assert_eq(&run.all());
+    expect![[r#"
+        POD            GOES TO  WHEN        WHY
+        default/web-0  n2       0s → 30s
+        default/web-1  n2       30s → 1m0s  waits 30s for the budget default/web:
+                                            minAvailable 2, 2 of 3 healthy
+
+        would take about 1m0s
+        taken for granted: pods take their whole grace period to end, and 30s to become
+        ready (--startup)
+        exit status 0
+    "#]].assert_eq(&run.all());
 }
