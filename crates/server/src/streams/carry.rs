@@ -14,6 +14,8 @@ use stowplan_env::timeout;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 /// How long a client may take to say good-bye.
@@ -148,6 +150,12 @@ impl Telling<'_> {
         if let Some(told) = told {
             sink.send(protocol.message(ERROR, &told)).await?;
         }
+        // Clients take an end that does not say so for a failure.
+        let normal = CloseFrame {
+            code: CloseCode::Normal,
+            reason: "".into(),
+        };
+        sink.send(Message::Close(Some(normal))).await?;
         sink.close().await
     }
 }
