@@ -54,10 +54,10 @@ pub(crate) enum Color {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
-    Up(Up),
+    Up(Box<Up>),
     Scheduler(Box<Scheduler>),
     Controllers(Box<Controllers>),
-    Nodes(Nodes),
+    Nodes(Box<Nodes>),
     Node(Node),
     Simulate(Simulate),
     Explain(Explain),

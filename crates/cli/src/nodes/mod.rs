@@ -42,6 +42,12 @@ async fn simulate(args: &NodesArgs) -> Result<()> {
     let stop = up::stop_signal()?;
     args.telling.begin();
     stowplan_transport::raise_open_files();
+    if args.runtime.is_process() && args.kubelet_port.is_some() {
+        bail!(
+            "--kubelet-port asks nobody who he is, and would show everybody on this machine what pods say: \
+             leave it out with --runtime process"
+        );
+    }
     args.runtime.check(None)?;
     let mut nodes = manifests(&args.filename)?;
     nodes.extend(args.alike.nodes(args.count, &args.memory)?);
@@ -56,10 +62,14 @@ async fn simulate(args: &NodesArgs) -> Result<()> {
         "nodes: {}, and those that are adopted\n",
         nodes.len()
     ))?;
-    let folder = up::usual_folder()?;
-    let runtime = args
-        .runtime
-        .start(&env, &informers, &requests, &folder, None)?;
+    let runtime = match args.runtime.is_process() {
+        true => {
+            let folder = up::usual_folder()?;
+            args.runtime
+                .start(&env, &informers, &requests, &folder, None)?
+        }
+        false => None,
+    };
     let kubelet = port::bind(args).await?;
     let mut config = args.alike.config()?;
     config.kubelet = kubelet.as_ref().map(|port| port.address);

@@ -78,7 +78,13 @@ impl Provider for ProcessesOfThisMachine {
         Box::pin(async move {
             let (uid, container) = (uid(pod), options.container.clone());
             if !self.processes.is_running(&uid, &container) {
-                return Err(not_found(&container));
+                let [namespace, name] = ["namespace", "name"].map(|field| &pod["metadata"][field]);
+                let (namespace, name) = (namespace.as_str(), name.as_str());
+                return Err(Status::plain_error(format!(
+                    "container {container} not found in pod {}_{}",
+                    name.unwrap_or_default(),
+                    namespace.unwrap_or_default()
+                )));
             }
             let (session, attached) = Session::new(options);
             let env = self.env.clone();

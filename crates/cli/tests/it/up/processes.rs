@@ -345,6 +345,17 @@ fn a_server_that_is_killed_finds_its_containers_again() {
     assert_eq!(server.stop("-TERM").code(), Some(0));
 }
 
+/// How many clients make Jobs at a time.
+const MAKERS: u64 = 8;
+
+fn short_job(number: u64) -> Value {
+    json!({"metadata": {"name": format!("job-{number}")}, "spec": {
+        "template": {"spec": {"restartPolicy": "Never", "containers": [
+            {"name": "c", "image": "busybox", "command": ["sh", "-c", "echo done"]},
+        ]}},
+    }})
+}
+
 /// Many short Jobs at once all complete. Says how many were started per second:
 /// `STOWPLAN_JOBS=1000 cargo test --release -p stowplan-cli --test it many_short_jobs -- --nocapture`.
 #[test]
@@ -356,17 +367,20 @@ fn many_short_jobs_complete() {
     let mut server = Server::spawn(&mut command);
     let client = Client::read(&server.ready());
     let taken = block_on(async {
+        let start = Instant::now();
+        let mut makers = tokio::task::JoinSet::new();
+        for maker in 0..MAKERS {
+            let client = client.clone();
+            makers.spawn(async move {
+                let mut api = client.connect().await.expect("a connection");
+                for number in (maker..count).step_by(MAKERS as usize) {
+                    create(&mut api, JOBS, short_job(number)).await;
+                }
+            });
+        }
+        makers.join_all().await;
         let mut api = client.connect().await.expect("a connection");
         let api = &mut api;
-        let start = Instant::now();
-        for number in 0..count {
-            let body = json!({"metadata": {"name": format!("job-{number}")}, "spec": {
-                "template": {"spec": {"restartPolicy": "Never", "containers": [
-                    {"name": "c", "image": "busybox", "command": ["sh", "-c", "echo done"]},
-                ]}},
-            }});
-            create(api, JOBS, body).await;
-        }
         until(api, &format!("{JOBS}?limit={count}"), |_, said| {
             let jobs = said["items"].as_array().expect("items");
             jobs.iter().all(|job| job["status"]["succeeded"] == 1)

@@ -75,7 +75,6 @@ impl PodSim {
                     Some(last) if attempt > 0 => Run::Ended(last),
                     _ => Run::Waiting,
                 };
-                return;
             }
             FoundState::Running(since) => {
                 sim.restarts = attempt;
@@ -85,7 +84,7 @@ impl PodSim {
                     is_stopping: false,
                 });
                 let since = *since;
-                return self.begin_probes(cx, i, since, was_ready);
+                self.begin_probes(cx, i, since, was_ready);
             }
             FoundState::Exited(exit) => {
                 sim.restarts = attempt;

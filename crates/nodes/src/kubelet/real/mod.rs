@@ -299,10 +299,10 @@ impl ContainerSim {
     /// Ends a run whose end is known; says whether it goes on.
     fn end_if_due(now: Time) -> impl FnMut(&mut Self) -> bool {
         move |one| {
-            if let Run::Running(running) = one.run {
-                if let Some((at, code)) = running.ends.filter(|(at, _)| *at <= now) {
-                    one.end(at, code);
-                }
+            if let Run::Running(running) = one.run
+                && let Some((at, code)) = running.ends.filter(|(at, _)| *at <= now)
+            {
+                one.end(at, code);
             }
             one.running().is_some()
         }
