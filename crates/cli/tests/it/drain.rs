@@ -45,7 +45,8 @@ fn pods_by_their_labels() {
 
         would not begin as things are; 1 pod is refused
         exit status 3
-    "#]].assert_eq(&run.all());
+    "#]]
+    .assert_eq(&run.all());
 }
 
 #[test]
@@ -92,5 +93,6 @@ fn a_budget_that_makes_it_wait() {
         taken for granted: pods take their whole grace period to end, and 30s to become
         ready (--startup)
         exit status 0
-    "#]].assert_eq(&run.all());
+    "#]]
+    .assert_eq(&run.all());
 }

@@ -250,7 +250,11 @@ impl Socket {
                 }
                 Message::Close(frame) => {
                     let code = frame.map(|frame| u16::from(frame.code));
-                    assert_eq!(code, Some(1000), "kubectl takes any other end for a failure");
+                    assert_eq!(
+                        code,
+                        Some(1000),
+                        "kubectl takes any other end for a failure"
+                    );
                     return None;
                 }
                 _ => {}
