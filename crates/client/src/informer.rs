@@ -84,6 +84,15 @@ impl Informers {
         running.watched.get(path).cloned()
     }
 
+    /// Ends all watches. What is known stays.
+    pub async fn stop(&self) {
+        let mut reflectors = {
+            let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut running.reflectors)
+        };
+        reflectors.shutdown().await;
+    }
+
     /// The informer of a kind.
     pub fn of<K: Object>(&self) -> Informer<K> {
         Informer {

@@ -87,7 +87,7 @@ async fn serve(args: &Up) -> Result<()> {
         )));
     }
     let place = (&*folder, address);
-    let living = living::Living::start(args, &api, &env, &identity, informers, place)?;
+    let living = living::Living::start(args, &api, &env, &identity, informers.clone(), place)?;
     // Last of all: a start that fails must not take the file of a server that runs.
     let path = args
         .kubeconfig
@@ -115,6 +115,8 @@ async fn serve(args: &Up) -> Result<()> {
         }
     };
     drop(living);
+    // While it can still be read: afterwards every watch would fail.
+    informers.stop().await;
     store.close();
     served
 }

@@ -123,6 +123,29 @@ fn a_watch_does_not_keep_the_process_from_stopping() {
 }
 
 #[test]
+fn a_living_cluster_stops_without_complaints() {
+    let folder = Folder::new();
+    let said = folder.0.join("said");
+    let file = std::fs::File::create(&said).expect("a file");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_stowplan"));
+    command.args(["up", "--nodes", "3", "--listen", "127.0.0.1:0"]);
+    command.arg("--data-dir").arg(&folder.0).stderr(file);
+    let mut server = Server::spawn(&mut command);
+    let client = Client::read(&server.ready());
+    block_on(async {
+        while client.get("/api/v1/nodes").await.1["items"][2].is_null() {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    });
+    assert_eq!(server.stop("-TERM").code(), Some(0));
+    let said = std::fs::read_to_string(said).expect("text");
+    assert!(
+        !said.contains("WARN") && !said.contains("panicked"),
+        "{said}"
+    );
+}
+
+#[test]
 fn a_port_that_is_taken_is_an_error_with_advice() {
     let folder = Folder::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
