@@ -4,11 +4,11 @@
 //! what roles and bindings say from a [`Policy`].
 
 mod attributes;
+mod connection_guards;
 mod cover;
 mod defaults;
 mod escalation;
 pub mod impersonation;
-mod luggage;
 mod policy;
 mod rbac;
 mod reviews;
@@ -17,9 +17,9 @@ pub mod token;
 mod user;
 
 pub use attributes::{Attributes, Target};
+pub use connection_guards::ConnectionGuards;
 pub use defaults::default_objects;
 pub use escalation::{check_binding, check_role};
-pub use luggage::Luggage;
 pub use policy::{Grants, Policy, Rights, Role};
 pub use rbac::{Decision, authorize};
 pub use reviews::{access_review, rules_review, self_subject_review};

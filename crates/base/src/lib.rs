@@ -8,6 +8,7 @@
 #![deny(clippy::disallowed_methods, clippy::disallowed_types)]
 
 pub mod amounts;
+pub mod civil;
 mod env;
 mod go_duration;
 mod labels;

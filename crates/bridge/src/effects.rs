@@ -1,49 +1,27 @@
 //! Commands of the scheduler in the API's words.
 
+use crate::convert::api_kind;
 use serde_json::{Value, json};
 use stowplan_base::Names;
 use stowplan_engine::framework::FieldChange;
 use stowplan_engine::model::Kind;
 
-/// Where the API has a kind: its group and version, its plural, and whether it lives in namespaces.
-fn resource(kind: Kind) -> (&'static str, &'static str, bool) {
-    match kind {
-        Kind::Pod => ("v1", "pods", true),
-        Kind::Node => ("v1", "nodes", false),
-        Kind::Namespace => ("v1", "namespaces", false),
-        Kind::PodDisruptionBudget => ("policy/v1", "poddisruptionbudgets", true),
-        Kind::PersistentVolume => ("v1", "persistentvolumes", false),
-        Kind::PersistentVolumeClaim => ("v1", "persistentvolumeclaims", true),
-        Kind::StorageClass => ("storage.k8s.io/v1", "storageclasses", false),
-        Kind::CSINode => ("storage.k8s.io/v1", "csinodes", false),
-        Kind::CSIDriver => ("storage.k8s.io/v1", "csidrivers", false),
-        Kind::CSIStorageCapacity => ("storage.k8s.io/v1", "csistoragecapacities", true),
-        Kind::VolumeAttachment => ("storage.k8s.io/v1", "volumeattachments", false),
-        Kind::Service => ("v1", "services", true),
-        Kind::ReplicationController => ("v1", "replicationcontrollers", true),
-        Kind::ReplicaSet => ("apps/v1", "replicasets", true),
-        Kind::StatefulSet => ("apps/v1", "statefulsets", true),
-        Kind::ResourceClaim => ("resource.k8s.io/v1", "resourceclaims", true),
-        Kind::ResourceSlice => ("resource.k8s.io/v1", "resourceslices", false),
-        Kind::DeviceClass => ("resource.k8s.io/v1", "deviceclasses", false),
-    }
-}
-
 /// `apiVersion` of a kind.
 pub fn api_version(kind: Kind) -> &'static str {
-    resource(kind).0
+    api_kind(kind).api_version()
 }
 
 /// The plural of a kind, as paths and messages have it.
 pub fn plural(kind: Kind) -> &'static str {
-    resource(kind).1
+    api_kind(kind).plural()
 }
 
 /// Where the API has an object.
 pub fn path(kind: Kind, namespace: &str, name: &str) -> String {
-    let (version, plural, is_namespaced) = resource(kind);
+    let kind = api_kind(kind);
+    let (version, plural) = (kind.api_version(), kind.plural());
     let root = if version.contains('/') { "apis" } else { "api" };
-    match is_namespaced {
+    match kind.is_namespaced() {
         true => format!("/{root}/{version}/namespaces/{namespace}/{plural}/{name}"),
         false => format!("/{root}/{version}/{plural}/{name}"),
     }

@@ -5,6 +5,8 @@
 //! well, so that it sees its own writes at once: a store never goes back to an older version. What
 //! upstream's controllers keep expectations for does not happen here.
 
+#![deny(clippy::disallowed_methods)]
+
 mod cluster;
 mod kind;
 mod lean;

@@ -6,7 +6,7 @@ use crate::nodes::RuntimeArgs;
 use crate::nodes::args::{Alike, Node, Nodes};
 use crate::output::Format;
 use crate::scheduler::args::Scheduler;
-use crate::telling::Telling;
+use crate::telemetry_args::TelemetryArgs;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -36,7 +36,14 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 
     /// When to use colours.
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        value_name = "WHEN",
+        display_order = 900
+    )]
     pub(crate) color: Color,
 }
 
@@ -66,13 +73,13 @@ pub(crate) enum Command {
     Completions(Completions),
 }
 
-/// Starts a Kubernetes cluster of one's own, for kubectl and any other client: an API server, a scheduler,
-/// controllers, and nodes that simulate what runs on them.
+/// Run a Kubernetes cluster in one process: an API server, a scheduler, controllers, and nodes that simulate
+/// what runs on them.
 ///
-/// Prints `kubeconfig: PATH` when it is ready, and runs until it is told to stop (SIGINT, SIGTERM).
+/// Prints `kubeconfig: PATH` when it is ready, and runs until it is stopped (SIGINT, SIGTERM).
 #[derive(Args, Debug)]
 pub(crate) struct Up {
-    /// Where objects, certificates and the kubeconfig are kept; made if it is missing
+    /// The folder for objects, certificates and the kubeconfig; created if it is missing
     /// [default: stowplan in $XDG_DATA_HOME or ~/.local/share].
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) data_dir: Option<PathBuf>,
@@ -81,12 +88,12 @@ pub(crate) struct Up {
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:6443")]
     pub(crate) listen: std::net::SocketAddr,
 
-    /// Another name or address by which clients reach the server: its certificate is made for it.
-    /// Requests for other names are turned away. May be given several times.
+    /// Another name or address by which clients reach the server; its certificate includes it. Requests
+    /// for other names are refused. May be given several times.
     #[arg(long, value_name = "NAME")]
     pub(crate) tls_san: Vec<String>,
 
-    /// Keep objects in memory only: all is gone when the process ends.
+    /// Keep objects in memory only. They are lost when the process ends.
     #[arg(long)]
     pub(crate) memory: bool,
 
@@ -95,16 +102,16 @@ pub(crate) struct Up {
     #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub(crate) kubeconfig: Option<PathBuf>,
 
-    /// Append a line of JSON about each request to this file (`-` is standard output): who asked for
-    /// what, and what came of it (audit.k8s.io/v1 Events of level Metadata).
+    /// Append one line of JSON per request to this file, or to standard output if it is `-`
+    /// (audit.k8s.io/v1 Events of level Metadata).
     #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub(crate) audit_log: Option<PathBuf>,
 
-    /// Leave pods to a scheduler of your own.
+    /// Run no scheduler.
     #[arg(long)]
     pub(crate) no_scheduler: bool,
 
-    /// A KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) for the scheduler within.
+    /// A KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1) for the scheduler.
     #[arg(
         long,
         value_name = "FILE",
@@ -113,20 +120,20 @@ pub(crate) struct Up {
     )]
     pub(crate) scheduler_config: Option<PathBuf>,
 
-    /// Serve the health and the metrics of the scheduler within on this address, over TLS; port 0
-    /// takes a free one. Usual is 127.0.0.1:10259.
+    /// Serve the scheduler's health checks and metrics on this address, over TLS; port 0 takes a free
+    /// one. kube-scheduler uses port 10259.
     #[arg(long, value_name = "ADDR:PORT", conflicts_with = "no_scheduler")]
     pub(crate) scheduler_listen: Option<std::net::SocketAddr>,
 
-    /// Leave workloads, accounts and nodes to controllers of your own.
+    /// Run no controllers.
     #[arg(long)]
     pub(crate) no_controllers: bool,
 
     #[command(flatten)]
     pub(crate) chosen: Chosen,
 
-    /// How many nodes to simulate. Nodes that are made by kubectl with the annotation
-    /// kwok.x-k8s.io/node: fake are simulated, too.
+    /// How many nodes to simulate. Nodes that are created with the annotation kwok.x-k8s.io/node: fake are
+    /// simulated, too.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub(crate) nodes: u32,
 
@@ -154,7 +161,7 @@ pub(crate) struct Up {
     pub(crate) allow_remote: bool,
 
     #[command(flatten)]
-    pub(crate) telling: Telling,
+    pub(crate) telemetry: TelemetryArgs,
 }
 
 /// What a cluster is read from, and how the answer is printed.
@@ -181,7 +188,7 @@ pub(crate) struct Input {
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) output: Format,
 
-    /// Where several nodes are equally good, this number decides: the same seed, the same choice.
+    /// The seed for the choice among equally good nodes: the same seed makes the same choice.
     #[arg(long, default_value_t = 0, value_name = "NUMBER")]
     pub(crate) seed: u64,
 }
@@ -190,15 +197,14 @@ const SIMULATE_HELP: &str = "\
 Reads Nodes, Pods, Namespaces, PodDisruptionBudgets, PriorityClasses, PersistentVolumes and their \
 claims, StorageClasses, CSI objects, Services, and the workloads Deployment, ReplicaSet, \
 StatefulSet, DaemonSet, Job and ReplicationController, which become the pods that they lack: \
-web-0, web-1 and so on for a workload web, agent-NODE for a DaemonSet agent. Other kinds are passed \
-over.
+web-0, web-1 and so on for a workload web, agent-NODE for a DaemonSet agent. Other kinds are ignored.
 
 Pods are tried in the order of kube-scheduler's queue, on a virtual clock. Preempted pods leave at \
 once; those that a workload owns come back under their old name and queue up again.
 
 A node is in use while it holds a pod that is neither static nor of a DaemonSet. The lower bound is \
-a number of nodes below which no policy can place the same pods beside those that ran before; it \
-looks at nothing but amounts of resources.
+a number of nodes below which no policy can place the same pods beside those that ran before. It \
+considers only amounts of resources.
 
 Examples:
   stowplan simulate -f examples/cluster
@@ -214,7 +220,7 @@ Exit status:
   2  the command line is wrong
   3  some pod stays pending";
 
-/// Place everything that is pending, and show what comes of it.
+/// Place the pending pods of a cluster that is read from files, and show the result.
 #[derive(Args, Debug)]
 #[command(after_help = SIMULATE_HELP)]
 pub(crate) struct Simulate {
@@ -252,9 +258,9 @@ pub(crate) enum Pack {
 }
 
 const EXPLAIN_HELP: &str = "\
-POD is the name of a pod, pending or bound. For a bound pod the question is asked as if it were not \
-there yet. Of a live cluster the scheduler is asked: it goes back to the moment of the decision, or says \
-that it cannot. For a pending pod it says what would make it fit.
+POD is the name of a pod, pending or bound. A bound pod is explained as if it were not there yet. In a live \
+cluster the scheduler answers: it goes back to the moment of the decision, or says that it cannot. For a \
+pending pod it shows what would make it fit.
 
 In manifests, POD may also be one that a workload lacks, and KIND/NAME of a workload (deployment/web, \
 job/migrate) stands for one more pod of it.
@@ -273,11 +279,11 @@ Exit status:
   2  the command line is wrong
   3  the pod fits nowhere, at least not before others are preempted";
 
-/// Show the whole tournament of one pod: every node, every plugin, verdicts and scores.
+/// Explain where a pod can run and why: every node, every plugin, every score.
 #[derive(Args, Debug)]
 #[command(after_help = EXPLAIN_HELP)]
 pub(crate) struct Explain {
-    /// The pod: NAME, NAMESPACE/NAME, `pod NAME`, or (of manifests) KIND/NAME of a workload.
+    /// The pod: NAME, NAMESPACE/NAME, `pod NAME`, or, with --filename, KIND/NAME of a workload.
     #[arg(value_name = "POD", num_args = 1..=2, required_unless_present = "filename")]
     words: Vec<String>,
 
@@ -285,11 +291,11 @@ pub(crate) struct Explain {
     #[arg(short, long, value_name = "NAMESPACE")]
     pub(crate) namespace: Option<String>,
 
-    /// Look at this node only, in detail.
+    /// Show only this node, in detail.
     #[arg(long, value_name = "NAME")]
     pub(crate) node: Option<String>,
 
-    /// The cluster to ask about a pod of it [default: KUBECONFIG, ~/.kube/config].
+    /// The kubeconfig of the cluster [default: KUBECONFIG, ~/.kube/config].
     #[arg(
         long,
         value_name = "FILE",
@@ -298,10 +304,9 @@ pub(crate) struct Explain {
     )]
     pub(crate) kubeconfig: Option<PathBuf>,
 
-    /// The secure port of the scheduler to ask, where the API server does not tell and its Lease does
-    /// not say where it is: https://HOST:10259. Its certificate must come from the CA in the
-    /// kubeconfig (the scheduler's --tls-cert-file); a caller without a token must be known by his
-    /// (--client-ca-file).
+    /// The secure port of the scheduler, if neither the API server nor its Lease leads to it:
+    /// https://HOST:10259. Its certificate (the scheduler's --tls-cert-file) must come from the CA in the
+    /// kubeconfig. A caller without a token needs a client certificate that it knows (--client-ca-file).
     #[arg(
         long,
         value_name = "URL",
@@ -310,7 +315,7 @@ pub(crate) struct Explain {
     )]
     pub(crate) scheduler: Option<http::Uri>,
 
-    /// The Lease whose holder is asked, and trusted, where the API server does not tell [default:
+    /// The Lease whose holder is asked, and trusted, if the API server does not answer itself [default:
     /// kube-system/kube-scheduler].
     #[arg(
         long,
@@ -319,11 +324,11 @@ pub(crate) struct Explain {
     )]
     pub(crate) lease: Option<String>,
 
-    /// Do not check the certificate of --scheduler; whoever is there gets the token.
+    /// Do not check the certificate of --scheduler. Whoever listens there gets your token.
     #[arg(long, requires = "scheduler")]
     pub(crate) insecure_skip_tls_verify: bool,
 
-    /// Ask about manifests instead: files, folders (with all .yaml, .yml and .json files below
+    /// Read manifests instead: files, folders (with all .yaml, .yml and .json files below
     /// them), or `-` for standard input. May be given several times.
     #[arg(
         short,
@@ -334,12 +339,12 @@ pub(crate) struct Explain {
     )]
     filename: Vec<PathBuf>,
 
-    /// Of manifests: place the other pending pods first, as `simulate` does.
+    /// With --filename: place the other pending pods first, as `simulate` does.
     #[arg(long, requires = "filename")]
     pub(crate) after_simulation: bool,
 
-    /// Play by this KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1). Without it the
-    /// default profile is used for manifests, and a cluster's scheduler is asked.
+    /// Use this KubeSchedulerConfiguration (kubescheduler.config.k8s.io/v1). Without it, manifests are
+    /// explained with the default profile, and in a live cluster the scheduler is asked.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) config: Option<PathBuf>,
 
@@ -347,7 +352,7 @@ pub(crate) struct Explain {
     #[arg(short, long, value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) output: Format,
 
-    /// With --after-simulation: where several nodes are equally good, this number decides.
+    /// With --after-simulation: the seed for the choice among equally good nodes.
     #[arg(
         long,
         default_value_t = 0,
@@ -417,7 +422,7 @@ Exit status:
   2  the command line is wrong
   3  some measured pod stays pending";
 
-/// Measure how fast decisions are made, on scheduler_perf's workloads and some more.
+/// Measure scheduling decisions per second, on scheduler_perf's workloads and on some of our own.
 #[derive(Args, Debug)]
 #[command(after_help = BENCH_HELP, args_conflicts_with_subcommands = true)]
 pub(crate) struct Bench {
@@ -429,7 +434,7 @@ pub(crate) struct Bench {
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
 
-    /// Only name the workloads.
+    /// List the workloads, and run none.
     #[arg(long)]
     pub(crate) list: bool,
 
@@ -441,7 +446,7 @@ pub(crate) struct Bench {
     #[arg(long, conflicts_with = "json")]
     pub(crate) markdown: bool,
 
-    /// The date on that page, if not today's.
+    /// The date on that page [default: today].
     #[arg(long, value_name = "DATE", requires = "markdown")]
     pub(crate) date: Option<String>,
 
@@ -453,11 +458,11 @@ pub(crate) struct Bench {
     #[arg(long)]
     pub(crate) no_plain: bool,
 
-    /// Have the best nodes of each attempt noted, and its parts timed, as the live scheduler does.
+    /// Record the best nodes of each attempt and time its parts, as the live scheduler does.
     #[arg(long)]
     pub(crate) records: bool,
 
-    /// Run workloads in this process, for profilers, rather than in one of their own each.
+    /// Run all workloads in this process, for profilers, instead of one process each.
     #[arg(long)]
     pub(crate) in_process: bool,
 

@@ -11,7 +11,7 @@ mod nodes;
 mod output;
 mod scheduler;
 mod simulate;
-mod telling;
+mod telemetry_args;
 mod up;
 
 use alloc_tracker::Allocator;

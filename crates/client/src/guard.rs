@@ -7,7 +7,7 @@ pub trait Guard: Send + Sync + 'static {
     fn may_act(&self) -> bool;
 }
 
-/// The guard of a component that is alone: always yes.
+/// The guard of a component that runs without leader election: always yes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unguarded;
 

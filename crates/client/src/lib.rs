@@ -8,8 +8,7 @@
 //! | [`EventRecorder`] | `tools/events` |
 //! | [`Recorder`] | `tools/record` |
 //! | [`election`] | `tools/leaderelection` |
-//! | [`Discovery`] | `restmapper`: which resource a kind is |
-//! | [`Served`] | `discovery`: all resources of a server |
+//! | [`Discovery`] | `discovery`, `restmapper`: all resources of a server, and which one a kind is |
 //! | [`in_process`] | – |
 //!
 //! Connections are `kube`'s: what a request is, how TLS and credentials work is not written again here.
@@ -27,12 +26,11 @@ mod record;
 mod recorder;
 mod reflector;
 mod requests;
-mod served;
 mod work_queue;
 mod writes;
 
 pub use backoff::Backoff;
-pub use discovery::{Discovery, DiscoveryError};
+pub use discovery::{Discovery, ServedResource};
 pub use guard::{Guard, Unguarded};
 pub use in_process::in_process;
 pub use informer::{Informer, Informers, Synced};
@@ -41,7 +39,6 @@ pub use record::{Recorder, RecorderWrites, V1Event};
 pub use recorder::{Event, EventRecorder, EventWrites};
 pub use reflector::{Closed, ListWatch, Metadata, Reflector, Sink};
 pub use requests::{Failed, PAUSES, Requests, pod_path};
-pub use served::{Served, ServedResource};
 pub use stowplan_cache::{
     Cluster, Delta, EventType, Key, Kind, Object, ObjectRef, Store, read_lean,
 };

@@ -47,7 +47,7 @@ pub struct Event {
     pub note: Arc<str>,
     /// What it is about.
     pub regarding: ObjectRef,
-    /// Who says so.
+    /// The component that reports it.
     pub controller: Arc<str>,
 }
 
@@ -126,7 +126,7 @@ struct Write {
     series: Option<Series>,
 }
 
-/// Collects events; whoever tells them does not wait.
+/// Collects events. Callers do not wait.
 pub struct EventRecorder {
     env: Arc<dyn Env>,
     host: Arc<str>,

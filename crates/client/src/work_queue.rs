@@ -163,7 +163,7 @@ impl<K: Clone + Ord + Debug> WorkQueue<K> {
         self.len() == 0
     }
 
-    /// The next key; `None` once the queue is closed and empty. Whoever got it says [`done`](Self::done).
+    /// The next key; `None` once the queue is closed and empty. The caller says [`done`](Self::done) in the end.
     pub async fn get(&self) -> Option<K> {
         loop {
             let mut changed = pin!(self.changed.notified());

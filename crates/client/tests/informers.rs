@@ -1,7 +1,6 @@
 //! Informers, typed writes and discovery against the embedded server, on a virtual clock.
 
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
-use kube::core::GroupVersionKind;
 use serde_json::json;
 use std::future::Future;
 use std::sync::{Arc, Mutex};
@@ -168,25 +167,20 @@ fn who_does_not_lead_writes_nothing() {
 #[test]
 fn the_server_says_which_resource_a_kind_is() {
     run(async |world| {
-        let discovery = Discovery::new(world.client.clone());
-        let resource = async |group, version, kind| {
-            let kind = GroupVersionKind::gvk(group, version, kind);
-            discovery.resource(&kind).await
+        let discovery = Discovery::fetch(&world.requests).await.unwrap();
+        let path = |version, kind| {
+            let resource = discovery.resource(version, kind)?;
+            Some(resource.path("n"))
         };
-        let endpoints = resource("", "v1", "Endpoints").await.unwrap();
         assert_eq!(
-            (&*endpoints.plural, &*endpoints.api_version),
-            ("endpoints", "v1")
+            path("v1", "Endpoints").as_deref(),
+            Some("/api/v1/namespaces/n/endpoints")
         );
-        let policies = resource("networking.k8s.io", "v1", "NetworkPolicy")
-            .await
-            .unwrap();
-        assert_eq!(policies.plural, "networkpolicies");
-        let missing = resource("nothing.dev", "v1", "Thing").await.unwrap_err();
         assert_eq!(
-            missing.to_string(),
-            "no matches for kind \"Thing\" in version \"nothing.dev/v1\""
+            path("networking.k8s.io/v1", "NetworkPolicy").as_deref(),
+            Some("/apis/networking.k8s.io/v1/namespaces/n/networkpolicies")
         );
+        assert_eq!(path("nothing.dev/v1", "Thing"), None);
         drop(world.api);
     });
 }

@@ -13,6 +13,8 @@
 //! | expectations | not needed: answers to writes are in the cluster at once |
 //! | `slowStartBatch` | [`Plan::slow_start`] |
 
+#![deny(clippy::disallowed_methods)]
+
 pub mod cluster_role_aggregation;
 pub mod common;
 mod controller;

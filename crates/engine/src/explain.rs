@@ -10,7 +10,7 @@ use stowplan_base::Sym;
 pub struct NodeVerdict {
     /// The node.
     pub node: Sym,
-    /// Who rejected it first; `None` if it is feasible.
+    /// The plugin that rejected it first; `None` if it is feasible.
     pub rejected: Option<PluginStatus>,
     /// Whether it was asked at all: PreFilter may have ruled it out.
     pub asked: bool,
@@ -20,11 +20,11 @@ pub struct NodeVerdict {
 
 /// Everything about one decision.
 pub struct Explanation {
-    /// Who keeps the pod out of the queue; nothing else is known then.
+    /// The plugin that keeps the pod out of the queue; nothing else is known then.
     pub pre_enqueue: Option<PluginStatus>,
     /// What broke, and where; the attempt ends there.
     pub error: Option<PluginStatus>,
-    /// Who rejected the pod before any node was asked.
+    /// The plugin that rejected the pod before any node was looked at.
     pub pre_filter: Option<PluginStatus>,
     /// The only nodes that were asked, if PreFilter narrowed them.
     pub narrowed_to: Option<Vec<Sym>>,

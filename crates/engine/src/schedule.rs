@@ -10,11 +10,11 @@ use crate::model::Pod;
 use std::collections::BTreeSet;
 use stowplan_base::Sym;
 
-/// Who passed the filters, and why the others did not.
+/// The nodes that passed the filters, and why the others did not.
 pub struct Feasibility {
     /// What the plugins remember of the pod.
     pub cycle: CycleState,
-    /// Who rejected the pod in PreFilter, if somebody did.
+    /// The plugin that rejected the pod in PreFilter, if one did.
     pub pre_filter: Option<PluginStatus>,
     /// The only nodes that were asked, if PreFilter narrowed them; by name, existing or not.
     pub narrowed_to: Option<Vec<Sym>>,

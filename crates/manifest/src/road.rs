@@ -74,7 +74,7 @@ fn is_stored(resource: &Resource, object: &Value) -> bool {
 }
 
 /// What only a server decides, and what a file may say all the same.
-struct Stated {
+struct ServerFields {
     metadata: Map<String, Value>,
     status: Option<Value>,
     priority: Option<Value>,
@@ -88,7 +88,7 @@ const STAMPS: [&str; 5] = [
     "deletionGracePeriodSeconds",
 ];
 
-impl Stated {
+impl ServerFields {
     /// Takes it out of an object.
     fn take(object: &mut Value) -> Self {
         let mut metadata = Map::new();
@@ -150,7 +150,7 @@ pub(crate) fn create(
     given: &dyn Fn() -> Value,
     warnings: &mut Vec<String>,
 ) -> Result<Value, Status> {
-    let stated = Stated::take(&mut object);
+    let stated = ServerFields::take(&mut object);
     let (namespace, name) = (
         meta::namespace(&object).to_owned(),
         meta::name(&object).to_owned(),

@@ -11,6 +11,8 @@
 //!
 //! Upstream: `k8s.io/apiserver/pkg/registry/rest` and `endpoints/handlers`.
 
+#![deny(clippy::disallowed_methods)]
+
 mod custom;
 pub mod decode;
 mod registered;

@@ -21,12 +21,12 @@ mod engine;
 mod extenders;
 mod message;
 mod observer;
-mod rights;
+mod permissions;
 mod running;
 pub mod server;
 mod watch;
 
-pub use observer::{Attempt, AttemptResult, BindFailed, Bound, Observer, Silent, Steps};
-pub use rights::{AllRights, Right, Rights};
+pub use observer::{Attempt, AttemptResult, BindFailed, Bound, NoObserver, Observer, Steps};
+pub use permissions::{AllPermissions, Permission, Permissions};
 pub use running::{DecisionReader, Running, Settings, StartError, start, start_as_task};
 pub use stowplan_bridge::effective::effective;

@@ -1,7 +1,7 @@
 //! What the engine thread is told.
 
 use crate::effects::Answer;
-use crate::rights::Found;
+use crate::permissions::Found;
 use std::sync::Arc;
 use stowplan_api::load::Object as ApiObject;
 use stowplan_engine::model::Kind;

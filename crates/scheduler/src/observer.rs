@@ -67,11 +67,11 @@ pub trait Observer: Send + Sync + 'static {
     }
 }
 
-/// The observer that looks away.
+/// The observer that does nothing.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Silent;
+pub struct NoObserver;
 
-impl Observer for Silent {}
+impl Observer for NoObserver {}
 
 /// One attempt to place a pod.
 #[derive(Clone, Copy)]

@@ -6,7 +6,7 @@ use crate::engine::{Engine, State};
 use crate::extenders::{Extender, HttpExtenders};
 use crate::message::Message;
 use crate::observer::Observer;
-use crate::rights::Rights;
+use crate::permissions::Permissions;
 use crate::watch;
 use std::future::Future;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ use tokio::task::JoinSet;
 pub struct Settings {
     /// Profiles, backoffs, limits of the client.
     pub config: KubeSchedulerConfiguration,
-    /// Who else in this process keeps the objects of the cluster; without them it watches them itself.
+    /// The informers of this process, if it has any; without them the scheduler watches the cluster itself.
     pub informers: Option<Arc<Informers>>,
     /// The plugins that its profiles can enable; called once, on the engine's thread.
     pub plugins: fn() -> Registry,
@@ -45,7 +45,7 @@ pub struct Settings {
     /// Whether it may act: asked before each decision and before each request that changes something.
     /// Whoever lets it act tells it by [`Running::wake`].
     pub guard: Arc<dyn Guard>,
-    /// Who is told what happens.
+    /// Hears what happens.
     pub observer: Arc<dyn Observer>,
     /// Whether `clientConnection.qps` and `burst` count.
     pub throttled: bool,
@@ -253,26 +253,26 @@ async fn extenders(
 pub struct DecisionReader(UnboundedSender<Message>);
 
 impl DecisionReader {
-    /// What is remembered of the last attempt of a pod, as the one who has these rights may read it: a
+    /// What is remembered of the last attempt of a pod, as a reader with these permissions may read it: a
     /// `Decision` of at most 4 KiB.
     pub async fn decision(
         &self,
         namespace: &str,
         name: &str,
-        rights: &dyn Rights,
+        permissions: &dyn Permissions,
     ) -> DecisionAnswer {
-        self.ask(namespace, name, false, rights).await
+        self.ask(namespace, name, false, permissions).await
     }
 
-    /// The whole tournament of a pod, every node and every plugin, as the one who has these rights may
+    /// The whole tournament of a pod, every node and every plugin, as a reader with these permissions may
     /// read it: an `Explanation`.
     pub async fn tournament(
         &self,
         namespace: &str,
         name: &str,
-        rights: &dyn Rights,
+        permissions: &dyn Permissions,
     ) -> DecisionAnswer {
-        self.ask(namespace, name, true, rights).await
+        self.ask(namespace, name, true, permissions).await
     }
 
     async fn ask(
@@ -280,7 +280,7 @@ impl DecisionReader {
         namespace: &str,
         name: &str,
         whole: bool,
-        rights: &dyn Rights,
+        permissions: &dyn Permissions,
     ) -> DecisionAnswer {
         let (answer, answered) = oneshot::channel();
         let question = Message::Tell {
@@ -293,7 +293,7 @@ impl DecisionReader {
             return DecisionAnswer::Unknown;
         }
         match answered.await {
-            Ok(DecisionAnswer::Found(found)) => match found.for_reader(rights).await {
+            Ok(DecisionAnswer::Found(found)) => match found.for_reader(permissions).await {
                 Some(told) => DecisionAnswer::Found(told),
                 None => DecisionAnswer::Unknown,
             },

@@ -6,18 +6,10 @@
 
 use crate::message::Message;
 use std::sync::Arc;
-use stowplan_api::k8s::api::apps::v1::{ReplicaSet, StatefulSet};
-use stowplan_api::k8s::api::core::v1::{
-    Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController, Service,
-};
-use stowplan_api::k8s::api::policy::v1::PodDisruptionBudget;
-use stowplan_api::k8s::api::resource::v1::{DeviceClass, ResourceClaim, ResourceSlice};
-use stowplan_api::k8s::api::storage::v1::{
-    CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment,
-};
-use stowplan_api::load::Object as ApiObject;
+use stowplan_api::load::{Object as ApiObject, types};
 use stowplan_base::Env;
 use stowplan_client::{Closed, Delta, Informers, ListWatch, Object, Reflector, Sink, read_lean};
+use stowplan_engine::for_each_kind;
 use stowplan_engine::model::Kind;
 use tokio::sync::Semaphore;
 use tokio::sync::mpsc::UnboundedSender;
@@ -53,18 +45,15 @@ pub(crate) fn all(
     tasks
 }
 
-/// Does something with the type of a kind.
+/// Does something with the API's type of a kind.
 macro_rules! with_type {
     ($kind:expr, |$name:ident| $what:expr) => {
-        with_type!($kind, |$name| $what,
-            Namespace, Node, StorageClass, PersistentVolume, PersistentVolumeClaim, CSIDriver, CSINode,
-            CSIStorageCapacity, VolumeAttachment, DeviceClass, ResourceClaim, ResourceSlice, Service,
-            PodDisruptionBudget, ReplicationController, ReplicaSet, StatefulSet, Pod)
+        for_each_kind!(with_type; @match $kind, $name, $what;)
     };
-    ($kind:expr, |$name:ident| $what:expr, $($known:ident),*) => {
+    (@match $kind:expr, $name:ident, $what:expr; $($known:ident($_:ident),)*) => {
         match $kind {
             $(Kind::$known => {
-                type $name = $known;
+                type $name = types::$known;
                 $what
             })*
         }

@@ -5,7 +5,7 @@ use stowplan_apimachinery::limits::{SMALL_TEXT_BYTES, VALUE_BYTES_MAX, VALUE_BYT
 
 /// What is left of the memory that one value may take. What values take is guessed, not too low.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct MemoryBudget {
     left: usize,
 }
 
@@ -19,7 +19,7 @@ const MAP: usize = 640;
 /// An entry of a map besides its key: nodes of the tree may be half empty.
 const ENTRY: usize = 128;
 
-impl Default for Room {
+impl Default for MemoryBudget {
     fn default() -> Self {
         Self {
             left: VALUE_BYTES_MAX,
@@ -37,7 +37,7 @@ impl From<Full> for DecodeError {
     }
 }
 
-impl Room {
+impl MemoryBudget {
     /// Room for what a text of so many bytes can become without repeating itself.
     pub(crate) fn of_text(bytes: usize) -> Self {
         Self {

@@ -2,6 +2,8 @@
 //!
 //! Upstream: Go's `time.Parse` with the layouts below, quirks and messages included.
 
+use stowplan_base::civil;
+
 /// How a time is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Layout {
@@ -49,7 +51,7 @@ impl Layout {
         }
         let days = time.seconds.div_euclid(SECONDS_PER_DAY);
         let second = time.seconds.rem_euclid(SECONDS_PER_DAY);
-        let (year, month, day) = date(days);
+        let (year, month, day) = civil::date(days);
         let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
         let sign = if year < 0 { "-" } else { "" };
         let year = year.unsigned_abs();
@@ -60,31 +62,6 @@ impl Layout {
             Self::Micros => format!("{whole}.{:06}Z", time.nanos / 1000),
         })
     }
-}
-
-/// Days since the epoch to year, month, day. Howard Hinnant, "chrono-Compatible Low-Level Date
-/// Algorithms".
-fn date(days: i64) -> (i64, i64, i64) {
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let day_of_era = shifted.rem_euclid(146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = (shifted_month + 2) % 12 + 1;
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    (year, month, day)
-}
-
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = year - i64::from(month <= 2);
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
 }
 
 fn days_in(month: i64, year: i64) -> i64 {
@@ -122,7 +99,7 @@ impl<'a> Reader<'a> {
         }
         let of_day = hour * 3600 + minute * 60 + second - offset;
         Ok(Timestamp {
-            seconds: days(year, month, day) * SECONDS_PER_DAY + of_day,
+            seconds: civil::days(year, month, day) * SECONDS_PER_DAY + of_day,
             nanos,
         })
     }

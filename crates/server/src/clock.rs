@@ -1,7 +1,8 @@
 //! Times as the API prints them.
 
 use std::time::{Duration, UNIX_EPOCH};
-use stowplan_base::Time;
+pub(crate) use stowplan_base::civil::parse_seconds;
+use stowplan_base::{Time, civil};
 
 /// `metav1.Time`: RFC 3339 in UTC, to the second.
 pub(crate) fn seconds(time: Time) -> String {
@@ -23,14 +24,6 @@ pub(crate) fn micros(time: Time) -> String {
     text
 }
 
-/// Reads what [`seconds`] and [`micros`] write: whole seconds since the epoch.
-pub(crate) fn parse_seconds(text: &str) -> Option<i64> {
-    let number = |range: std::ops::Range<usize>| text.get(range)?.parse::<i64>().ok();
-    let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
-    let (hour, minute, second) = (number(11..13)?, number(14..16)?, number(17..19)?);
-    Some(days_from_civil(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second)
-}
-
 /// As HTTP headers have it: `Fri, 02 Jan 2026 03:04:05 GMT`.
 pub(crate) fn http_date(time: Time) -> String {
     let seconds = u64::try_from(time.as_nanos() / 1_000_000_000).unwrap_or_default();
@@ -40,7 +33,7 @@ pub(crate) fn http_date(time: Time) -> String {
 /// Every request asks for the time more than once, so this does without `format!`.
 fn to_second(time: Time) -> String {
     let seconds = time.as_nanos().div_euclid(1_000_000_000);
-    let (year, month, day) = civil_from_days(seconds.div_euclid(86_400));
+    let (year, month, day) = civil::date(seconds.div_euclid(86_400));
     let second = seconds.rem_euclid(86_400);
     let mut text = String::with_capacity("2026-01-02T03:04:05.000000Z".len());
     digits(&mut text, year, 4);
@@ -63,33 +56,6 @@ fn digits(text: &mut String, number: i64, count: u32) {
         let digit = number / 10_i64.pow(place) % 10;
         text.push(char::from(b'0' + u8::try_from(digit).unwrap_or_default()));
     }
-}
-
-/// The date of a day counted from 1970-01-01 (Howard Hinnant's algorithm).
-fn civil_from_days(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let of_era = days.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 {
-        month_from_march + 3
-    } else {
-        month_from_march - 9
-    };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    (year, month, day)
-}
-
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    let year = year - i64::from(month <= 2);
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + of_year;
-    era * 146_097 + of_era - 719_468
 }
 
 #[cfg(test)]

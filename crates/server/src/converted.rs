@@ -27,7 +27,7 @@ pub(crate) struct What {
 }
 
 /// Its bytes, when somebody has made them. Others wait for whoever makes them.
-pub(crate) type Told = Arc<OnceCell<Bytes>>;
+pub(crate) type SharedBytes = Arc<OnceCell<Bytes>>;
 
 /// The last of what was told. It is bounded: those that were asked for first go first.
 #[derive(Default)]
@@ -35,7 +35,7 @@ pub(crate) struct Converted(Mutex<Kept>);
 
 #[derive(Default)]
 struct Kept {
-    told: HashMap<What, Told>,
+    told: HashMap<What, SharedBytes>,
     order: VecDeque<(What, usize)>,
     bytes: usize,
     #[cfg(test)]
@@ -44,7 +44,7 @@ struct Kept {
 
 impl Converted {
     /// Where this is or will be; it will have about so many bytes.
-    pub(crate) fn told(&self, what: &What, bytes: usize) -> Told {
+    pub(crate) fn told(&self, what: &What, bytes: usize) -> SharedBytes {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(told) = kept.told.get(what) {
             return Arc::clone(told);
@@ -53,7 +53,7 @@ impl Converted {
         {
             kept.asked_first += 1;
         }
-        let told = Told::default();
+        let told = SharedBytes::default();
         kept.told.insert(what.clone(), Arc::clone(&told));
         kept.order.push_back((what.clone(), bytes));
         kept.bytes += bytes;

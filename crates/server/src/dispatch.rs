@@ -2,7 +2,7 @@
 
 use crate::answer::{self, Answer};
 use crate::api::Api;
-use crate::flowcontrol::{Beside, Flow, Weight};
+use crate::flowcontrol::{Flow, RelatedObjects, Weight};
 use crate::request::options::ListOptions;
 use crate::request::{Request, Target};
 use crate::{
@@ -58,11 +58,11 @@ pub(crate) async fn answer(
         true => None,
         false => crd::FollowUp::of(api, &target),
     };
-    let beside = Beside::of(api, request, &target);
-    let Some(_room) = beside.room(api, flow)? else {
+    let related = RelatedObjects::of(api, request, &target);
+    let Some(_room) = related.room(api, flow)? else {
         return Ok(answer::too_many_requests());
     };
-    let weight = beside.added_to(Weight::of(api, request, &target));
+    let weight = related.added_to(Weight::of(api, request, &target));
     let grants = !reads && target.resource.group() == "rbac.authorization.k8s.io";
     let work = std::pin::pin!(async {
         let outcome = perform(api, request, target, flow).await;

@@ -181,12 +181,12 @@ impl Grants for All<'_> {
 }
 
 /// The same as long as there is little to look at.
-struct Few<'a> {
+struct BoundedGrants<'a> {
     api: &'a Api,
     left: Cell<Option<usize>>,
 }
 
-impl Grants for Few<'_> {
+impl Grants for BoundedGrants<'_> {
     fn rights(&self, user: &User, namespace: &str) -> Rights {
         let left = self.left.get();
         let within = |policy: &Policy| policy.rights_within(user, namespace, left?);
@@ -222,7 +222,7 @@ pub(crate) async fn decide<T>(
 
 /// Nothing if there is much to look at.
 fn decide_by_few<T>(api: &Api, question: impl Fn(&dyn Grants) -> T) -> Option<T> {
-    let few = Few {
+    let few = BoundedGrants {
         api,
         left: Cell::new(Some(LIGHT_RIGHTS_BYTES_MAX)),
     };

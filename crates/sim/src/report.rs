@@ -8,7 +8,7 @@ use stowplan_base::resource_names::is_native;
 use stowplan_engine::Snapshot;
 use stowplan_engine::framework::Framework;
 use stowplan_engine::model::{Pod, ResourceId};
-use stowplan_engine::queue::Place;
+use stowplan_engine::queue::QueuePart;
 use stowplan_report::requests;
 
 /// What a simulation came to.
@@ -184,7 +184,7 @@ fn why_pending(
 ) -> (&'static str, String) {
     let scheduler = &simulation.scheduler;
     let queued = scheduler.queue().get((pod.namespace, pod.name));
-    if let Some((Place::Gated, _)) = queued
+    if let Some((QueuePart::Gated, _)) = queued
         && let Some(gate) = framework.run_pre_enqueue(scheduler.cx(), pod, None)
     {
         return ("SchedulingGated", gate.status.message(scheduler.cluster()));

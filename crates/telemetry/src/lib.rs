@@ -3,7 +3,7 @@
 //! - [`registry`]: counters, gauges and histograms that are counted without locks, and their text
 //!   form as Prometheus reads it.
 //! - [`SchedulerMetrics`]: kube-scheduler's metrics, under its names, labels and buckets.
-//! - [`Census`]: what is counted when somebody asks, not when it happens.
+//! - [`GaugeValues`]: what is counted when somebody asks, not when it happens.
 //! - [`PodTable`]: the series that exist per pod.
 //! - [`Health`]: `/healthz`, `/livez` and `/readyz`.
 //! - [`Logs`]: one line per event.
@@ -12,7 +12,7 @@
 //! Nothing here knows a Kubernetes client: who a caller is and what he may do is asked through
 //! [`Gate`], and the scheduler is asked through [`Source`].
 
-mod census;
+mod gauge_values;
 mod health;
 mod logs;
 mod pods;
@@ -23,7 +23,7 @@ mod registered;
 pub mod registry;
 mod scheduler;
 
-pub use census::{Census, PendingPods, Utilization};
+pub use gauge_values::{GaugeValues, PendingPods, Utilization};
 pub use health::{Check, Health};
 pub use logs::{LogFormat, Logs};
 pub use pods::{Phase, PodRow, PodTable, Resources};

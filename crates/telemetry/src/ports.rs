@@ -1,7 +1,7 @@
 //! The paths that a scheduler serves. Upstream's `newEndpointsHandler` in
 //! `cmd/kube-scheduler/app/server.go`.
 
-use crate::census::Census;
+use crate::gauge_values::GaugeValues;
 use crate::health::Health;
 use crate::pods::PodTable;
 use crate::registry::{CONTENT_TYPE, Text};
@@ -116,7 +116,7 @@ pub enum DecisionAnswer<T = serde_json::Value> {
 /// The scheduler that is told about.
 pub trait Source: Send + Sync + 'static {
     /// Counts what is counted when somebody asks; `None` if nobody answers in time.
-    fn census(&self) -> BoxFuture<'_, Option<Census>>;
+    fn gauge_values(&self) -> BoxFuture<'_, Option<GaugeValues>>;
 
     /// Whether it leads: others have nothing to say about pods.
     fn is_leader(&self) -> bool;
@@ -316,13 +316,13 @@ impl Ports {
     async fn page(&self, path: &str, query: &str) -> Answer {
         match path {
             "/metrics" => {
-                if let Some(mut census) = self.source.census().await {
+                if let Some(mut gauge_values) = self.source.gauge_values().await {
                     if !self.source.is_leader() {
                         // Pods wait for the one that leads, not here.
-                        census.pending = Default::default();
-                        census.unschedulable.clear();
+                        gauge_values.pending = Default::default();
+                        gauge_values.unschedulable.clear();
                     }
-                    self.metrics.sample(&census);
+                    self.metrics.sample(&gauge_values);
                 }
                 Answer::metrics(|text| {
                     self.metrics.write(text);

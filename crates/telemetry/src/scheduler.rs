@@ -4,7 +4,7 @@
 //! `pkg/scheduler/metrics/metrics.go` (v1.36.4). What is missing there begins with `stowplan_`, but
 //! for `scheduler_preemption_victims_total`, which guides ask for.
 
-use crate::census::Census;
+use crate::gauge_values::GaugeValues;
 use crate::process;
 use crate::reasons::reasons_of;
 use crate::registered;
@@ -69,7 +69,7 @@ macro_rules! metrics {
     (@type single $value:ident) => { Arc<$value> };
     ($($field:ident: $shape:ident $value:ident = $desc:expr;)*) => {
         /// The metrics of one scheduler. Values are counted where things happen, but for those of a
-        /// [`Census`].
+        /// [`GaugeValues`].
         pub struct SchedulerMetrics {
             registry: Registry,
             $($field: metrics!(@type $shape $value),)*
@@ -459,8 +459,8 @@ impl SchedulerMetrics {
     }
 
     /// Takes in what was counted just now.
-    pub fn sample(&self, census: &Census) {
-        let [active, backoff, unschedulable, gated] = &census.pending;
+    pub fn sample(&self, gauge_values: &GaugeValues) {
+        let [active, backoff, unschedulable, gated] = &gauge_values.pending;
         let queues = [
             ("active", active),
             ("backoff", backoff),
@@ -472,44 +472,44 @@ impl SchedulerMetrics {
             self.oldest_pending.with(&[queue]).set(pods.oldest_seconds);
         }
         for (kind, n) in [
-            ("nodes", census.nodes),
-            ("pods", census.pods),
-            ("assumed_pods", census.assumed_pods),
+            ("nodes", gauge_values.nodes),
+            ("pods", gauge_values.pods),
+            ("assumed_pods", gauge_values.assumed_pods),
         ] {
             self.cache_size.with(&[kind]).set(n as f64);
         }
         let bindings = self.goroutines.with(&["binding"]);
-        bindings.set(census.assumed_pods as f64);
+        bindings.set(gauge_values.assumed_pods as f64);
         // The thread that does all of this counts itself only when it does none of it.
         for operation in IDLE {
             self.goroutines.with(&[operation]).set(0.0);
         }
-        for (profile, used, none) in &census.reuse {
+        for (profile, used, none) in &gauge_values.reuse {
             for (result, n) in [("hint_used", used), ("no_hint", none)] {
                 self.batch_attempts.with(&[profile, result]).raise_to(*n);
             }
         }
         // A plugin that rejects nobody any more stays at 0, as upstream's gauge does.
         self.unschedulable_pods.each(|gauge| gauge.set(0.0));
-        for (plugin, profile, n) in &census.unschedulable {
+        for (plugin, profile, n) in &gauge_values.unschedulable {
             self.unschedulable_pods
                 .with(&[plugin, profile])
                 .set(*n as f64);
         }
         self.inflight_events.each(|gauge| gauge.set(0.0));
-        for (event, n) in &census.in_flight {
+        for (event, n) in &gauge_values.in_flight {
             self.inflight_events.with(&[event]).set(*n as f64);
         }
-        for (queue, event, n) in &census.incoming {
+        for (queue, event, n) in &gauge_values.incoming {
             self.incoming.with(&[event, queue]).raise_to(*n);
         }
-        for (point, plugin, profile, n) in &census.evaluations {
+        for (point, plugin, profile, n) in &gauge_values.evaluations {
             let labels = [*point, *plugin, profile.as_str()];
             self.plugin_evaluations.with(&labels).raise_to(*n);
         }
         // What no node has any more is full nowhere.
         self.utilization.each(|gauge| gauge.set(0.0));
-        for utilization in &census.utilization {
+        for utilization in &gauge_values.utilization {
             for (bound, nodes) in utilization.cumulative() {
                 let gauge = self.utilization.with(&[&utilization.resource, bound]);
                 gauge.set(nodes as f64);

@@ -8,8 +8,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use stowplan_telemetry::{
-    AccessRequest, BoxFuture, Caller, Census, Check, DecisionAnswer, Gate, Health, PendingPods,
-    PodTable, Ports, Reader, Refusal, SchedulerMetrics, Source,
+    AccessRequest, BoxFuture, Caller, Check, DecisionAnswer, Gate, GaugeValues, Health,
+    PendingPods, PodTable, Ports, Reader, Refusal, SchedulerMetrics, Source,
 };
 
 struct Doors;
@@ -38,14 +38,14 @@ impl Gate for Doors {
 struct Replica(bool);
 
 impl Source for Replica {
-    fn census(&self) -> BoxFuture<'_, Option<Census>> {
-        let mut census = Census::default();
-        census.pending[0] = PendingPods {
+    fn gauge_values(&self) -> BoxFuture<'_, Option<GaugeValues>> {
+        let mut gauge_values = GaugeValues::default();
+        gauge_values.pending[0] = PendingPods {
             count: 3,
             oldest_seconds: 7.5,
         };
-        census.unschedulable = vec![("NodeResourcesFit", "default-scheduler".to_owned(), 2)];
-        Box::pin(async move { Some(census) })
+        gauge_values.unschedulable = vec![("NodeResourcesFit", "default-scheduler".to_owned(), 2)];
+        Box::pin(async move { Some(gauge_values) })
     }
 
     fn is_leader(&self) -> bool {

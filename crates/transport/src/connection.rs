@@ -1,11 +1,11 @@
 //! One connection: its handshake, its requests, its end.
 
+use crate::connections::Slot;
 use crate::hosts::Hosts;
-use crate::impatient::Impatient;
 use crate::limits::Limits;
 use crate::listen::Tls;
 use crate::recognition::Recognized;
-use crate::room::Place;
+use crate::write_timeout::WriteTimeout;
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
@@ -17,7 +17,7 @@ use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
-use stowplan_auth::{Luggage, Owner};
+use stowplan_auth::{ConnectionGuards, Owner};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio_rustls::server::TlsStream;
@@ -29,7 +29,7 @@ type Error = Box<dyn std::error::Error + Send + Sync>;
 pub(crate) struct Connection {
     pub(crate) stream: TcpStream,
     pub(crate) peer: SocketAddr,
-    pub(crate) place: Arc<Place>,
+    pub(crate) slot: Arc<Slot>,
     pub(crate) tls: Tls,
     pub(crate) limits: Limits,
     /// Changes once the server is about to stop.
@@ -46,12 +46,12 @@ impl Connection {
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Error>,
     {
-        let place = Arc::clone(&self.place);
+        let slot = Arc::clone(&self.slot);
         tokio::select! {
             () = self.talk(service) => {}
-            () = place.needed() => tracing::debug!("a connection made room for another"),
+            () = slot.displaced() => tracing::debug!("a connection made room for another"),
             // hyper's own timers run only once it knows which HTTP is spoken.
-            () = place.never_asks() => tracing::debug!("a connection was never used"),
+            () = slot.first_request_overdue() => tracing::debug!("a connection was never used"),
         }
     }
 
@@ -63,13 +63,13 @@ impl Connection {
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Error>,
     {
-        let stream = Impatient::new(self.stream, self.limits.write_time);
+        let stream = WriteTimeout::new(self.stream, self.limits.write_time);
         let Ok(mut stream) = self.tls.acceptor.accept(stream).await else {
             return;
         };
         let encrypted = Some(self.limits.encrypted_bytes);
         stream.get_mut().1.set_buffer_limit(encrypted);
-        let client = Arc::new(Client::new(&stream, self.peer, &self.tls, self.place));
+        let client = Arc::new(Client::new(&stream, self.peer, &self.tls, self.slot));
         let answering = Arc::clone(&client);
         let service = hyper::service::service_fn(move |request: Request<Incoming>| {
             answer(Arc::clone(&answering), service.clone(), request)
@@ -78,7 +78,7 @@ impl Connection {
         let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
         let mut connection = pin!(connection);
         let mut stop = self.stop;
-        let mut rests = pin!(client.place.rests());
+        let mut idle_timeout = pin!(client.slot.idle_timeout());
         let mut ends = false;
         loop {
             tokio::select! {
@@ -89,7 +89,7 @@ impl Connection {
                     return;
                 }
                 _ = stop.changed(), if !ends => {}
-                () = &mut rests, if !ends => {}
+                () = &mut idle_timeout, if !ends => {}
             }
             ends = true;
             connection.as_mut().graceful_shutdown();
@@ -102,24 +102,24 @@ struct Client {
     peer: SocketAddr,
     recognized: Recognized,
     hosts: Option<Arc<Hosts>>,
-    place: Arc<Place>,
+    slot: Arc<Slot>,
 }
 
 impl Client {
-    fn new<T>(stream: &TlsStream<T>, peer: SocketAddr, tls: &Tls, place: Arc<Place>) -> Self {
+    fn new<T>(stream: &TlsStream<T>, peer: SocketAddr, tls: &Tls, slot: Arc<Slot>) -> Self {
         let shown = stream.get_ref().1.peer_certificates();
         // A certificate that nobody trusted would have ended the handshake.
         let recognized = tls.recognition.of(shown);
         if shown.is_some() {
             let user = recognized.user.as_ref();
             let limited = user.filter(|user| !user.is_master());
-            place.welcome(limited.map(|user| user.name.as_str().into()));
+            slot.authenticate(limited.map(|user| user.name.as_str().into()));
         }
         Self {
             peer,
             recognized,
             hosts: tls.hosts.clone(),
-            place,
+            slot,
         }
     }
 
@@ -159,7 +159,7 @@ where
     B: http_body::Body<Data = Bytes>,
     B::Error: Into<Error>,
 {
-    let mut asking = Some(client.place.ask());
+    let mut active = Some(client.slot.begin_request());
     if let Some(refused) = client.misdirected(&request) {
         return Ok(refused.map(Either::Right));
     }
@@ -169,17 +169,17 @@ where
     if with_token && shows_who(response.status()) {
         let owner = response.extensions().get::<Owner>();
         client
-            .place
-            .welcome(owner.map(|owner| Arc::clone(&owner.0)));
+            .slot
+            .authenticate(owner.map(|owner| Arc::clone(&owner.0)));
     }
-    if let Some(luggage) = response.extensions().get::<Luggage>() {
-        // The connection is another's from now on, and keeps its place.
-        luggage.put(asking.take());
+    if let Some(guards) = response.extensions().get::<ConnectionGuards>() {
+        // The connection is another's from now on, and keeps its slot.
+        guards.hold(active.take());
     }
     // The request is under way as long as there is something of the answer to send.
     Ok(response.map(|body| {
         Either::Left(body.map_err(move |error| {
-            let _ = &asking;
+            let _ = &active;
             error
         }))
     }))

@@ -6,8 +6,8 @@
 
 mod certificates;
 mod connection;
+mod connections;
 mod hosts;
-mod impatient;
 mod kubeconfig;
 mod lifetime;
 mod limits;
@@ -15,8 +15,8 @@ mod listen;
 mod open_files;
 mod pki;
 mod recognition;
-mod room;
 mod tls;
+mod write_timeout;
 
 pub use certificates::{CertificateError, Certificates, certificates_der};
 pub use kubeconfig::kubeconfig;

@@ -7,19 +7,18 @@ const FILES_RESERVED: usize = 128;
 
 /// What one listener takes on.
 ///
-/// A client is *known* once it has shown a certificate of a CA that is trusted, or has asked with a
-/// bearer token and was answered with success or with 403. Until then it is a *stranger*. Strangers
-/// have room of their own, and who is next always gets in: when there is no room left, the one that
-/// came first and asks for nothing is sent away. A known client for whom there is no room counts as a
-/// stranger until there is.
+/// A client is *authenticated* once it has shown a certificate of a CA that is trusted, or once a request
+/// with a bearer token was answered with success or with 403. Other clients have room of their own, and the
+/// next one always gets in: when there is no room left, the oldest idle connection is closed. An
+/// authenticated client for whom there is no room counts as unauthenticated until there is.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Open connections of clients that are known.
-    pub known: usize,
-    /// Open connections of strangers.
-    pub strangers: usize,
+    /// Open connections of clients that are authenticated.
+    pub authenticated: usize,
+    /// Open connections of clients that are not.
+    pub unauthenticated: usize,
     /// Of these, how many may come from one address (of IPv6, from one network of 64 bits).
-    pub strangers_of_address: usize,
+    pub unauthenticated_per_address: usize,
     /// Bytes of a request's header, and of what an HTTP/1 connection holds of answers that are not
     /// read: hyper does not tell the two apart. At least 8 KiB. Go allows headers of 1 MiB; on 250
     /// streams of one connection that is a lot to hold for somebody who may be nobody.
@@ -33,7 +32,7 @@ pub struct Limits {
     pub unsent_bytes: u32,
     /// How long a client may take for the handshake and the header of its first request.
     pub header_time: Duration,
-    /// The same, while more than half of the room for strangers is taken.
+    /// The same, while more than half of the room for unauthenticated clients is taken.
     pub header_time_crowded: Duration,
     /// How long a connection may be without a request.
     pub idle_time: Duration,
@@ -48,9 +47,9 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            known: 5_000,
-            strangers: 5_000,
-            strangers_of_address: 2_500,
+            authenticated: 5_000,
+            unauthenticated: 5_000,
+            unauthenticated_per_address: 2_500,
             header_bytes: 64 << 10,
             stream_bytes: 64 << 10,
             encrypted_bytes: 32 << 10,
@@ -78,13 +77,13 @@ impl Limits {
         Self::with_connections((files.saturating_sub(FILES_RESERVED) / 4).min(512))
     }
 
-    /// With room for so many connections, half of it for strangers.
+    /// With room for so many connections, half of it for unauthenticated clients.
     fn with_connections(connections: usize) -> Self {
         let half = (connections / 2).max(8);
         Self {
-            known: half,
-            strangers: half,
-            strangers_of_address: half / 2,
+            authenticated: half,
+            unauthenticated: half,
+            unauthenticated_per_address: half / 2,
             ..Self::default()
         }
     }
@@ -98,11 +97,14 @@ mod tests {
     fn connections_leave_room_for_other_files() {
         for files in [1_024, 4_096, 1_048_576] {
             let (api, port) = (Limits::of_api(files), Limits::of_port(files));
-            let all = [api, port].map(|limits| limits.known + limits.strangers);
+            let all = [api, port].map(|limits| limits.authenticated + limits.unauthenticated);
             assert!(all[0] + all[1] + FILES_RESERVED <= files, "{files}");
-            assert!(api.strangers_of_address < api.strangers);
+            assert!(api.unauthenticated_per_address < api.unauthenticated);
         }
-        assert_eq!(Limits::of_api(1_048_576).known, Limits::default().known);
-        assert!(Limits::of_port(64).strangers_of_address > 0);
+        assert_eq!(
+            Limits::of_api(1_048_576).authenticated,
+            Limits::default().authenticated
+        );
+        assert!(Limits::of_port(64).unauthenticated_per_address > 0);
     }
 }

@@ -2,10 +2,10 @@
 
 use crate::certificates::Certificates;
 use crate::connection::Connection;
+use crate::connections::Connections;
 use crate::hosts::Hosts;
 use crate::limits::Limits;
 use crate::recognition::Recognition;
-use crate::room::Room;
 use bytes::Bytes;
 use http::{Request, Response};
 use hyper::body::Incoming;
@@ -121,7 +121,7 @@ impl Listener {
         B: http_body::Body<Data = Bytes> + Send + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
-        let room = Room::new(self.limits);
+        let connections = Connections::new(self.limits);
         let (stops, _) = watch::channel(());
         let mut stop = std::pin::pin!(stop);
         let mut due = std::pin::pin!(tokio::time::sleep(RENEWAL));
@@ -147,7 +147,7 @@ impl Listener {
             let connection = Connection {
                 stream,
                 peer,
-                place: room.enter(peer.ip()),
+                slot: connections.add(peer.ip()),
                 tls: self.tls.present(),
                 limits: self.limits,
                 stop: stops.subscribe(),

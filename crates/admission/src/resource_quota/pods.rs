@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use stowplan_apimachinery::View;
 use stowplan_apimachinery::quantity::Quantity;
 use stowplan_apimachinery::resources::ResourceList;
+use stowplan_base::civil::parse_seconds;
 use stowplan_base::resource_names::{REQUESTS, is_extended, is_huge_page, is_native};
 use stowplan_kinds::common::resource_names::is_standard_of_pods;
 
@@ -121,23 +122,9 @@ fn has_ended(pod: &Value, now: &str) -> bool {
     let metadata = pod.at("metadata");
     let deletion = metadata.at("deletionTimestamp").as_str();
     let grace = metadata.int("deletionGracePeriodSeconds");
-    match (deletion.and_then(seconds), grace, seconds(now)) {
+    match (deletion.and_then(parse_seconds), grace, parse_seconds(now)) {
         // Stuck on its way out: gone from its node, or the node is.
         (Some(deletion), Some(grace), Some(now)) => now > deletion.saturating_add(grace),
         _ => false,
     }
-}
-
-/// Seconds since the epoch of an RFC 3339 time in UTC, as all stored times are.
-fn seconds(time: &str) -> Option<i64> {
-    let number = |range: std::ops::Range<usize>| time.get(range)?.parse::<i64>().ok();
-    let (year, month, day) = (number(0..4)?, number(5..7)?, number(8..10)?);
-    let (hour, minute, second) = (number(11..13)?, number(14..16)?, number(17..19)?);
-    // Days since the epoch, counting years from March (Howard Hinnant's algorithm).
-    let year = year - i64::from(month <= 2);
-    let era = year.div_euclid(400);
-    let of_era = year.rem_euclid(400);
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let days = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
-    Some(days * 86_400 + hour * 3_600 + minute * 60 + second)
 }

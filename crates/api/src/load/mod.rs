@@ -2,4 +2,4 @@
 
 mod object;
 
-pub use object::{Kind, Object};
+pub use object::{Kind, Object, types};

@@ -1,24 +1,42 @@
 //! The kinds of objects that scheduling reads.
 
-use k8s_openapi::api::{
-    apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet},
-    batch::v1::Job,
-    core::v1::{
-        Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController,
-        Service,
-    },
-    policy::v1::PodDisruptionBudget,
-    resource::v1::{DeviceClass, ResourceClaim, ResourceSlice},
-    scheduling::v1::PriorityClass,
-    storage::v1::{CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment},
-};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use k8s_openapi::{Metadata, Resource};
+use k8s_openapi::{ClusterResourceScope, Metadata, NamespaceResourceScope, Resource};
 use serde::Deserialize;
 use std::sync::Arc;
+use types::*;
+
+/// The types of these kinds, by the names of the kinds.
+pub mod types {
+    pub use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
+    pub use k8s_openapi::api::batch::v1::Job;
+    pub use k8s_openapi::api::core::v1::{
+        Namespace, Node, PersistentVolume, PersistentVolumeClaim, Pod, ReplicationController,
+        Service,
+    };
+    pub use k8s_openapi::api::policy::v1::PodDisruptionBudget;
+    pub use k8s_openapi::api::resource::v1::{DeviceClass, ResourceClaim, ResourceSlice};
+    pub use k8s_openapi::api::scheduling::v1::PriorityClass;
+    pub use k8s_openapi::api::storage::v1::{
+        CSIDriver, CSINode, CSIStorageCapacity, StorageClass, VolumeAttachment,
+    };
+}
+
+/// Where objects live.
+trait Scope {
+    const NAMESPACED: bool;
+}
+
+impl Scope for NamespaceResourceScope {
+    const NAMESPACED: bool = true;
+}
+
+impl Scope for ClusterResourceScope {
+    const NAMESPACED: bool = false;
+}
 
 macro_rules! kinds {
-    ($($kind:ident, $namespaced:literal;)*) => {
+    ($($kind:ident,)*) => {
         /// A kind of object that scheduling reads.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         pub enum Kind {
@@ -49,10 +67,17 @@ macro_rules! kinds {
                 }
             }
 
+            /// The kind as paths and messages have it.
+            pub fn plural(self) -> &'static str {
+                match self {
+                    $(Self::$kind => <$kind as Resource>::URL_PATH_SEGMENT,)*
+                }
+            }
+
             /// Whether objects of this kind live in namespaces.
             pub fn is_namespaced(self) -> bool {
                 match self {
-                    $(Self::$kind => $namespaced,)*
+                    $(Self::$kind => <<$kind as Resource>::Scope as Scope>::NAMESPACED,)*
                 }
             }
         }
@@ -107,28 +132,28 @@ macro_rules! kinds {
 }
 
 kinds! {
-    Namespace, false;
-    PriorityClass, false;
-    Node, false;
-    StorageClass, false;
-    PersistentVolume, false;
-    PersistentVolumeClaim, true;
-    CSIDriver, false;
-    CSINode, false;
-    CSIStorageCapacity, true;
-    VolumeAttachment, false;
-    DeviceClass, false;
-    ResourceClaim, true;
-    ResourceSlice, false;
-    Service, true;
-    PodDisruptionBudget, true;
-    ReplicationController, true;
-    ReplicaSet, true;
-    Deployment, true;
-    StatefulSet, true;
-    DaemonSet, true;
-    Job, true;
-    Pod, true;
+    Namespace,
+    PriorityClass,
+    Node,
+    StorageClass,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    VolumeAttachment,
+    DeviceClass,
+    ResourceClaim,
+    ResourceSlice,
+    Service,
+    PodDisruptionBudget,
+    ReplicationController,
+    ReplicaSet,
+    Deployment,
+    StatefulSet,
+    DaemonSet,
+    Job,
+    Pod,
 }
 
 impl Object {

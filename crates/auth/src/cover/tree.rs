@@ -37,7 +37,7 @@ impl<'p, 'a> Tree<'p, 'a> {
         for rule in held {
             rows.extend(product.rows(rule, budget)?);
         }
-        let mut grower = Grower {
+        let mut grower = TreeBuilder {
             tree: Self {
                 product,
                 nodes: vec![Node::Held],
@@ -89,7 +89,7 @@ impl<'p, 'a> Tree<'p, 'a> {
     }
 }
 
-struct Grower<'g, 'p, 'a> {
+struct TreeBuilder<'g, 'p, 'a> {
     tree: Tree<'p, 'a>,
     /// Nodes by depth and the rules that are left.
     known: BTreeMap<(usize, Vec<usize>), usize>,
@@ -97,7 +97,7 @@ struct Grower<'g, 'p, 'a> {
     budget: &'g mut Budget,
 }
 
-impl Grower<'_, '_, '_> {
+impl TreeBuilder<'_, '_, '_> {
     fn row(&self, rule: usize, depth: usize) -> Option<&Row> {
         self.rows.get(rule)?.get(depth)
     }

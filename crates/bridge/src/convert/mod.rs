@@ -14,6 +14,7 @@ pub mod selector;
 pub mod storage;
 pub mod workload;
 
+pub(crate) use object::api_kind;
 pub use object::{api_object, object};
 
 use stowplan_base::{Names, Quantity, Sym};

@@ -4,6 +4,7 @@ use super::{ConvertError, Interner, devices, node, pod, storage, workload};
 use serde_json::Value;
 use std::sync::Arc;
 use stowplan_api::load::{Kind as ApiKind, Object as ApiObject};
+use stowplan_engine::for_each_kind;
 use stowplan_engine::model::{Kind, Object};
 
 /// An API object as JSON. `kind` decides; the object's own `kind` is not looked at.
@@ -18,27 +19,17 @@ pub fn object(
     Ok(converted.expect("every kind of the engine has its kind in the API"))
 }
 
-fn api_kind(kind: Kind) -> ApiKind {
-    match kind {
-        Kind::Pod => ApiKind::Pod,
-        Kind::Node => ApiKind::Node,
-        Kind::Namespace => ApiKind::Namespace,
-        Kind::PodDisruptionBudget => ApiKind::PodDisruptionBudget,
-        Kind::PersistentVolume => ApiKind::PersistentVolume,
-        Kind::PersistentVolumeClaim => ApiKind::PersistentVolumeClaim,
-        Kind::StorageClass => ApiKind::StorageClass,
-        Kind::CSINode => ApiKind::CSINode,
-        Kind::CSIDriver => ApiKind::CSIDriver,
-        Kind::CSIStorageCapacity => ApiKind::CSIStorageCapacity,
-        Kind::VolumeAttachment => ApiKind::VolumeAttachment,
-        Kind::Service => ApiKind::Service,
-        Kind::ReplicationController => ApiKind::ReplicationController,
-        Kind::ReplicaSet => ApiKind::ReplicaSet,
-        Kind::StatefulSet => ApiKind::StatefulSet,
-        Kind::ResourceClaim => ApiKind::ResourceClaim,
-        Kind::ResourceSlice => ApiKind::ResourceSlice,
-        Kind::DeviceClass => ApiKind::DeviceClass,
-    }
+macro_rules! api_kind {
+    ($kind:expr; $($known:ident($_:ident),)*) => {
+        match $kind {
+            $(Kind::$known => ApiKind::$known,)*
+        }
+    };
+}
+
+/// The kind as the API knows it.
+pub(crate) fn api_kind(kind: Kind) -> ApiKind {
+    for_each_kind!(api_kind; kind;)
 }
 
 /// An API object; `None` if it is of a kind that the engine does not keep: workloads that own pods

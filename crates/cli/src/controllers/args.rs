@@ -1,7 +1,7 @@
 //! The command line of `stowplan controllers`: kube-controller-manager's, as far as people use it.
 
 use crate::scheduler::args::Election;
-use crate::telling::Telling;
+use crate::telemetry_args::TelemetryArgs;
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 use stowplan_config::Duration;
@@ -10,23 +10,23 @@ use stowplan_controllers::node_lifecycle::NodeLifecycleOptions;
 use stowplan_controllers::podautoscaler::PodAutoscalerOptions;
 
 const HELP: &str = "\
-Takes the place of kube-controller-manager, or runs beside it with the controllers that it was told to \
-leave out. Without --kubeconfig it takes the service account of the pod that it runs in.
+Takes the place of kube-controller-manager, or runs beside it with other controllers. Without --kubeconfig \
+it uses the service account of the pod that it runs in.
 
 Examples:
   stowplan controllers --kubeconfig ~/.kube/config
   stowplan controllers --kubeconfig ~/.kube/config --controllers '*,-cronjob-controller'
 
 Exit status:
-  0  it was told to stop (SIGINT, SIGTERM)
+  0  it was stopped (SIGINT, SIGTERM)
   1  a file is wrong, the lease is lost, or something broke
   2  the command line is wrong";
 
-/// Runs Kubernetes' controllers on a cluster, in place of kube-controller-manager.
+/// Run Kubernetes' controllers on a cluster, in place of kube-controller-manager.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(crate) struct Controllers {
-    /// How to reach the cluster [default: the pod's service account].
+    /// The kubeconfig of the cluster [default: the pod's service account].
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) kubeconfig: Option<PathBuf>,
 
@@ -37,17 +37,17 @@ pub(crate) struct Controllers {
     #[command(flatten)]
     pub(crate) chosen: Chosen,
 
-    /// The certificates that pods know the API server by; without them no ConfigMap kube-root-ca.crt is
-    /// made.
+    /// The CA certificates for the ConfigMap kube-root-ca.crt of each namespace, by which pods verify the API
+    /// server. Without this flag there is no such ConfigMap.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) root_ca_file: Option<PathBuf>,
 
-    /// The key that signs the tokens of Secrets (PEM: RSA, or ECDSA on P-256); without it such Secrets
-    /// stay empty.
+    /// The key that signs the tokens in Secrets (PEM: RSA, or ECDSA on P-256). Without it these Secrets stay
+    /// empty.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) service_account_private_key_file: Option<PathBuf>,
 
-    /// How many requests to send per second; 0 for as many as the server answers.
+    /// How many requests to send per second; 0 for no limit.
     #[arg(long, value_name = "NUMBER", default_value_t = 20.0)]
     pub(crate) kube_api_qps: f32,
 
@@ -59,7 +59,7 @@ pub(crate) struct Controllers {
     pub(crate) election: Election,
 
     #[command(flatten)]
-    pub(crate) telling: Telling,
+    pub(crate) telemetry: TelemetryArgs,
 }
 
 /// Which controllers run, and what they are told. `stowplan up` takes the same flags.
@@ -75,35 +75,35 @@ pub(crate) struct Chosen {
     )]
     pub(crate) controllers: Vec<String>,
 
-    /// How many nodes of a healthy zone are given up per second when they fall silent.
+    /// From how many nodes per second pods are evicted when nodes of a healthy zone fail.
     #[arg(long, value_name = "NUMBER", default_value_t = 0.1)]
     node_eviction_rate: f32,
 
-    /// The same for a large zone that is not healthy.
+    /// The same for a large zone that is unhealthy.
     #[arg(long, value_name = "NUMBER", default_value_t = 0.01)]
     secondary_node_eviction_rate: f32,
 
-    /// How many nodes make a zone large.
+    /// A zone with more nodes than this is large.
     #[arg(long, value_name = "NUMBER", default_value_t = 50)]
     large_cluster_size_threshold: usize,
 
-    /// Which share of a zone's nodes has to be silent for the zone not to be healthy.
+    /// Which share of a zone's nodes has to be not ready for the zone to be unhealthy.
     #[arg(long, value_name = "SHARE", default_value_t = 0.55)]
     unhealthy_zone_threshold: f32,
 
-    /// How often nodes are looked at [default: 5s].
+    /// How often the status of nodes is checked [default: 5s].
     #[arg(long, value_name = "DURATION")]
     node_monitor_period: Option<Duration>,
 
-    /// How long a node may be silent before it counts as lost [default: 50s].
+    /// How long a running node may be unresponsive before it is marked unhealthy [default: 50s].
     #[arg(long, value_name = "DURATION")]
     node_monitor_grace_period: Option<Duration>,
 
-    /// How long a new node may be silent [default: 1m].
+    /// How long a starting node may be unresponsive before it is marked unhealthy [default: 1m].
     #[arg(long, value_name = "DURATION")]
     node_startup_grace_period: Option<Duration>,
 
-    /// How many finished pods are kept; 0 for all.
+    /// How many finished pods are kept before the oldest are deleted; 0 keeps all.
     #[arg(long, value_name = "NUMBER", default_value_t = 12_500)]
     terminated_pod_gc_threshold: i32,
 
@@ -135,15 +135,15 @@ impl Chosen {
 /// How HorizontalPodAutoscalers work.
 #[derive(Args, Debug, Clone)]
 struct Autoscaling {
-    /// How often HorizontalPodAutoscalers are looked at [default: 15s].
+    /// How often each HorizontalPodAutoscaler is synced [default: 15s].
     #[arg(long, value_name = "DURATION")]
     horizontal_pod_autoscaler_sync_period: Option<Duration>,
 
-    /// For how long an autoscaler does not go below what it has recommended [default: 5m].
+    /// How long an autoscaler looks back, to scale down no further than it recommended in that time [default: 5m].
     #[arg(long, value_name = "DURATION")]
     horizontal_pod_autoscaler_downscale_stabilization: Option<Duration>,
 
-    /// How far a metric may be from its target, as a part of it, before anything is scaled.
+    /// By which share a metric may differ from its target before anything is scaled.
     #[arg(long, value_name = "SHARE", default_value_t = 0.1)]
     horizontal_pod_autoscaler_tolerance: f64,
 
@@ -156,7 +156,7 @@ struct Autoscaling {
     #[arg(long, value_name = "DURATION")]
     horizontal_pod_autoscaler_initial_readiness_delay: Option<Duration>,
 
-    /// How many HorizontalPodAutoscalers are looked at side by side.
+    /// How many HorizontalPodAutoscalers are synced concurrently.
     #[arg(long, value_name = "NUMBER", default_value_t = 5, value_parser = positive)]
     concurrent_horizontal_pod_autoscaler_syncs: usize,
 }

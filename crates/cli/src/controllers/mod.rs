@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Controllers) -> Result<Verdict> {
 
 async fn control(args: &Controllers) -> Result<()> {
     let stop = up::stop_signal()?;
-    args.telling.begin();
+    args.telemetry.begin();
     stowplan_transport::raise_open_files();
     let config = connection(args.kubeconfig.as_deref(), args.master.as_ref()).await?;
     let client = kube::Client::try_from(config).context("cannot make a client")?;

@@ -9,7 +9,7 @@ use stowplan_apimachinery::labels::{self, Selector};
 use stowplan_config::Duration;
 
 const HELP: &str = "\
-With --dry-run nothing is changed: kubectl's drain is played on a copy of the cluster, with the \
+With --dry-run nothing is changed: the drain is simulated on a copy of the cluster, with the \
 scheduler that ships. It says where each pod would go, what would block, and how long budgets would \
 make it wait. A pod is taken to end when its grace period does, and another one to be ready --startup \
 after it was bound. Pods that are pending are placed first, as `simulate` does.
@@ -30,7 +30,7 @@ Exit status:
   2  the command line is wrong
   3  something is left, blocked, or without a place";
 
-/// Drains nodes, or says what would come of it.
+/// Drain nodes, or show what a drain would do.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(crate) struct Drain {
@@ -46,7 +46,7 @@ pub(crate) struct Drain {
     #[arg(short = 'l', long, value_name = "SELECTOR", value_parser = selector)]
     pub(super) selector: Option<Labels>,
 
-    /// Change nothing, and say what would come of it.
+    /// Change nothing, and show what would happen.
     #[arg(long)]
     pub(super) dry_run: bool,
 
@@ -63,7 +63,7 @@ pub(crate) struct Drain {
     #[arg(long)]
     pub(super) delete_emptydir_data: bool,
 
-    /// How many seconds each pod has to end. If negative, as many as the pod itself says.
+    /// How many seconds each pod has to terminate. If negative, the pod's own grace period is used.
     #[arg(
         long,
         value_name = "SECONDS",
@@ -72,7 +72,7 @@ pub(crate) struct Drain {
     )]
     pub(super) grace_period: i64,
 
-    /// How long to wait before giving up on a node; 0s for ever.
+    /// How long to wait before giving up on a node; 0s is infinite.
     #[arg(long, value_name = "DURATION", default_value = "0s")]
     pub(super) timeout: Duration,
 
@@ -84,7 +84,7 @@ pub(crate) struct Drain {
     #[arg(long)]
     pub(super) disable_eviction: bool,
 
-    /// The cluster [default: KUBECONFIG, ~/.kube/config].
+    /// The kubeconfig of the cluster [default: KUBECONFIG, ~/.kube/config].
     #[arg(
         long,
         value_name = "FILE",
@@ -93,7 +93,7 @@ pub(crate) struct Drain {
     )]
     pub(super) kubeconfig: Option<PathBuf>,
 
-    /// Of a dry run: look at manifests instead: files, folders (with all .yaml, .yml and .json files
+    /// With --dry-run: read manifests instead: files, folders (with all .yaml, .yml and .json files
     /// below them), or `-` for standard input. May be given several times.
     #[arg(
         short,
@@ -104,7 +104,7 @@ pub(crate) struct Drain {
     )]
     pub(super) filename: Vec<PathBuf>,
 
-    /// Of a dry run: how long a new pod takes from its binding until it is ready.
+    /// With --dry-run: how long a new pod takes from its binding until it is ready.
     #[arg(
         long,
         value_name = "DURATION",
@@ -113,7 +113,7 @@ pub(crate) struct Drain {
     )]
     pub(super) startup: Duration,
 
-    /// Of a dry run: the KubeSchedulerConfiguration to schedule by; without it the default profile.
+    /// With --dry-run: the KubeSchedulerConfiguration to schedule by; without it the default profile.
     #[arg(
         long,
         value_name = "FILE",
@@ -122,7 +122,7 @@ pub(crate) struct Drain {
     )]
     pub(super) config: Option<PathBuf>,
 
-    /// Of a dry run: how to print the answer.
+    /// With --dry-run: how to print the answer.
     #[arg(
         short,
         long,
@@ -133,7 +133,7 @@ pub(crate) struct Drain {
     )]
     pub(super) output: Format,
 
-    /// Of a dry run: where several nodes are equally good, this number decides.
+    /// With --dry-run: the seed for the choice among equally good nodes.
     #[arg(long, default_value_t = 0, value_name = "NUMBER", requires = "dry_run")]
     pub(super) seed: u64,
 }

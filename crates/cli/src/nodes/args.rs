@@ -1,6 +1,6 @@
 //! The command lines of `stowplan nodes` and `stowplan node`.
 
-use crate::telling::Telling;
+use crate::telemetry_args::TelemetryArgs;
 use clap::{Args, Subcommand, ValueHint};
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -27,11 +27,11 @@ Examples:
   stowplan nodes --kubeconfig ~/.kube/config -f nodes.yaml --rules rules.yaml
   stowplan nodes --kubeconfig ~/.kube/config --count 3 --kubelet-port 10250    # for kubectl logs";
 
-/// Simulates nodes and the pods on them, on any cluster.
+/// Simulate nodes and the pods on them, on any cluster.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(crate) struct Nodes {
-    /// How to reach the cluster [default: the pod's service account].
+    /// The kubeconfig of the cluster [default: the pod's service account].
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) kubeconfig: Option<PathBuf>,
 
@@ -72,7 +72,7 @@ pub(crate) struct Nodes {
     pub(crate) runtime: super::RuntimeArgs,
 
     #[command(flatten)]
-    pub(crate) telling: Telling,
+    pub(crate) telemetry: TelemetryArgs,
 }
 
 /// What simulated nodes are like. `stowplan up` takes the same flags.
@@ -112,7 +112,7 @@ pub(crate) struct Alike {
     pub(crate) start_after: Option<Duration>,
 }
 
-/// Lets simulated nodes fail, and recover.
+/// Make simulated nodes fail and recover.
 #[derive(Args, Debug)]
 pub(crate) struct Node {
     #[command(subcommand)]
@@ -122,11 +122,11 @@ pub(crate) struct Node {
 /// What happens to a node.
 #[derive(Subcommand, Debug)]
 pub(crate) enum What {
-    /// The kubelet dies: no heartbeats, nothing on the node goes on.
+    /// Stop the kubelet: no heartbeats, and nothing on the node goes on.
     Fail(Which),
-    /// The node is cut off: what is on it goes on, and is reported when it is back.
+    /// Cut the node off: its pods go on, and are reported when it is back.
     Partition(Which),
-    /// Everything that the node begins takes so many times longer.
+    /// Slow the node down: everything that it begins takes longer.
     Slow {
         #[command(flatten)]
         which: Which,
@@ -134,7 +134,7 @@ pub(crate) enum What {
         #[arg(long, value_name = "NUMBER", default_value_t = 10.0)]
         factor: f64,
     },
-    /// The node is well again.
+    /// End all faults of the node.
     Recover(Which),
 }
 
@@ -153,7 +153,7 @@ pub(crate) struct Which {
     #[arg(long, value_name = "ZONE")]
     pub(crate) zone: Option<String>,
 
-    /// How to reach the cluster [default: the kubeconfig of `stowplan up`].
+    /// The kubeconfig of the cluster [default: that of `stowplan up`].
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) kubeconfig: Option<PathBuf>,
 }

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &NodesArgs) -> Result<Verdict> {
 
 async fn simulate(args: &NodesArgs) -> Result<()> {
     let stop = up::stop_signal()?;
-    args.telling.begin();
+    args.telemetry.begin();
     stowplan_transport::raise_open_files();
     if args.runtime.is_process() && args.kubelet_port.is_some() {
         bail!(

@@ -2,30 +2,29 @@
 
 use super::leftovers::Leftovers;
 use super::secure::Secure;
-use crate::telling::Telling;
+use crate::telemetry_args::TelemetryArgs;
 use clap::{Args, ValueHint};
 use std::path::PathBuf;
 use stowplan_config::Duration;
 
 const HELP: &str = "\
-Takes the place of kube-scheduler: the same configuration file, the same rights (the cluster role \
-system:kube-scheduler). Of kube-scheduler's flags it has those above. Without --kubeconfig it takes the \
-service account of the pod that it runs in.
+Takes the place of kube-scheduler, with the same configuration file and the same permissions (the cluster \
+role system:kube-scheduler). Without --kubeconfig it uses the service account of the pod that it runs in.
 
 On the secure port it serves /healthz, /livez, /readyz, /configz, /metrics, /metrics/resources and \
-/metrics/slis. Anybody may ask for the first three; for the rest the API server is asked who the caller \
-is (TokenReview) and whether he may (SubjectAccessReview).
+/metrics/slis. The first three are public. For the others the API server authenticates callers \
+(TokenReview) and authorizes them (SubjectAccessReview).
 
 Examples:
   stowplan scheduler --kubeconfig ~/.kube/config
   stowplan scheduler --config /etc/kubernetes/scheduler.yaml
 
 Exit status:
-  0  it was told to stop (SIGINT, SIGTERM)
+  0  it was stopped (SIGINT, SIGTERM)
   1  a file is wrong, the lease is lost, or something broke
   2  the command line is wrong";
 
-/// Schedules the pods of a cluster, in place of kube-scheduler.
+/// Schedule the pods of a cluster, in place of kube-scheduler.
 #[derive(Args, Debug)]
 #[command(after_help = HELP)]
 pub(crate) struct Scheduler {
@@ -33,7 +32,7 @@ pub(crate) struct Scheduler {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) config: Option<PathBuf>,
 
-    /// How to reach the cluster [default: clientConnection.kubeconfig of the configuration, else
+    /// The kubeconfig of the cluster [default: clientConnection.kubeconfig of the configuration, else
     /// the pod's service account].
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) kubeconfig: Option<PathBuf>,
@@ -42,31 +41,32 @@ pub(crate) struct Scheduler {
     #[arg(long, value_name = "URL", value_parser = crate::address::master)]
     pub(crate) master: Option<http::Uri>,
 
-    /// Where several nodes are equally good, this number decides.
+    /// The seed for the choice among equally good nodes.
     #[arg(long, default_value_t = 0, value_name = "NUMBER")]
     pub(crate) seed: u64,
 
     #[command(flatten)]
     pub(crate) secure: Secure,
 
-    /// How to reach the API that knows whose a token is: callers of the secure port show it
-    /// [default: the cluster].
+    /// The kubeconfig of the API server that reviews the tokens of callers of the secure port (TokenReview)
+    /// [default: the cluster's].
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) authentication_kubeconfig: Option<PathBuf>,
 
-    /// How to reach the API that knows what a caller of the secure port may [default: the cluster].
+    /// The kubeconfig of the API server that authorizes callers of the secure port (SubjectAccessReview)
+    /// [default: the cluster's].
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) authorization_kubeconfig: Option<PathBuf>,
 
-    /// How many requests to send per second; with --config, its clientConnection.qps counts.
+    /// How many requests to send per second. With --config, its clientConnection.qps is used.
     #[arg(long, value_name = "NUMBER")]
     pub(crate) kube_api_qps: Option<f32>,
 
-    /// How many requests to send at once; with --config, its clientConnection.burst counts.
+    /// How many requests to send at once. With --config, its clientConnection.burst is used.
     #[arg(long, value_name = "NUMBER")]
     pub(crate) kube_api_burst: Option<i32>,
 
-    /// Accepted, for there is nothing that it could switch on: manifests often say false.
+    /// Accepted without effect: there is no profiling.
     #[arg(
         long,
         num_args = 0..=1,
@@ -76,8 +76,7 @@ pub(crate) struct Scheduler {
     )]
     pub(crate) profiling: Option<bool>,
 
-    /// Feature gates, as A=true,B=false. None can be changed here: those of kube-scheduler v1.36.4
-    /// at their default values are accepted.
+    /// Feature gates, as A=true,B=false. Only the default values of kube-scheduler v1.36.4 are accepted.
     #[arg(long, value_name = "GATES")]
     pub(crate) feature_gates: Vec<String>,
 
@@ -85,11 +84,11 @@ pub(crate) struct Scheduler {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) write_config_to: Option<PathBuf>,
 
-    /// Accepted: no metric is hidden. Only 1.35, the version before, makes sense.
+    /// Accepted without effect: no metric is hidden. Only 1.35, the previous version, is valid.
     #[arg(long, value_name = "VERSION", value_parser = ["", "1.35"])]
     pub(crate) show_hidden_metrics_for_version: Option<String>,
 
-    /// Accepted, for the log has no parts of that name: pattern=N,...
+    /// Accepted without effect: pattern=N,...
     #[arg(long, value_name = "PATTERNS")]
     pub(crate) vmodule: Option<String>,
 
@@ -97,7 +96,7 @@ pub(crate) struct Scheduler {
     pub(crate) leftovers: Leftovers,
 
     #[command(flatten)]
-    pub(crate) telling: Telling,
+    pub(crate) telemetry: TelemetryArgs,
 
     #[command(flatten)]
     pub(crate) election: Election,
@@ -106,7 +105,7 @@ pub(crate) struct Scheduler {
 /// Which of several schedulers works. What is given here counts more than the configuration.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Election {
-    /// Whether to work only while holding a lease: true.
+    /// Work only while holding a Lease [default: true].
     #[arg(
         long,
         num_args = 0..=1,
@@ -116,27 +115,28 @@ pub(crate) struct Election {
     )]
     pub(crate) leader_elect: Option<bool>,
 
-    /// How long others wait for a sign of the leader: 15s.
+    /// How long other replicas wait before they try to take over from a leader that does not renew its
+    /// Lease [default: 15s].
     #[arg(long, value_name = "DURATION")]
     pub(crate) leader_elect_lease_duration: Option<Duration>,
 
-    /// How long the leader tries to give one before it steps down: 10s.
+    /// How long the leader tries to renew its Lease before it gives up [default: 10s].
     #[arg(long, value_name = "DURATION")]
     pub(crate) leader_elect_renew_deadline: Option<Duration>,
 
-    /// How long to wait between tries: 2s.
+    /// How long to wait between tries to acquire or renew the Lease [default: 2s].
     #[arg(long, value_name = "DURATION")]
     pub(crate) leader_elect_retry_period: Option<Duration>,
 
-    /// The kind of the lock; leases is the only one.
+    /// The kind of the lock. Only leases is supported.
     #[arg(long, value_name = "KIND")]
     pub(crate) leader_elect_resource_lock: Option<String>,
 
-    /// The name of the lock.
+    /// The name of the Lease.
     #[arg(long, value_name = "NAME")]
     pub(crate) leader_elect_resource_name: Option<String>,
 
-    /// The namespace of the lock.
+    /// The namespace of the Lease.
     #[arg(long, value_name = "NAMESPACE")]
     pub(crate) leader_elect_resource_namespace: Option<String>,
 }

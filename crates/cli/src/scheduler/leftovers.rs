@@ -6,7 +6,8 @@ use stowplan_config::Duration;
 /// The rest of kube-scheduler's flags, as far as a command line may have them.
 #[derive(Args, Debug, Default)]
 pub(crate) struct Leftovers {
-    /// How long a pod that fits nowhere waits for something to happen before it is tried again: 5m.
+    /// How long a pod that fits nowhere waits before it is tried again although nothing happened
+    /// [default: 5m].
     #[arg(long, value_name = "DURATION")]
     pub(crate) pod_max_in_unschedulable_pods_duration: Option<Duration>,
 
@@ -57,7 +58,7 @@ struct WithoutEffect {
     #[arg(long, help_heading = ASIDE, value_name = "DURATION")]
     authorization_webhook_cache_unauthorized_ttl: Option<Duration>,
 
-    /// The address can be shared as it is.
+    /// The address can always be shared.
     #[arg(
         long,
         help_heading = ASIDE,
@@ -72,7 +73,7 @@ struct WithoutEffect {
     #[arg(long, help_heading = ASIDE, value_name = "NUMBER")]
     http2_max_streams_per_connection: Option<u32>,
 
-    /// Lines are written at once.
+    /// Lines are written immediately.
     #[arg(long, help_heading = ASIDE, value_name = "DURATION")]
     log_flush_frequency: Option<Duration>,
 }

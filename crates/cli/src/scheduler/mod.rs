@@ -28,7 +28,7 @@ pub(crate) fn run(args: &Scheduler) -> Result<Verdict> {
 
 async fn schedule(args: &Scheduler) -> Result<()> {
     let stop = crate::up::stop_signal()?;
-    args.telling.begin();
+    args.telemetry.begin();
     stowplan_transport::raise_open_files();
     let mut config = read_config(args.config.as_deref())?;
     args.election.apply(&mut config.leader_election);
@@ -60,7 +60,7 @@ async fn schedule(args: &Scheduler) -> Result<()> {
         authentication: reviewer(args.authentication_kubeconfig.as_deref()).await?,
         authorization: reviewer(args.authorization_kubeconfig.as_deref()).await?,
         informers: None,
-        collector: args.telling.collector()?,
+        collector: args.telemetry.collector()?,
     };
     let scheduler = SchedulerServer::start(client, config, options).await?;
     Ok(scheduler.run_until(stop).await?)

@@ -22,8 +22,8 @@ pub(crate) struct Secure {
     #[arg(long, default_value_t = 10259, value_name = "PORT")]
     pub(crate) secure_port: u16,
 
-    /// The certificate for the secure port, with those that lead to its CA, in PEM; without it one
-    /// is made at each start. Read again when it changes.
+    /// The certificate for the secure port and its intermediates, in PEM. Without it, one is generated at
+    /// each start. The file is reloaded when it changes.
     #[arg(
         long,
         value_name = "FILE",
@@ -32,7 +32,7 @@ pub(crate) struct Secure {
     )]
     tls_cert_file: Option<PathBuf>,
 
-    /// The key of that certificate, in PEM.
+    /// The private key of --tls-cert-file, in PEM.
     #[arg(
         long,
         value_name = "FILE",
@@ -41,34 +41,34 @@ pub(crate) struct Secure {
     )]
     tls_private_key_file: Option<PathBuf>,
 
-    /// Where kube-scheduler.crt and kube-scheduler.key lie, or are put if they are missing;
-    /// --tls-cert-file counts more.
+    /// The folder of kube-scheduler.crt and kube-scheduler.key, which are generated if they are missing.
+    /// Ignored with --tls-cert-file.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     cert_dir: Option<PathBuf>,
 
-    /// The oldest TLS to speak: VersionTLS12, VersionTLS13. (Older ones are never spoken.)
+    /// The minimum TLS version: VersionTLS12 or VersionTLS13. Older ones are not supported.
     #[arg(long, value_name = "VERSION")]
     tls_min_version: Option<String>,
 
-    /// The cipher suites of TLS 1.2 to speak, by Go's names [default: those that are safe].
+    /// The cipher suites for TLS 1.2, by Go's names [default: all secure ones].
     #[arg(long, value_name = "SUITES", value_delimiter = ',')]
     tls_cipher_suites: Vec<String>,
 
-    /// Callers of the secure port may show certificates that one of these CAs signed, in PEM
-    /// [default: the CA that the cluster names].
+    /// Authenticate callers of the secure port by client certificates of these CAs, in PEM [default: the
+    /// cluster's, from kube-system/extension-apiserver-authentication].
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     client_ca_file: Option<PathBuf>,
 
-    /// Proxies with certificates of this CA may say in headers for whom they ask, in PEM [default:
-    /// the CA that the cluster names].
+    /// Trust request headers that name a user, from proxies with client certificates of these CAs, in PEM
+    /// [default: the cluster's, from kube-system/extension-apiserver-authentication].
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     requestheader_client_ca_file: Option<PathBuf>,
 
-    /// The common names of those proxies; without it any will do.
+    /// The common names of these proxies [default: any].
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     requestheader_allowed_names: Vec<String>,
 
-    /// The headers that hold the user's name.
+    /// The headers with the user's name.
     #[arg(
         long,
         value_name = "NAMES",
@@ -77,11 +77,11 @@ pub(crate) struct Secure {
     )]
     requestheader_username_headers: Vec<String>,
 
-    /// The headers that hold the user's uid.
+    /// The headers with the user's uid.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     requestheader_uid_headers: Vec<String>,
 
-    /// The headers that hold the user's groups.
+    /// The headers with the user's groups.
     #[arg(
         long,
         value_name = "NAMES",
@@ -90,7 +90,7 @@ pub(crate) struct Secure {
     )]
     requestheader_group_headers: Vec<String>,
 
-    /// How headers begin that hold more about the user.
+    /// The prefixes of headers with more about the user.
     #[arg(
         long,
         value_name = "PREFIXES",
@@ -99,8 +99,8 @@ pub(crate) struct Secure {
     )]
     requestheader_extra_headers_prefix: Vec<String>,
 
-    /// Do not ask the cluster (ConfigMap kube-system/extension-apiserver-authentication) whose
-    /// certificates to trust.
+    /// Do not look up in the cluster (ConfigMap kube-system/extension-apiserver-authentication) which CAs to
+    /// trust.
     #[arg(
         long,
         num_args = 0..=1,
@@ -111,7 +111,7 @@ pub(crate) struct Secure {
     )]
     authentication_skip_lookup: bool,
 
-    /// Start though the cluster does not say whose certificates to trust.
+    /// Start even if this lookup fails.
     #[arg(
         long,
         num_args = 0..=1,
@@ -122,7 +122,7 @@ pub(crate) struct Secure {
     )]
     authentication_tolerate_lookup_failure: bool,
 
-    /// Paths that anybody may ask for; one that ends in `*` stands for all that begin so.
+    /// Paths that need no authorization. A path that ends in `*` matches all paths with that prefix.
     #[arg(
         long,
         value_name = "PATHS",

@@ -1,7 +1,7 @@
 //! The scheduler within tells the API's clients what it decided.
 
 use futures::future::{BoxFuture, ready};
-use stowplan_scheduler::{DecisionReader, Right, Rights};
+use stowplan_scheduler::{DecisionReader, Permission, Permissions};
 use stowplan_server::{DecisionAnswer, Decisions, Reader};
 use stowplan_telemetry::DecisionAnswer as Answer;
 
@@ -9,13 +9,13 @@ use stowplan_telemetry::DecisionAnswer as Answer;
 pub(super) struct EmbeddedScheduler(pub(super) DecisionReader);
 
 /// Asks the server within what a reader may.
-struct ReaderRights(Reader);
+struct ReaderPermissions(Reader);
 
-impl Rights for ReaderRights {
-    fn may(&self, right: Right) -> BoxFuture<'_, bool> {
-        Box::pin(ready(match right {
-            Right::ListNodes => self.0.lists_nodes(),
-            Right::ListPods(namespace) => self.0.lists_pods(namespace.as_deref()),
+impl Permissions for ReaderPermissions {
+    fn may(&self, permission: Permission) -> BoxFuture<'_, bool> {
+        Box::pin(ready(match permission {
+            Permission::ListNodes => self.0.lists_nodes(),
+            Permission::ListPods(namespace) => self.0.lists_pods(namespace.as_deref()),
         }))
     }
 }
@@ -28,11 +28,11 @@ impl Decisions for EmbeddedScheduler {
         whole: bool,
         reader: Reader,
     ) -> BoxFuture<'static, DecisionAnswer> {
-        let (decisions, rights) = (self.0.clone(), ReaderRights(reader));
+        let (decisions, permissions) = (self.0.clone(), ReaderPermissions(reader));
         Box::pin(async move {
             let told = match whole {
-                true => decisions.tournament(&namespace, &name, &rights).await,
-                false => decisions.decision(&namespace, &name, &rights).await,
+                true => decisions.tournament(&namespace, &name, &permissions).await,
+                false => decisions.decision(&namespace, &name, &permissions).await,
             };
             match told {
                 Answer::Found(object) => DecisionAnswer::Found(object),

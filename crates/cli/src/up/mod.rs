@@ -40,7 +40,7 @@ pub(crate) fn run(args: &Up) -> Result<Verdict> {
 async fn serve(args: &Up) -> Result<()> {
     // Before anything else: whoever is told to stop while starting stops as well.
     let stop = stop_signal()?;
-    args.telling.begin();
+    args.telemetry.begin();
     args.runtime.check(Some((args.listen, args.allow_remote)))?;
     let folder = data_folder(args)?;
     let (store, identity) = match args.memory {
@@ -143,7 +143,7 @@ async fn scheduler(
             .map(|address| SecurePort::new(address, pki.clone().into())),
         authentication: None,
         authorization: None,
-        collector: args.telling.collector()?,
+        collector: args.telemetry.collector()?,
         informers: Some(informers),
     };
     let client = stowplan_client::in_process(api.service(user));

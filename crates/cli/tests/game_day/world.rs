@@ -17,7 +17,7 @@ use stowplan_engine::plugins::registry::in_tree;
 use stowplan_env::{Virtual, virtual_runtime};
 use stowplan_nodes::{FAULT, NodeTemplate, Nodes, Unheard};
 use stowplan_report::Report;
-use stowplan_scheduler::{AllRights, DecisionReader, Silent, start_as_task};
+use stowplan_scheduler::{AllPermissions, DecisionReader, NoObserver, start_as_task};
 use stowplan_server::{Api, User};
 use stowplan_store::Store;
 use stowplan_telemetry::DecisionAnswer;
@@ -70,7 +70,7 @@ pub(crate) fn run<F: Future<Output = ()>>(test: impl FnOnce(World) -> F) {
             host: "host".to_owned(),
             env: env.clone(),
             guard: Arc::new(Unguarded),
-            observer: Arc::new(Silent),
+            observer: Arc::new(NoObserver),
             throttled: false,
             unschedulable_max: None,
             informers: Some(manager.informers().clone()),
@@ -244,7 +244,10 @@ impl World {
 
     /// `stowplan explain pod`.
     pub(crate) async fn explain(&self, pod: &str) -> Report {
-        let told = self.decisions.tournament("game-day", pod, &AllRights).await;
+        let told = self
+            .decisions
+            .tournament("game-day", pod, &AllPermissions)
+            .await;
         match told {
             DecisionAnswer::Found(report) => {
                 serde_json::from_value(report).expect("an explanation")

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 use stowplan_base::Env;
 use stowplan_client::{
-    Event, EventRecorder, EventType, Informers, ObjectRef, Requests, Served, ServedResource,
+    Discovery, Event, EventRecorder, EventType, Informers, ObjectRef, Requests, ServedResource,
     WorkQueue,
 };
 use stowplan_controllers::garbage_collector::{Effects, Graph, InvalidOwner};
@@ -41,7 +41,7 @@ struct Collector {
     /// Objects that may have to be deleted, and those whose dependents have to forget them; by uid.
     to_delete: WorkQueue<Arc<str>>,
     to_orphan: WorkQueue<Arc<str>>,
-    served: RwLock<Arc<Served>>,
+    served: RwLock<Arc<Discovery>>,
     /// Told when the server may serve something else than it did.
     stale: Notify,
 }
@@ -126,7 +126,7 @@ pub async fn run(
 async fn follow(collector: &Collector, mut monitors: Monitors) {
     let env = &*collector.env;
     loop {
-        let pause = match Served::discover(&collector.requests).await {
+        let pause = match Discovery::fetch(&collector.requests).await {
             Ok(served) => {
                 let served = Arc::new(served);
                 let mut known = collector

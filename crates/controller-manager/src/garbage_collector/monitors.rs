@@ -9,7 +9,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use stowplan_cache::{Kind, MetadataDelta};
 use stowplan_client::{
-    Closed, Informers, ListWatch, Metadata, Reflector, Served, ServedResource, Sink, Synced,
+    Closed, Discovery, Informers, ListWatch, Metadata, Reflector, ServedResource, Sink, Synced,
 };
 use stowplan_controllers::garbage_collector::{FOREGROUND, Gvk, Identity, ORPHAN, Observed, Owner};
 use tokio::sync::watch;
@@ -81,7 +81,7 @@ impl Monitors {
 
     /// Watches exactly what is served and can be deleted. Of groups of which the server cannot tell now,
     /// what was watched goes on.
-    pub(super) fn sync(&mut self, served: &Served) {
+    pub(super) fn sync(&mut self, served: &Discovery) {
         let wanted = |resource: &&ServedResource| {
             resource.has_verbs(&["delete", "list", "watch"])
                 && !IGNORED.contains(&(&resource.group, &resource.plural))
@@ -130,7 +130,7 @@ impl Monitors {
         let known = self.known.entry(name.clone()).or_default().clone();
         let unseen = lock(&known).keys().cloned().collect();
         let (sender, synced) = watch::channel(false);
-        let sink = Told {
+        let sink = GraphSink {
             gvk: Arc::new(Gvk::new(&resource.api_version(), &resource.kind)),
             defines_resources: matches!(
                 (&*resource.group, &*resource.plural),
@@ -229,7 +229,7 @@ fn lock(known: &Mutex<Uids>) -> std::sync::MutexGuard<'_, Uids> {
 }
 
 /// Tells the graph what a reflector sees.
-struct Told {
+struct GraphSink {
     gvk: Arc<Gvk>,
     /// Whether the server serves something else when these objects change.
     defines_resources: bool,
@@ -240,7 +240,7 @@ struct Told {
     synced: watch::Sender<bool>,
 }
 
-impl Told {
+impl GraphSink {
     fn observe(&mut self, meta: ObjectMeta) {
         let object = observed(&self.gvk, meta);
         let Identity {
@@ -280,7 +280,7 @@ pub(super) fn owner(owner: OwnerReference) -> Owner {
     }
 }
 
-impl Sink<Metadata> for Told {
+impl Sink<Metadata> for GraphSink {
     async fn upsert(&mut self, object: Metadata) -> Result<(), Closed> {
         self.observe(object.metadata);
         if self.defines_resources {

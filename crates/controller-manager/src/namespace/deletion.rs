@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Namespace;
 use std::sync::Arc;
 use stowplan_base::Env;
-use stowplan_client::{Failed, Requests, Served, ServedResource};
+use stowplan_client::{Discovery, Failed, Requests, ServedResource};
 use stowplan_controllers::namespace::{FINALIZER, Findings};
 
 /// How many resources are deleted side by side.
@@ -101,11 +101,11 @@ impl Deleter {
     /// Deletes all content, pods first, and says how many seconds it may take until it is gone.
     async fn delete_content(&self, namespace: &mut Namespace) -> Result<u64, String> {
         let mut findings = Findings::default();
-        let served = match Served::discover(&self.requests).await {
+        let served = match Discovery::fetch(&self.requests).await {
             Ok(served) => served,
             Err(failed) => {
                 findings.discovery_error = Some(failed.message());
-                Served::default()
+                Discovery::default()
             }
         };
         findings.undiscovered = served.failed.clone();

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use stowplan_apimachinery::meta::GroupResource;
 use stowplan_base::Env;
-use stowplan_client::{Closed, ListWatch, Metadata, Reflector, Requests, Served, Sink};
+use stowplan_client::{Closed, Discovery, ListWatch, Metadata, Reflector, Requests, Sink};
 use stowplan_env::timeout;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -84,7 +84,7 @@ impl Counts {
     }
 
     async fn start(&self, wanted: &GroupResource) -> Option<Resource> {
-        let served = Served::discover(&self.requests).await.ok()?;
+        let served = Discovery::fetch(&self.requests).await.ok()?;
         let found = served.preferred().find(|found| {
             found.group == wanted.group
                 && found.plural == wanted.resource

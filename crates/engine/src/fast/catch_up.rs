@@ -4,36 +4,36 @@ use super::class::{Class, Profile, Scope, Scratch};
 use super::marks::Mark;
 use crate::Delta;
 use crate::cast::{distance, narrow};
-use crate::framework::{Changed, Cx, DomainRules, Invalidation, Noted, Place};
+use crate::framework::{Changed, Cx, DomainRules, Invalidation, RelevantChange, RelevantChanges};
 
 /// Which label groups matter, as far as that was asked.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Minded {
+pub(super) struct RelevantLabelGroups {
     /// Two bits each.
     bits: Vec<u64>,
-    /// Those that do, by number, and to whom.
+    /// Those that do, by number, and the rules that they matter to.
     list: Vec<(u32, DomainRules)>,
     /// All label groups below this number were asked about.
     asked: u32,
 }
 
-impl Minded {
+impl RelevantLabelGroups {
     /// About how many bytes it takes up.
     pub(super) fn size(&self) -> usize {
         self.bits.capacity() * size_of::<u64>()
             + self.list.capacity() * size_of::<(u32, DomainRules)>()
     }
 
-    /// To whom a label group matters.
+    /// The rules that a label group matters to.
     #[inline]
-    fn get(&mut self, label_group: u32, minds: impl FnOnce() -> DomainRules) -> DomainRules {
+    fn get(&mut self, label_group: u32, rules: impl FnOnce() -> DomainRules) -> DomainRules {
         let (word, shift) = (label_group as usize / 32, label_group % 32 * 2);
         if self.bits.len() <= word {
             self.bits.resize(word + 1, 0);
         }
         match self.bits[word] >> shift & 3 {
             0 => {
-                let rules = minds();
+                let rules = rules();
                 self.bits[word] |= if rules != 0 { 3 } else { 1 } << shift;
                 if rules != 0 {
                     self.list
@@ -90,7 +90,7 @@ impl Class {
                 continue;
             }
             match many {
-                true => self.choose_of_many(profile, cx, from, deltas.len(), &mut scratch.places),
+                true => self.choose_of_many(profile, cx, from, deltas.len(), &mut scratch.changes),
                 false => self.choose(profile, cx, deltas, scratch),
             }
             kept = kept.max(self.take_in(profile, cx, deltas, scratch));
@@ -118,25 +118,25 @@ impl Class {
         }
     }
 
-    /// To whom pods of this label group matter, of those who keep something.
-    fn minds(
+    /// The rules whose kept state pods of this label group matter to.
+    fn rules_affected_by(
         &mut self,
         Profile { framework, plan }: Profile<'_>,
         cx: Cx<'_>,
         label_group: u32,
     ) -> DomainRules {
         let (cycle, own) = (&self.cycle, &self.example);
-        let (labels, looks_for) = (self.labels, self.looks_for);
-        self.minded.get(label_group, || {
+        let (labels, label_marks) = (self.labels, self.label_marks);
+        self.relevant_groups.get(label_group, || {
             let label_group = cx.cluster.label_groups().get(label_group);
-            match label_group.may_matter(labels, looks_for) {
-                true => framework.minds(plan, cx, cycle, own, &label_group.example),
+            match label_group.may_matter(labels, label_marks) {
+                true => framework.rules_affected_by(plan, cx, cycle, own, &label_group.example),
                 false => 0,
             }
         })
     }
 
-    /// Notes the places of the changes that matter beyond the node that they are about, and marks
+    /// Notes the changes that matter beyond the node that they are about, and marks
     /// the nodes of the others.
     fn choose(
         &mut self,
@@ -145,15 +145,15 @@ impl Class {
         deltas: &[Delta],
         scratch: &mut Scratch,
     ) {
-        scratch.places.clear();
+        scratch.changes.clear();
         for (at, delta) in (0..).zip(deltas) {
             let rules = match delta {
-                Delta::Pod { label_group, .. } => self.minds(profile, cx, *label_group),
+                Delta::Pod { label_group, .. } => self.rules_affected_by(profile, cx, *label_group),
                 _ => DomainRules::MAX,
             };
             match delta {
                 Delta::Pod { at, .. } if rules == 0 => scratch.marks.set(*at, Mark::Pods),
-                _ => scratch.places.push(Place { at, rules }),
+                _ => scratch.changes.push(RelevantChange { at, rules }),
             }
         }
     }
@@ -166,39 +166,39 @@ impl Class {
         cx: Cx<'_>,
         from: u64,
         count: usize,
-        places: &mut Vec<Place>,
+        changes: &mut Vec<RelevantChange>,
     ) {
         let known = narrow(cx.cluster.label_groups().len());
-        for new in std::mem::replace(&mut self.minded.asked, known)..known {
-            self.minds(profile, cx, new);
+        for new in std::mem::replace(&mut self.relevant_groups.asked, known)..known {
+            self.rules_affected_by(profile, cx, new);
         }
-        places.clear();
+        changes.clear();
         let log = cx.cluster.log();
         let end = from + count as u64;
-        let place = |number: u64, rules| Place {
+        let change = |number: u64, rules| RelevantChange {
             at: narrow(distance(number - from)),
             rules,
         };
-        for (label_group, rules) in &self.minded.list {
-            let first = places.len();
+        for (label_group, rules) in &self.relevant_groups.list {
+            let first = changes.len();
             log.of_label_group(*label_group, from, |number| {
                 if number < end {
-                    places.push(place(number, *rules));
+                    changes.push(change(number, *rules));
                 }
             });
             // One label group after the other, each in the order of time: nobody goes before they came.
-            places[first..].reverse();
+            changes[first..].reverse();
         }
         let others = log.others_since(from).take_while(|number| *number < end);
-        let pods = places.len();
-        places.extend(others.map(|number| place(number, DomainRules::MAX)));
+        let pods = changes.len();
+        changes.extend(others.map(|number| change(number, DomainRules::MAX)));
         // In which order pods of different label groups come and go does not matter, unless nodes do too.
-        if places.len() > pods {
-            places.sort_unstable();
+        if changes.len() > pods {
+            changes.sort_unstable();
         }
     }
 
-    /// Lets the plugins follow the changes at the noted places, moves rows as nodes moved, and marks
+    /// Lets the plugins follow the changes that matter, moves rows as nodes moved, and marks
     /// those that have to be looked at.
     fn take_in(
         &mut self,
@@ -208,8 +208,8 @@ impl Class {
         scratch: &mut Scratch,
     ) -> Invalidation {
         let mut kept = Invalidation::Nothing;
-        for place in &scratch.places {
-            match &deltas[place.at as usize] {
+        for change in &scratch.changes {
+            match &deltas[change.at as usize] {
                 Delta::Pod { at, .. } => scratch.marks.set(*at, Mark::All),
                 Delta::NodeUpdated { at, .. } => {
                     scratch.marks.set(*at, Mark::All);
@@ -243,16 +243,16 @@ impl Class {
                 }
             }
         }
-        if scratch.places.is_empty() || kept == Invalidation::State {
+        if scratch.changes.is_empty() || kept == Invalidation::State {
             return kept;
         }
         let (cycle, pod) = (&mut self.cycle, &self.example);
-        let noted = Noted {
+        let changes = RelevantChanges {
             deltas,
-            places: &scratch.places,
+            changes: &scratch.changes,
             rules: DomainRules::MAX,
         };
-        kept.max(framework.observe(plan, cx, cycle, pod, noted))
+        kept.max(framework.update(plan, cx, cycle, pod, changes))
     }
 }
 

@@ -97,7 +97,7 @@ impl Class {
         let Scratch {
             ruled_out: out,
             columns,
-            sheet,
+            node_scratch,
             ..
         } = scratch;
         let Profile { framework, plan } = asking.profile;
@@ -112,7 +112,7 @@ impl Class {
                 FITS => PRE_FILTER_ONLY,
                 rejected => self.groups.verdict(rejected).order,
             }));
-        self.ask_with_nominated(asking, out, &mut sheet.space)?;
+        self.ask_with_nominated(asking, out, &mut node_scratch.space)?;
         for rule in &plan.cluster_filters {
             if rule.order == PRE_FILTER_ONLY || !framework.filters(*rule, &self.cycle) {
                 continue;

@@ -1,7 +1,7 @@
 //! What is known about pods that are alike: every node's verdict and score, kept up to date.
 
 use super::best::{Row, Tree};
-use super::catch_up::Minded;
+use super::catch_up::RelevantLabelGroups;
 use super::claims::RuledOut;
 use super::columns::Columns;
 use super::full_evaluation::Evaluation;
@@ -12,8 +12,8 @@ use super::marks::Marks;
 use crate::NodeInfo;
 use crate::cast::score_sum;
 use crate::framework::{
-    Code, Cx, CycleState, DryRun, DryRunSpace, Framework, MAX_NODE_SCORE, Place, Plan,
-    PluginStatus, Range, has_nominated,
+    Code, Cx, CycleState, DryRun, DryRunSpace, Framework, MAX_NODE_SCORE, Plan, PluginStatus,
+    Range, RelevantChange, has_nominated,
 };
 use crate::model::Pod;
 use std::sync::Arc;
@@ -30,11 +30,11 @@ pub(super) struct Profile<'a> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scratch {
     /// To look at one node.
-    pub(super) sheet: Sheet,
+    pub(super) node_scratch: NodeScratch,
     /// Nodes that changed.
     pub(super) marks: Marks,
     /// Which of a run of changes matter.
-    pub(super) places: Vec<Place>,
+    pub(super) changes: Vec<RelevantChange>,
     /// Raw scores of one plugin, group by group.
     pub(super) raws: Vec<Option<i64>>,
     /// What groups add to scores.
@@ -51,7 +51,7 @@ pub(super) struct Scratch {
 
 /// Space to look at one node.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sheet {
+pub(super) struct NodeScratch {
     /// A group's key under construction.
     pub(super) key: Vec<u64>,
     /// Space for dry runs.
@@ -95,9 +95,9 @@ pub(super) struct Class {
     /// How many resources were known when the class was opened.
     pub(super) resources: usize,
     /// Which label groups matter to what the plugins keep.
-    pub(super) minded: Minded,
+    pub(super) relevant_groups: RelevantLabelGroups,
     /// The marks of the labels that those must bear.
-    pub(super) looks_for: u64,
+    pub(super) label_marks: u64,
     /// The marks of the pods' own labels.
     pub(super) labels: u64,
     /// The position of a node that was last looked at for one pod alone.
@@ -128,8 +128,8 @@ impl Class {
             seen: 0,
             seen_nominations: 0,
             resources: 0,
-            minded: Minded::default(),
-            looks_for: 0,
+            relevant_groups: RelevantLabelGroups::default(),
+            label_marks: 0,
             labels: 0,
             overlooked: None,
             dry_runs: None,
@@ -146,7 +146,7 @@ impl Class {
         self.scope = Scope::Plain;
         self.overlooked = None;
         self.groups = Groups::default();
-        self.minded = Minded::default();
+        self.relevant_groups = RelevantLabelGroups::default();
         self.dry_runs = None;
         if plan.is_plain {
             return;
@@ -173,7 +173,7 @@ impl Class {
     }
 
     fn look_for(&mut self, Profile { framework, plan }: Profile<'_>) {
-        self.looks_for = framework.looks_for(plan, &self.cycle);
+        self.label_marks = framework.label_marks(plan, &self.cycle);
         self.labels = self.example.labels.marks();
     }
 
@@ -217,11 +217,11 @@ impl Class {
         cx: Cx<'_>,
         at: usize,
         pod: Option<&Pod>,
-        sheet: &mut Sheet,
+        node_scratch: &mut NodeScratch,
     ) {
         let node = &cx.cluster.nodes()[at];
-        let score = self.see(profile, cx, node, pod, sheet);
-        self.set_row(at, score, &sheet.key);
+        let score = self.evaluate_node(profile, cx, node, pod, node_scratch);
+        self.set_row(at, score, &node_scratch.key);
     }
 
     pub(super) fn set_row(&mut self, at: usize, score: i32, key: &[u64]) {
@@ -246,14 +246,15 @@ impl Class {
         self.tree.touch(at, before.total(bonus), after.total(bonus));
     }
 
-    /// Leaves the key of the node's group; returns the score that concerns the node alone.
-    fn see(
+    /// Writes the key of the node's group into the scratch space, and returns the score that concerns the
+    /// node alone.
+    fn evaluate_node(
         &mut self,
         profile: Profile<'_>,
         cx: Cx<'_>,
         node: &NodeInfo,
         alone: Option<&Pod>,
-        Sheet { key, space }: &mut Sheet,
+        NodeScratch { key, space }: &mut NodeScratch,
     ) -> i32 {
         let Profile { framework, plan } = profile;
         let pod = alone.unwrap_or(&self.example);
@@ -285,17 +286,17 @@ impl Class {
         };
         for rule in &plan.domain_filters {
             if rule.order < before {
-                framework.see_filter(*rule, &self.cycle, node, key);
+                framework.filter_group_key(*rule, &self.cycle, node, key);
             }
         }
         if let Err((order, rejected)) = verdict {
             key[0] = Tag::Rejected(self.groups.verdict_id(order, rejected)).pack();
             return 0;
         }
-        self.see_scores(profile, cx, node, None, key)
+        self.score_group_keys(profile, cx, node, None, key)
     }
 
-    pub(super) fn see_scores(
+    pub(super) fn score_group_keys(
         &self,
         Profile { framework, plan }: Profile<'_>,
         cx: Cx<'_>,
@@ -314,7 +315,7 @@ impl Class {
             }
         }
         for &plugin in &plan.domain_scores {
-            framework.see_score(plugin, cycle, pod, node, key);
+            framework.score_group_key(plugin, cycle, pod, node, key);
         }
         known
             .unwrap_or_else(|| self.absolute_score(framework, plan, cx, node))
@@ -366,7 +367,7 @@ impl Class {
             + self.rows.capacity() * size_of::<Row>()
             + self.tree.size()
             + self.groups.size()
-            + self.minded.size()
+            + self.relevant_groups.size()
     }
 }
 

@@ -166,8 +166,13 @@ impl Class {
             .and_then(|name| cx.cluster.node_position(name))
         {
             let node = &cx.cluster.nodes()[at];
-            let mut dry_run =
-                DryRun::new(framework, cx, &self.cycle, pod, &mut scratch.sheet.space);
+            let mut dry_run = DryRun::new(
+                framework,
+                cx,
+                &self.cycle,
+                pod,
+                &mut scratch.node_scratch.space,
+            );
             if dry_run.fits_on(node).is_ok() {
                 return Outcome::Only(at);
             }
@@ -206,7 +211,7 @@ impl Class {
     ) {
         let own = cx.underway.nominator.node_of(&pod.uid);
         if let Some(at) = own.and_then(|name| cx.cluster.node_position(name)) {
-            self.look(profile, cx, at, Some(pod), &mut scratch.sheet);
+            self.look(profile, cx, at, Some(pod), &mut scratch.node_scratch);
             self.overlooked = Some(narrow(at));
         }
     }

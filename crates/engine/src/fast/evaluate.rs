@@ -27,7 +27,13 @@ impl Class {
         let framework = profile.framework;
         // What is evaluated alone depends on more than is watched.
         let mut alone = false;
-        let mut dry_run = DryRun::new(framework, cx, &self.cycle, pod, &mut scratch.sheet.space);
+        let mut dry_run = DryRun::new(
+            framework,
+            cx,
+            &self.cycle,
+            pod,
+            &mut scratch.node_scratch.space,
+        );
         for at in 0..self.groups.list.len() {
             let group = &self.groups.list[at];
             if group.members == 0 {

@@ -209,12 +209,12 @@ impl Class {
                 .copied();
             let (Some(known), Some(score)) = (known, sum) else {
                 self.push_row();
-                self.look(profile, cx, at, None, &mut scratch.sheet);
+                self.look(profile, cx, at, None, &mut scratch.node_scratch);
                 continue;
             };
             let group = match known {
                 UNKNOWN => {
-                    let key = &mut scratch.sheet.key;
+                    let key = &mut scratch.node_scratch.key;
                     match verdict {
                         FITS => self.key_of_open(profile, cx, node, sum, key),
                         verdict => self.key_of_rejected(profile, node, verdict, key),
@@ -241,15 +241,15 @@ impl Class {
         for (at, node) in cx.cluster.nodes().iter().enumerate() {
             self.push_row();
             if has_nominated(cx, &self.example, node) {
-                self.look(profile, cx, at, None, &mut scratch.sheet);
+                self.look(profile, cx, at, None, &mut scratch.node_scratch);
                 continue;
             }
-            let key = &mut scratch.sheet.key;
+            let key = &mut scratch.node_scratch.key;
             let score = match evaluation.verdicts[at] {
                 FITS => self.key_of_open(profile, cx, node, evaluation.sum(at), key),
                 verdict => self.key_of_rejected(profile, node, verdict, key),
             };
-            self.set_row(at, score, &scratch.sheet.key);
+            self.set_row(at, score, &scratch.node_scratch.key);
         }
     }
 
@@ -265,7 +265,7 @@ impl Class {
         key.push(Tag::Rejected(verdict).pack());
         let order = self.groups.verdict(verdict).order;
         for rule in plan.domain_filters.iter().filter(|rule| rule.order < order) {
-            framework.see_filter(*rule, &self.cycle, node, key);
+            framework.filter_group_key(*rule, &self.cycle, node, key);
         }
         0
     }
@@ -283,9 +283,9 @@ impl Class {
         key.clear();
         key.push(Tag::Open.pack());
         for rule in &plan.domain_filters {
-            framework.see_filter(*rule, &self.cycle, node, key);
+            framework.filter_group_key(*rule, &self.cycle, node, key);
         }
-        self.see_scores(profile, cx, node, Some(score), key)
+        self.score_group_keys(profile, cx, node, Some(score), key)
     }
 }
 

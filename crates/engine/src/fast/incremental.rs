@@ -1,7 +1,7 @@
 //! Bringing the rows of nodes up to date where something changed.
 
 use super::ask::Questions;
-use super::class::{Class, Profile, Scratch, Sheet};
+use super::class::{Class, NodeScratch, Profile, Scratch};
 use super::full_evaluation::Evaluation;
 use super::groups::{FITS, Group, Tag, VerdictId};
 use super::marks::Mark;
@@ -21,7 +21,7 @@ impl Class {
         let Scratch {
             evaluation,
             marks,
-            sheet,
+            node_scratch,
             ..
         } = scratch;
         evaluation.positions.clear();
@@ -32,14 +32,14 @@ impl Class {
         while let Some((at, mark)) = marks.take() {
             match mark {
                 Mark::All if (at as usize) < self.rows.len() => {
-                    self.look(profile, cx, at as usize, None, sheet);
+                    self.look(profile, cx, at as usize, None, node_scratch);
                 }
                 Mark::Pods => evaluation.positions.push(at),
                 _ => {}
             }
         }
-        self.look_where_pods_matter(profile, cx, sheet, evaluation);
-        self.touch_up(profile, cx, sheet, evaluation);
+        self.look_where_pods_matter(profile, cx, node_scratch, evaluation);
+        self.update_rows(profile, cx, node_scratch, evaluation);
     }
 
     /// Of the nodes at the listed positions, on which other pods are, leaves those that have to be
@@ -48,7 +48,7 @@ impl Class {
         &mut self,
         profile: Profile<'_>,
         cx: Cx<'_>,
-        sheet: &mut Sheet,
+        node_scratch: &mut NodeScratch,
         evaluation: &mut Evaluation,
     ) {
         let listed = evaluation.positions.len();
@@ -71,7 +71,7 @@ impl Class {
             evaluation.positions[count] = at;
             count += usize::from(need == Need::Pods);
             if need == Need::Everything {
-                self.look(profile, cx, at as usize, None, sheet);
+                self.look(profile, cx, at as usize, None, node_scratch);
             }
         }
         evaluation.positions.truncate(count);
@@ -112,11 +112,11 @@ impl Class {
     }
 
     /// Brings rows up to date whose nodes are the same but for pods that no domain counts.
-    fn touch_up(
+    fn update_rows(
         &mut self,
         profile: Profile<'_>,
         cx: Cx<'_>,
-        sheet: &mut Sheet,
+        node_scratch: &mut NodeScratch,
         evaluation: &mut Evaluation,
     ) {
         let Profile { framework, plan } = profile;
@@ -142,11 +142,11 @@ impl Class {
             let at = *at as usize;
             let group = self.rows[at].group;
             match (self.groups.list[group as usize].tag(), answer) {
-                (_, (&FITS, &OUT_OF_RANGE)) => self.look(profile, cx, at, None, sheet),
+                (_, (&FITS, &OUT_OF_RANGE)) => self.look(profile, cx, at, None, node_scratch),
                 (Tag::Open, (&FITS, score)) if anew => self.rows[at].score = *score,
                 (Tag::Open, (&FITS, score)) => self.replace_row(at, *score, group),
                 (Tag::Rejected(before), (&now, _)) if self.still(plan, before, now) => {}
-                _ => self.look(profile, cx, at, None, sheet),
+                _ => self.look(profile, cx, at, None, node_scratch),
             }
         }
     }

@@ -40,7 +40,8 @@ impl ClassDryRuns {
             self.runs.push();
         }
         self.overlooked = None;
-        self.runs.run(preemptor, &mut scratch.sheet.space, 0..nodes);
+        self.runs
+            .run(preemptor, &mut scratch.node_scratch.space, 0..nodes);
     }
 
     /// Tries the nodes again where something changed.
@@ -48,8 +49,11 @@ impl ClassDryRuns {
         let cx = preemptor.cx;
         match self.changed(cx, preemptor.pod) {
             Some(nodes) => {
-                self.runs
-                    .run(preemptor, &mut scratch.sheet.space, nodes.into_iter());
+                self.runs.run(
+                    preemptor,
+                    &mut scratch.node_scratch.space,
+                    nodes.into_iter(),
+                );
             }
             None => self.renew(preemptor, scratch),
         }
@@ -101,7 +105,8 @@ impl ClassDryRuns {
         let own = cx.underway.nominator.node_of(&preemptor.pod.uid);
         if let Some(at) = own.and_then(|name| cx.cluster.node_position(name)) {
             let nodes = std::iter::once(at);
-            self.runs.run(preemptor, &mut scratch.sheet.space, nodes);
+            self.runs
+                .run(preemptor, &mut scratch.node_scratch.space, nodes);
             self.overlooked = Some(at);
         }
     }
@@ -146,7 +151,7 @@ impl KeptDryRuns for ClassDryRunsFor<'_> {
             dry_runs.catch_up(of_all, self.scratch);
             dry_runs.look_past_own_nomination(preemptor, self.scratch);
         }
-        let space = &mut self.scratch.sheet.space;
+        let space = &mut self.scratch.node_scratch.space;
         dry_runs.runs.report(preemptor, space, self.detail)
     }
 }

@@ -29,7 +29,7 @@ impl Layout {
         for &rule in &plan.domain_filters {
             if framework.filters(rule, cycle) {
                 let start = key.len();
-                framework.see_filter(rule, cycle, node, &mut key);
+                framework.filter_group_key(rule, cycle, node, &mut key);
                 layout.filters.push((rule, start..key.len()));
             }
         }
@@ -42,7 +42,7 @@ impl Layout {
         for &plugin in &plan.domain_scores {
             if framework.scores(plugin, cycle) {
                 let start = key.len();
-                framework.see_score(plugin, cycle, pod, node, &mut key);
+                framework.score_group_key(plugin, cycle, pod, node, &mut key);
                 layout.scores.push((plugin, start..key.len()));
             }
         }

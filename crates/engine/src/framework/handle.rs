@@ -14,7 +14,7 @@ use stowplan_base::{Duration, Sym, Time};
 #[derive(Default)]
 pub struct Handle {
     waiting: BTreeMap<Arc<str>, WaitingPod>,
-    said: RefCell<Vec<Said>>,
+    decisions: RefCell<Vec<PermitDecision>>,
 }
 
 /// A pod that waits at Permit.
@@ -35,8 +35,8 @@ impl WaitingPod {
     }
 }
 
-/// What a plugin says of a waiting pod.
-pub(crate) enum Said {
+/// What a plugin decides about a pod that waits at Permit.
+pub(crate) enum PermitDecision {
     Allow {
         uid: Arc<str>,
         plugin: &'static str,
@@ -62,25 +62,27 @@ impl Handle {
     /// The plugin lets a pod go on that it held.
     pub fn allow(&self, uid: &Arc<str>, plugin: &'static str) {
         let uid = uid.clone();
-        self.said.borrow_mut().push(Said::Allow { uid, plugin });
+        self.decisions
+            .borrow_mut()
+            .push(PermitDecision::Allow { uid, plugin });
     }
 
     /// The plugin gives a waiting pod back to the queue.
     pub fn reject(&self, uid: &Arc<str>, plugin: &'static str, message: impl Into<String>) {
-        self.said.borrow_mut().push(Said::Reject {
+        self.decisions.borrow_mut().push(PermitDecision::Reject {
             uid: uid.clone(),
             plugin,
             message: message.into(),
         });
     }
 
-    /// What plugins said since this was last asked.
-    pub(crate) fn take_said(&self) -> Vec<Said> {
-        self.said.take()
+    /// The decisions since this was last asked.
+    pub(crate) fn take_decisions(&self) -> Vec<PermitDecision> {
+        self.decisions.take()
     }
 
-    pub(crate) fn has_said(&self) -> bool {
-        !self.said.borrow().is_empty()
+    pub(crate) fn has_decisions(&self) -> bool {
+        !self.decisions.borrow().is_empty()
     }
 
     pub(crate) fn insert(&mut self, pod: WaitingPod) {

@@ -14,13 +14,13 @@ mod erased;
 mod event;
 mod handle;
 mod nodes_to_check;
-mod noted;
 mod plugin;
 mod point;
 pub(crate) mod preemption;
 mod profile;
 mod reads;
 mod registry;
+mod relevant_changes;
 mod runtime;
 mod scope;
 mod status;
@@ -35,10 +35,9 @@ pub use cycle::{CycleState, Slot};
 pub use diagnosis::{Diagnosis, NodeStatuses, Verdicts};
 pub(crate) use diagnosis::{Histogram, message};
 pub use event::{Action, ClusterEvent, EventResource, Registration};
-pub(crate) use handle::Said;
+pub(crate) use handle::PermitDecision;
 pub use handle::{Handle, WaitingPod};
 pub use nodes_to_check::NodesToCheck;
-pub(crate) use noted::{DomainRules, Noted, Place, bit_of};
 pub use plugin::{
     Bind, EnqueueExtensions, Filter, FilterState, Hint, InvalidatedBy, Nomination, NormalizeScore,
     Permit, PermitResult, Plugin, PostBind, PostFilter, PostFilterResult, PreBind, PreEnqueue,
@@ -53,12 +52,13 @@ pub(crate) use preemption::{Detail, DryRuns, has_no_victims, report_without_vict
 pub use profile::{EnabledPlugin, PluginSet, Plugins, ProfileError, expand};
 pub use reads::{NodePart, Reads};
 pub use registry::{DecodedArgs, PluginArgs, Registry};
+pub(crate) use relevant_changes::{DomainRules, RelevantChange, RelevantChanges, bit_of};
 pub use runtime::{
-    DryRun, DryRunOp, DryRunSpace, Framework, PluginScores, PreFilterOutcome, ScoreTable,
+    DryRun, DryRunOp, DryRunSpace, Framework, MAX_NODE_SCORE, PluginScores, PreFilterOutcome,
+    ScoreTable,
 };
 pub(crate) use runtime::{
-    Evaluated, InPlay, MAX_NODE_SCORE, OUT_OF_RANGE, PRE_FILTER_ONLY, Plan, Rule, UNKNOWN,
-    has_nominated,
+    Evaluated, InPlay, OUT_OF_RANGE, PRE_FILTER_ONLY, Plan, Rule, UNKNOWN, has_nominated,
 };
 pub use scope::{Changed, Invalidation, Scope};
 pub use status::{Code, Fit, PluginStatus, Reason, Reasons, Status};

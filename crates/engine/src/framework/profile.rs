@@ -246,7 +246,7 @@ fn instantiate<'a>(
     Ok((instances, index))
 }
 
-/// Who runs at `point`, in order: first the plugins of the point's own list that `multiPoint` has
+/// The plugins that run at `point`, in order: first the plugins of the point's own list that `multiPoint` has
 /// too, then the rest of `multiPoint`, then the rest of the point's own list.
 fn expand_point(
     point: Point,

@@ -17,6 +17,37 @@ pub struct Namespace {
     pub labels: Labels,
 }
 
+/// Hands the kinds of objects that the engine keeps, each with its type in the model, to a macro that takes
+/// `$($kind:ident($type:ident),)*`, after what else it is to be given: `for_each_kind!(my_macro; more)`.
+///
+/// This is the only list of them. Whatever else goes by kinds (watches, `Kind`, `Object`) is made from it.
+#[macro_export]
+macro_rules! for_each_kind {
+    ($macro:ident $(; $($more:tt)*)?) => {
+        $macro! {
+            $($($more)*)?
+            Pod(Pod),
+            Node(Node),
+            Namespace(Namespace),
+            PodDisruptionBudget(PodDisruptionBudget),
+            PersistentVolume(PersistentVolume),
+            PersistentVolumeClaim(PersistentVolumeClaim),
+            StorageClass(StorageClass),
+            CSINode(CsiNode),
+            CSIDriver(CsiDriver),
+            CSIStorageCapacity(CsiStorageCapacity),
+            VolumeAttachment(VolumeAttachment),
+            Service(PodSelectorOwner),
+            ReplicationController(PodSelectorOwner),
+            ReplicaSet(PodSelectorOwner),
+            StatefulSet(PodSelectorOwner),
+            ResourceClaim(ResourceClaim),
+            ResourceSlice(ResourceSlice),
+            DeviceClass(DeviceClass),
+        }
+    };
+}
+
 macro_rules! kinds {
     ($($variant:ident($type:ty),)*) => {
         /// The kinds of objects that the engine keeps.
@@ -67,26 +98,7 @@ macro_rules! kinds {
     };
 }
 
-kinds! {
-    Pod(Pod),
-    Node(Node),
-    Namespace(Namespace),
-    PodDisruptionBudget(PodDisruptionBudget),
-    PersistentVolume(PersistentVolume),
-    PersistentVolumeClaim(PersistentVolumeClaim),
-    StorageClass(StorageClass),
-    CSINode(CsiNode),
-    CSIDriver(CsiDriver),
-    CSIStorageCapacity(CsiStorageCapacity),
-    VolumeAttachment(VolumeAttachment),
-    Service(PodSelectorOwner),
-    ReplicationController(PodSelectorOwner),
-    ReplicaSet(PodSelectorOwner),
-    StatefulSet(PodSelectorOwner),
-    ResourceClaim(ResourceClaim),
-    ResourceSlice(ResourceSlice),
-    DeviceClass(DeviceClass),
-}
+for_each_kind!(kinds);
 
 impl Object {
     /// The pod, if it is one.

@@ -73,7 +73,7 @@ impl FromArg for Amount {
     }
 }
 
-/// The plugin: higher priority first, then the larger pod, then whoever has waited longer.
+/// The plugin: higher priority first, then the larger pod, then the one that has waited longer.
 #[derive(Clone, Debug, Default)]
 pub struct LargestFirst {
     args: LargestFirstArgs,

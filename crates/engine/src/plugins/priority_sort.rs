@@ -5,7 +5,7 @@ use crate::model::Pod;
 use std::cmp::Ordering;
 use stowplan_base::Time;
 
-/// The plugin: higher priority first, then whoever has waited longer.
+/// The plugin: higher priority first, then the pod that has waited longer.
 #[derive(Clone, Debug, Default)]
 pub struct PrioritySort;
 

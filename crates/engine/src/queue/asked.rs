@@ -1,4 +1,4 @@
-//! Who is asked about an event.
+//! Which plugins are asked about an event.
 
 use super::{PluginId, PluginIds};
 use crate::framework::ClusterEvent;
@@ -21,7 +21,7 @@ pub(super) struct Listener {
     pub(super) event: ClusterEvent,
 }
 
-/// Who is asked about one event: the plugins whose registrations cover it, per profile.
+/// The plugins whose registrations cover one event, per profile.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
     per_profile: Vec<Vec<AskedPlugin>>,

@@ -2,15 +2,15 @@
 
 use super::hints::{Strategy, worth_requeuing, worth_requeuing_after_attempt};
 use super::moves::Origin;
-use super::slots::{Home, SlotId};
-use super::{Cause, Env, Happening, Part, QueuedPod, SchedulingQueue, id_of};
+use super::slots::{SlotId, SubQueue};
+use super::{Cause, InFlightEvent, Part, QueueContext, QueuedPod, SchedulingQueue, id_of};
 use crate::framework::ClusterEvent;
 use crate::model::{Object, Pod};
 use std::sync::Arc;
 
 impl SchedulingQueue {
     /// A pending pod appeared.
-    pub fn add(&mut self, env: &mut Env<'_>, pod: Arc<Pod>) {
+    pub fn add(&mut self, env: &mut QueueContext<'_>, pod: Arc<Pod>) {
         let cause = Cause::Event(ClusterEvent::UNSCHEDULED_POD_ADD);
         let pod = QueuedPod::new(pod, env.now);
         self.move_to_active(env, pod, cause, Origin::Elsewhere);
@@ -22,12 +22,12 @@ impl SchedulingQueue {
     /// it, and one that is nowhere enters the queue anew.
     pub fn update(
         &mut self,
-        env: &mut Env<'_>,
+        env: &mut QueueContext<'_>,
         old: &Arc<Pod>,
         new: &Arc<Pod>,
         events: impl Iterator<Item = ClusterEvent> + Clone,
     ) {
-        let happening = |event: ClusterEvent| Happening {
+        let event_in_flight = |event: ClusterEvent| InFlightEvent {
             event,
             old: Some(Object::Pod(old.clone())),
             new: Some(Object::Pod(new.clone())),
@@ -37,14 +37,14 @@ impl SchedulingQueue {
         }
         if self.in_flight.contains(&new.uid) {
             for event in events {
-                self.in_flight.remember(|| happening(event));
+                self.in_flight.remember(|| event_in_flight(event));
             }
             return;
         }
         if self.replace(env, new) {
             env.underway.nominator.update(old, new, env.cluster);
             for event in events {
-                if self.wake_updated(env, &happening(event)) {
+                if self.wake_updated(env, &event_in_flight(event)) {
                     break;
                 }
             }
@@ -56,27 +56,31 @@ impl SchedulingQueue {
     }
 
     /// Replaces a waiting pod with its new version, in place; returns whether it waits at all.
-    fn replace(&mut self, env: &Env<'_>, new: &Arc<Pod>) -> bool {
+    fn replace(&mut self, env: &QueueContext<'_>, new: &Arc<Pod>) -> bool {
         self.change(env, id_of(new), |pod| pod.pod = new.clone())
     }
 
     /// Wakes a pod of the pool if its own change might help it; returns whether it left the pool.
-    fn wake_updated(&mut self, env: &mut Env<'_>, happening: &Happening) -> bool {
-        let Some(Object::Pod(new)) = &happening.new else {
+    fn wake_updated(
+        &mut self,
+        env: &mut QueueContext<'_>,
+        event_in_flight: &InFlightEvent,
+    ) -> bool {
+        let Some(Object::Pod(new)) = &event_in_flight.new else {
             return false;
         };
         let id = id_of(new);
-        let pooled = |slot: &SlotId| matches!(self.slots.home(*slot), Home::Pool(_));
+        let pooled = |slot: &SlotId| matches!(self.slots.sub_queue(*slot), SubQueue::Pool(_));
         let Some(slot) = self.slots.find(id).filter(pooled) else {
             return false;
         };
         let pod = self.slots.pod(slot);
-        let asked = env.profiles.asked(&happening.event);
-        let strategy = worth_requeuing(env, &mut self.trace, &asked, pod, happening);
+        let asked = env.profiles.asked(&event_in_flight.event);
+        let strategy = worth_requeuing(env, &mut self.trace, &asked, pod, event_in_flight);
         if strategy == Strategy::Skip {
             return false;
         }
-        let cause = Cause::Event(happening.event);
+        let cause = Cause::Event(event_in_flight.event);
         match self.take(env, id) {
             Some(pod) => self.requeue(env, pod, strategy, cause, Origin::Pool),
             None => false,
@@ -84,7 +88,7 @@ impl SchedulingQueue {
     }
 
     /// A pending pod is gone, or on a node.
-    pub fn delete(&mut self, env: &mut Env<'_>, pod: &Arc<Pod>) {
+    pub fn delete(&mut self, env: &mut QueueContext<'_>, pod: &Arc<Pod>) {
         env.underway.nominator.remove(&pod.uid);
         self.take(env, id_of(pod));
     }
@@ -92,7 +96,7 @@ impl SchedulingQueue {
     /// Takes the next pod to be tried; `None` if there is none for now.
     ///
     /// When no pod is active, the first in backoff is taken, whether its time has come or not.
-    pub fn pop(&mut self, env: &Env<'_>) -> Option<QueuedPod> {
+    pub fn pop(&mut self, env: &QueueContext<'_>) -> Option<QueuedPod> {
         loop {
             let mut pod = self.take_first(env)?;
             pod.attempts += 1;
@@ -103,7 +107,7 @@ impl SchedulingQueue {
         }
     }
 
-    fn take_first(&mut self, env: &Env<'_>) -> Option<QueuedPod> {
+    fn take_first(&mut self, env: &QueueContext<'_>) -> Option<QueuedPod> {
         if env.profiles.order_follows_cluster() {
             self.active.rebuild(&mut self.slots, env.less());
         }
@@ -127,7 +131,7 @@ impl SchedulingQueue {
     }
 
     /// A popped pod failed. Its rejecting plugins say why; none at all is an error.
-    pub fn add_unschedulable(&mut self, env: &mut Env<'_>, mut pod: QueuedPod) {
+    pub fn add_unschedulable(&mut self, env: &mut QueueContext<'_>, mut pod: QueuedPod) {
         let uid = pod.pod.uid.clone();
         if self.slots.find(pod.id()).is_none() {
             if pod.rejectors().is_empty() {

@@ -1,7 +1,7 @@
 //! Is an event worth a new attempt? Upstream's `isPodWorthRequeuing`.
 
 use super::asked::Asked;
-use super::{Env, Happening, QueuedPod, Trace};
+use super::{InFlightEvent, QueueContext, QueuedPod, Trace};
 use crate::framework::Hint;
 use crate::model::Object;
 
@@ -18,17 +18,17 @@ pub(super) enum Strategy {
 
 /// Asks the plugins that rejected the pod, until the answer is decided.
 pub(super) fn worth_requeuing(
-    env: &Env<'_>,
+    env: &QueueContext<'_>,
     trace: &mut Option<Trace>,
     asked: &Asked,
     pod: &QueuedPod,
-    happening: &Happening,
+    event_in_flight: &InFlightEvent,
 ) -> Strategy {
     if pod.rejectors().is_empty() {
         return Strategy::AfterBackoff;
     }
-    if happening.event.is_wildcard() {
-        return match &happening.new {
+    if event_in_flight.event.is_wildcard() {
+        return match &event_in_flight.new {
             // An activation concerns one pod.
             Some(Object::Pod(target)) if target.uid == pod.pod.uid => Strategy::AfterBackoff,
             Some(_) => Strategy::Skip,
@@ -45,14 +45,19 @@ pub(super) fn worth_requeuing(
         }
         let profiles = env.profiles;
         let start = env.meter.hint_begins();
-        let hint = profiles.hint(env.cx(), profile, plugin, &pod.pod, happening);
+        let hint = profiles.hint(env.cx(), profile, plugin, &pod.pod, event_in_flight);
         if let Some(start) = start {
             let name = profiles.name(plugin.id);
-            env.meter.hint(start, name, happening.event, &hint);
+            env.meter.hint(start, name, event_in_flight.event, &hint);
         }
         let is_skip = hint == Hint::Skip;
         if let Some(trace) = trace {
-            trace.hint(happening.event, &pod.pod, profiles.name(plugin.id), hint);
+            trace.hint(
+                event_in_flight.event,
+                &pod.pod,
+                profiles.name(plugin.id),
+                hint,
+            );
         }
         if is_skip {
             continue;
@@ -70,10 +75,10 @@ pub(super) fn worth_requeuing(
 
 /// Whether anything that happened since the pod was popped is worth a new attempt.
 pub(super) fn worth_requeuing_after_attempt<'a>(
-    env: &Env<'_>,
+    env: &QueueContext<'_>,
     trace: &mut Option<Trace>,
     pod: &QueuedPod,
-    happenings: Option<impl Iterator<Item = &'a Happening>>,
+    happenings: Option<impl Iterator<Item = &'a InFlightEvent>>,
 ) -> Strategy {
     if pod.rejectors().is_empty() {
         return Strategy::AfterBackoff;
@@ -83,9 +88,9 @@ pub(super) fn worth_requeuing_after_attempt<'a>(
         return Strategy::AfterBackoff;
     };
     let mut strategy = Strategy::Skip;
-    for happening in happenings {
-        let asked = env.profiles.asked(&happening.event);
-        strategy = strategy.max(worth_requeuing(env, trace, &asked, pod, happening));
+    for event_in_flight in happenings {
+        let asked = env.profiles.asked(&event_in_flight.event);
+        strategy = strategy.max(worth_requeuing(env, trace, &asked, pod, event_in_flight));
         let decided = match strategy {
             Strategy::Skip => false,
             Strategy::AfterBackoff => pod.pending_plugins.is_empty(),

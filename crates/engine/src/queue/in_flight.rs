@@ -8,7 +8,7 @@ use stowplan_base::Lookup;
 
 /// An event with the objects it is about.
 #[derive(Clone, Debug)]
-pub struct Happening {
+pub struct InFlightEvent {
     /// The event.
     pub event: ClusterEvent,
     /// The object before; `None` if it is new.
@@ -23,7 +23,7 @@ pub enum InFlightEntry {
     /// The pod was popped here.
     Pod(Arc<Pod>),
     /// This happened while some pod was in flight.
-    Event(Happening),
+    Event(InFlightEvent),
 }
 
 /// One shared list: a mark for each popped pod, and the events since the oldest of them.
@@ -56,20 +56,20 @@ impl InFlight {
     }
 
     /// Remembers an event if any pod is in flight.
-    pub(super) fn remember(&mut self, happening: impl FnOnce() -> Happening) {
+    pub(super) fn remember(&mut self, event_in_flight: impl FnOnce() -> InFlightEvent) {
         if !self.marks.is_empty() {
             self.entries
-                .push_back(Some(InFlightEntry::Event(happening())));
+                .push_back(Some(InFlightEntry::Event(event_in_flight())));
         }
     }
 
     /// The events since the pod was popped; `None` if it is not in flight.
-    pub(super) fn events_since(&self, uid: &str) -> Option<impl Iterator<Item = &Happening>> {
+    pub(super) fn events_since(&self, uid: &str) -> Option<impl Iterator<Item = &InFlightEvent>> {
         let at = usize::try_from(self.marks.get(uid)? - self.first).expect("marks are in the list");
         let after = self.entries.range(at + 1..).flatten();
         Some(after.filter_map(|entry| match entry {
             InFlightEntry::Pod(_) => None,
-            InFlightEntry::Event(happening) => Some(happening),
+            InFlightEntry::Event(event_in_flight) => Some(event_in_flight),
         }))
     }
 

@@ -35,7 +35,7 @@ mod slots;
 mod tests;
 mod trace;
 
-pub use in_flight::{Happening, InFlightEntry};
+pub use in_flight::{InFlightEntry, InFlightEvent};
 pub use nominator::Nominator;
 pub use plugin_ids::{PluginId, PluginIds};
 pub use profiles::{Profiles, RecordedHints};
@@ -50,7 +50,7 @@ use heap::Heap;
 use hints::Strategy;
 use in_flight::InFlight;
 use pool::Pool;
-use slots::{Home, Slots};
+use slots::{Slots, SubQueue};
 use std::cmp::Ordering;
 use std::sync::Arc;
 use stowplan_base::{Duration, Time};
@@ -77,7 +77,7 @@ impl Default for QueueConfig {
 }
 
 /// What the queue works with besides itself.
-pub struct Env<'a> {
+pub struct QueueContext<'a> {
     /// The time.
     pub now: Time,
     /// The profiles, whose plugins gate, order and wake pods.
@@ -90,7 +90,7 @@ pub struct Env<'a> {
     pub(crate) meter: &'a Meter,
 }
 
-impl Env<'_> {
+impl QueueContext<'_> {
     fn cx(&self) -> Cx<'_> {
         Cx {
             cluster: self.cluster,
@@ -126,7 +126,7 @@ pub struct SchedulingQueue {
 
 /// Where in the queue a pod is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum QueuePart {
     /// To be tried next.
     Active,
     /// Rejected, to be tried when its backoff is over, or when there is nothing else to try.
@@ -169,59 +169,64 @@ impl SchedulingQueue {
     }
 
     /// The pod of this name, if it waits, and where.
-    pub fn get(&self, id: PodId) -> Option<(Place, &QueuedPod)> {
+    pub fn get(&self, id: PodId) -> Option<(QueuePart, &QueuedPod)> {
         let slot = self.slots.find(id)?;
         let pod = self.slots.pod(slot);
-        Some((place(self.slots.home(slot), pod), pod))
+        Some((place(self.slots.sub_queue(slot), pod), pod))
     }
 
     /// All pods that wait and where, in no particular order.
-    pub fn waiting(&self) -> impl Iterator<Item = (Place, &QueuedPod)> {
+    pub fn waiting(&self) -> impl Iterator<Item = (QueuePart, &QueuedPod)> {
         let pods = self.slots.iter();
-        pods.map(|(home, pod)| (place(home, pod), pod))
+        pods.map(|(sub_queue, pod)| (place(sub_queue, pod), pod))
     }
 
-    fn home(&self, id: PodId) -> Option<Home> {
-        self.slots.find(id).map(|slot| self.slots.home(slot))
+    fn sub_queue(&self, id: PodId) -> Option<SubQueue> {
+        self.slots.find(id).map(|slot| self.slots.sub_queue(slot))
     }
 
     /// Takes a pod out, wherever it waits.
-    fn take(&mut self, env: &Env<'_>, id: PodId) -> Option<QueuedPod> {
+    fn take(&mut self, env: &QueueContext<'_>, id: PodId) -> Option<QueuedPod> {
         let slot = self.slots.find(id)?;
         let slots = &mut self.slots;
-        match slots.home(slot) {
-            Home::Active => self.active.remove(slots, slot, env.less()),
-            Home::Backoff => {
+        match slots.sub_queue(slot) {
+            SubQueue::Active => self.active.remove(slots, slot, env.less()),
+            SubQueue::Backoff => {
                 let less = self.config.less_backoff(env.profiles, env.cx());
                 self.backoff.remove(slots, slot, less);
             }
-            Home::ErrorBackoff => {
+            SubQueue::ErrorBackoff => {
                 let less = self.config.less_error_backoff();
                 self.error_backoff.remove(slots, slot, less);
             }
-            Home::Pool(group) => self.pool.remove(slots, slot, group),
+            SubQueue::Pool(group) => self.pool.remove(slots, slot, group),
         }
         Some(slots.remove(slot))
     }
 
     /// Changes a pod where it waits, but not its rejecting plugins; returns whether it waits.
-    fn change(&mut self, env: &Env<'_>, id: PodId, change: impl FnOnce(&mut QueuedPod)) -> bool {
+    fn change(
+        &mut self,
+        env: &QueueContext<'_>,
+        id: PodId,
+        change: impl FnOnce(&mut QueuedPod),
+    ) -> bool {
         let Some(slot) = self.slots.find(id) else {
             return false;
         };
         let slots = &mut self.slots;
         change(slots.pod_mut(slot));
-        match slots.home(slot) {
-            Home::Active => self.active.fix(slots, slot, env.less()),
-            Home::Backoff => {
+        match slots.sub_queue(slot) {
+            SubQueue::Active => self.active.fix(slots, slot, env.less()),
+            SubQueue::Backoff => {
                 let less = self.config.less_backoff(env.profiles, env.cx());
                 self.backoff.fix(slots, slot, less);
             }
-            Home::ErrorBackoff => {
+            SubQueue::ErrorBackoff => {
                 let less = self.config.less_error_backoff();
                 self.error_backoff.fix(slots, slot, less);
             }
-            Home::Pool(_) => {}
+            SubQueue::Pool(_) => {}
         }
         true
     }
@@ -310,13 +315,13 @@ impl SchedulingQueue {
     }
 }
 
-fn place(home: Home, pod: &QueuedPod) -> Place {
-    match home {
-        Home::Active => Place::Active,
-        Home::Backoff => Place::Backoff,
-        Home::ErrorBackoff => Place::ErrorBackoff,
-        Home::Pool(_) if pod.is_gated() => Place::Gated,
-        Home::Pool(_) => Place::Unschedulable,
+fn place(sub_queue: SubQueue, pod: &QueuedPod) -> QueuePart {
+    match sub_queue {
+        SubQueue::Active => QueuePart::Active,
+        SubQueue::Backoff => QueuePart::Backoff,
+        SubQueue::ErrorBackoff => QueuePart::ErrorBackoff,
+        SubQueue::Pool(_) if pod.is_gated() => QueuePart::Gated,
+        SubQueue::Pool(_) => QueuePart::Unschedulable,
     }
 }
 

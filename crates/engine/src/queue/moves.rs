@@ -1,8 +1,10 @@
 //! Moves between the parts of the queue.
 
 use super::hints::{Strategy, worth_requeuing};
-use super::slots::Home;
-use super::{Cause, Env, Happening, Part, PluginIds, PodId, QueuedPod, SchedulingQueue, id_of};
+use super::slots::SubQueue;
+use super::{
+    Cause, InFlightEvent, Part, PluginIds, PodId, QueueContext, QueuedPod, SchedulingQueue, id_of,
+};
 use crate::framework::{ClusterEvent, Nomination};
 use crate::model::{Object, Pod};
 use std::sync::Arc;
@@ -24,11 +26,11 @@ impl SchedulingQueue {
     /// and remembers it for the pods in flight.
     pub fn move_all(
         &mut self,
-        env: &mut Env<'_>,
-        happening: Happening,
+        env: &mut QueueContext<'_>,
+        event_in_flight: InFlightEvent,
         concerns: impl Fn(&Pod) -> bool,
     ) {
-        let event = happening.event;
+        let event = event_in_flight.event;
         self.note_event(event);
         let asked = env.profiles.asked(&event);
         let plugins = if event.is_wildcard() {
@@ -46,17 +48,17 @@ impl SchedulingQueue {
             if !concerns(&pod.pod) || !pod.gating_plugin.is_none_or(concerns_gate) {
                 continue;
             }
-            let strategy = worth_requeuing(env, &mut self.trace, &asked, pod, &happening);
+            let strategy = worth_requeuing(env, &mut self.trace, &asked, pod, &event_in_flight);
             if strategy != Strategy::Skip {
                 self.woken.push((pod.id(), strategy));
             }
         }
         self.move_woken(env, event);
-        self.in_flight.remember(|| happening);
+        self.in_flight.remember(|| event_in_flight);
     }
 
     /// Moves the pods that were found to be woken, in the order of their names.
-    fn move_woken(&mut self, env: &mut Env<'_>, event: ClusterEvent) {
+    fn move_woken(&mut self, env: &mut QueueContext<'_>, event: ClusterEvent) {
         let mut woken = std::mem::take(&mut self.woken);
         woken.sort_unstable_by_key(|(id, _)| *id);
         for (id, strategy) in woken.drain(..) {
@@ -68,12 +70,12 @@ impl SchedulingQueue {
     }
 
     /// Moves pods to the active queue, whatever their backoff. For one in flight it is remembered.
-    pub fn activate(&mut self, env: &mut Env<'_>, pods: &[Arc<Pod>]) {
+    pub fn activate(&mut self, env: &mut QueueContext<'_>, pods: &[Arc<Pod>]) {
         for pod in pods {
             if self.activate_one(env, id_of(pod)) || !self.in_flight.contains(&pod.uid) {
                 continue;
             }
-            self.in_flight.remember(|| Happening {
+            self.in_flight.remember(|| InFlightEvent {
                 event: ClusterEvent::FORCE_ACTIVATE,
                 old: None,
                 new: Some(Object::Pod(pod.clone())),
@@ -81,11 +83,11 @@ impl SchedulingQueue {
         }
     }
 
-    fn activate_one(&mut self, env: &mut Env<'_>, id: PodId) -> bool {
-        let origin = match self.home(id) {
-            Some(Home::Pool(_)) => Origin::Pool,
-            Some(Home::Backoff | Home::ErrorBackoff) => Origin::Backoff,
-            Some(Home::Active) | None => return false,
+    fn activate_one(&mut self, env: &mut QueueContext<'_>, id: PodId) -> bool {
+        let origin = match self.sub_queue(id) {
+            Some(SubQueue::Pool(_)) => Origin::Pool,
+            Some(SubQueue::Backoff | SubQueue::ErrorBackoff) => Origin::Backoff,
+            Some(SubQueue::Active) | None => return false,
         };
         let cause = Cause::Event(ClusterEvent::FORCE_ACTIVATE);
         match self.take(env, id) {
@@ -95,7 +97,7 @@ impl SchedulingQueue {
     }
 
     /// Releases the pods whose backoff is over. Due at every whole second.
-    pub fn flush_backoff(&mut self, env: &mut Env<'_>) {
+    pub fn flush_backoff(&mut self, env: &mut QueueContext<'_>) {
         while let Some(id) = self.backoff_over(env.now) {
             if let Some(pod) = self.take(env, id) {
                 self.move_to_active(env, pod, Cause::BackoffComplete, Origin::Backoff);
@@ -113,7 +115,7 @@ impl SchedulingQueue {
     }
 
     /// Wakes the pods that waited for too long though nothing happened. Due every 30 seconds.
-    pub fn flush_leftover(&mut self, env: &mut Env<'_>) {
+    pub fn flush_leftover(&mut self, env: &mut QueueContext<'_>) {
         let now = env.now;
         let limit = self.config.max_in_unschedulable_pods;
         for slot in self.pool.iter() {
@@ -132,7 +134,7 @@ impl SchedulingQueue {
         }
         let event = ClusterEvent::UNSCHEDULABLE_TIMEOUT;
         self.move_woken(env, event);
-        self.in_flight.remember(|| Happening {
+        self.in_flight.remember(|| InFlightEvent {
             event,
             old: None,
             new: None,
@@ -143,7 +145,7 @@ impl SchedulingQueue {
     /// early.
     pub(super) fn requeue(
         &mut self,
-        env: &mut Env<'_>,
+        env: &mut QueueContext<'_>,
         pod: QueuedPod,
         strategy: Strategy,
         cause: Cause,
@@ -166,7 +168,7 @@ impl SchedulingQueue {
     /// Puts a pod into the active queue, or into the pool if a PreEnqueue plugin holds it back.
     pub(super) fn move_to_active(
         &mut self,
-        env: &mut Env<'_>,
+        env: &mut QueueContext<'_>,
         mut pod: QueuedPod,
         cause: Cause,
         origin: Origin,
@@ -175,9 +177,9 @@ impl SchedulingQueue {
             run_pre_enqueue(env, &mut pod);
         }
         let id = pod.id();
-        let home = self.home(id);
+        let sub_queue = self.sub_queue(id);
         if pod.is_gated() {
-            if let None | Some(Home::Pool(_)) = home {
+            if let None | Some(SubQueue::Pool(_)) = sub_queue {
                 self.keep_gated(env, pod, cause, origin);
             }
             return false;
@@ -193,13 +195,13 @@ impl SchedulingQueue {
                 .nominator
                 .nominate(&pod.pod, Nomination::Keep, cluster);
         }
-        if home == Some(Home::Active) {
+        if sub_queue == Some(SubQueue::Active) {
             self.change(env, id, |waiting| *waiting = pod);
         } else {
-            if home.is_some() {
+            if sub_queue.is_some() {
                 self.take(env, id);
             }
-            let slot = self.slots.insert(pod, Home::Active);
+            let slot = self.slots.insert(pod, SubQueue::Active);
             self.active.push(&mut self.slots, slot, env.less());
         }
         self.incoming.count(Part::Active, cause);
@@ -209,7 +211,7 @@ impl SchedulingQueue {
     /// Puts a pod into backoff, or into the pool if a PreEnqueue plugin holds it back.
     fn move_to_backoff(
         &mut self,
-        env: &mut Env<'_>,
+        env: &mut QueueContext<'_>,
         mut pod: QueuedPod,
         cause: Cause,
         origin: Origin,
@@ -221,11 +223,11 @@ impl SchedulingQueue {
         }
         self.take(env, pod.id());
         if pod.rejectors().is_empty() {
-            let slot = self.slots.insert(pod, Home::ErrorBackoff);
+            let slot = self.slots.insert(pod, SubQueue::ErrorBackoff);
             let less = self.config.less_error_backoff();
             self.error_backoff.push(&mut self.slots, slot, less);
         } else {
-            let slot = self.slots.insert(pod, Home::Backoff);
+            let slot = self.slots.insert(pod, SubQueue::Backoff);
             let less = self.config.less_backoff(env.profiles, env.cx());
             self.backoff.push(&mut self.slots, slot, less);
         }
@@ -233,13 +235,25 @@ impl SchedulingQueue {
         true
     }
 
-    fn keep_gated(&mut self, env: &Env<'_>, mut pod: QueuedPod, cause: Cause, origin: Origin) {
+    fn keep_gated(
+        &mut self,
+        env: &QueueContext<'_>,
+        mut pod: QueuedPod,
+        cause: Cause,
+        origin: Origin,
+    ) {
         // It was not tried: whatever wakes it next is not the flush.
         pod.flushed = false;
         self.keep_in_pool(env, pod, cause, origin);
     }
 
-    fn keep_in_pool(&mut self, env: &Env<'_>, pod: QueuedPod, cause: Cause, origin: Origin) {
+    fn keep_in_pool(
+        &mut self,
+        env: &QueueContext<'_>,
+        pod: QueuedPod,
+        cause: Cause,
+        origin: Origin,
+    ) {
         let is_new = self.take(env, pod.id()).is_none();
         self.pool.insert(&mut self.slots, pod);
         if is_new && origin != Origin::Pool {
@@ -249,7 +263,7 @@ impl SchedulingQueue {
 }
 
 /// Asks the PreEnqueue plugins, the one that held the pod back before first.
-fn run_pre_enqueue(env: &Env<'_>, pod: &mut QueuedPod) {
+fn run_pre_enqueue(env: &QueueContext<'_>, pod: &mut QueuedPod) {
     let start = env.meter.start();
     let gated_by = pod.gating_plugin.map(|plugin| env.profiles.name(plugin));
     let held = env

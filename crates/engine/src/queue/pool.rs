@@ -2,7 +2,7 @@
 
 use super::PluginIds;
 use super::QueuedPod;
-use super::slots::{Home, SlotId, Slots};
+use super::slots::{SlotId, Slots, SubQueue};
 use stowplan_base::Lookup;
 
 /// The unschedulable and the gated pods. Upstream's `unschedulablePods`.
@@ -25,7 +25,7 @@ impl Pool {
     /// Takes in a pod whose name does not wait yet.
     pub(super) fn insert(&mut self, slots: &mut Slots, pod: QueuedPod) {
         let group = self.group_of(pod.rejectors());
-        let slot = slots.insert(pod, Home::Pool(group));
+        let slot = slots.insert(pod, SubQueue::Pool(group));
         let pods = &mut self.groups[group as usize].pods;
         slots.set_position(slot, pods.len());
         pods.push(slot);

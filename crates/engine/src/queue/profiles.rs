@@ -2,7 +2,7 @@
 //! queueing-hint map that `pkg/scheduler/scheduler.go` builds.
 
 use super::asked::{Asked, AskedPlugin, Listener};
-use super::{Happening, PluginId, PluginIds, QueuedPod};
+use super::{InFlightEvent, PluginId, PluginIds, QueuedPod};
 use crate::framework::{Action, ClusterEvent, Cx, EventResource, Framework, Hint, Registration};
 use crate::model::Pod;
 use std::borrow::Cow;
@@ -17,7 +17,7 @@ pub struct Profiles {
     plugin_names: Vec<&'static str>,
     /// Per profile.
     listeners: Vec<Vec<Listener>>,
-    /// Who is asked about the ordinary events, by what happened to what.
+    /// The plugins that are asked about ordinary events, by event.
     asked: Lookup<(EventResource, Action), Asked>,
     recorded_hints: Option<RecordedHints>,
     order_follows_cluster: bool,
@@ -164,7 +164,7 @@ impl Profiles {
         profile: usize,
         plugin: &AskedPlugin,
         pod: &Pod,
-        Happening { event, old, new }: &Happening,
+        InFlightEvent { event, old, new }: &InFlightEvent,
     ) -> Hint {
         if !plugin.hinted {
             return Hint::Queue;
@@ -186,7 +186,7 @@ impl Profiles {
             .fold(Action::NONE, |actions, l| actions.or(l.event.action))
     }
 
-    /// Who is asked about the event.
+    /// The plugins that are asked about the event.
     pub(super) fn asked(&self, event: &ClusterEvent) -> Cow<'_, Asked> {
         match self.asked.get(&(event.resource, event.action)) {
             Some(asked) => Cow::Borrowed(asked),

@@ -15,7 +15,7 @@ impl SlotId {
 
 /// The part of the queue that a pod waits in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Home {
+pub(super) enum SubQueue {
     Active,
     Backoff,
     ErrorBackoff,
@@ -38,7 +38,7 @@ pub(super) struct Slots {
 struct Slot {
     /// `None` while the slot is free.
     pod: Option<QueuedPod>,
-    home: Home,
+    sub_queue: SubQueue,
     /// The pod's position within its part.
     at: u32,
 }
@@ -49,9 +49,9 @@ impl Slots {
     }
 
     /// All pods that wait, in no particular order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Home, &QueuedPod)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (SubQueue, &QueuedPod)> {
         let slots = self.slots.iter();
-        slots.filter_map(|slot| Some((slot.home, slot.pod.as_ref()?)))
+        slots.filter_map(|slot| Some((slot.sub_queue, slot.pod.as_ref()?)))
     }
 
     pub(super) fn find(&self, id: PodId) -> Option<SlotId> {
@@ -68,8 +68,8 @@ impl Slots {
         pod.expect("slots of waiting pods are not free")
     }
 
-    pub(super) fn home(&self, slot: SlotId) -> Home {
-        self.slots[slot.index()].home
+    pub(super) fn sub_queue(&self, slot: SlotId) -> SubQueue {
+        self.slots[slot.index()].sub_queue
     }
 
     /// The pod's position within its part.
@@ -83,11 +83,11 @@ impl Slots {
     }
 
     /// Takes in a pod whose name does not wait yet. Its part has to give it a position.
-    pub(super) fn insert(&mut self, pod: QueuedPod, home: Home) -> SlotId {
+    pub(super) fn insert(&mut self, pod: QueuedPod, sub_queue: SubQueue) -> SlotId {
         let id = pod.id();
         let new = Slot {
             pod: Some(pod),
-            home,
+            sub_queue,
             at: 0,
         };
         let slot = match self.free.pop() {

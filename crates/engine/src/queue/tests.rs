@@ -1,10 +1,10 @@
 //! The queue's data structures against plain models, and at size.
 
 use super::heap::Heap;
-use super::in_flight::{Happening, InFlight};
+use super::in_flight::{InFlight, InFlightEvent};
 use super::pool::Pool;
-use super::slots::{Home, Slots};
-use super::{Env, PluginId, PluginIds, Profiles, QueueConfig, QueuedPod};
+use super::slots::{Slots, SubQueue};
+use super::{PluginId, PluginIds, Profiles, QueueConfig, QueueContext, QueuedPod};
 use super::{PodId, SchedulingQueue};
 use crate::framework::ClusterEvent;
 use crate::meter::Meter;
@@ -111,7 +111,7 @@ fn the_heap_is_gos_even_where_pods_are_equal() {
                 model.fix(at, model.0.len());
             }
             (_, None) => {
-                let slot = slots.insert(pod, Home::Active);
+                let slot = slots.insert(pod, SubQueue::Active);
                 heap.push(&mut slots, slot, earlier);
                 model.push(id, millis);
             }
@@ -138,7 +138,7 @@ fn the_pool_knows_who_rejected_whom() {
         let id = pod.id();
         match slots.find(id) {
             Some(slot) => {
-                let Home::Pool(group) = slots.home(slot) else {
+                let SubQueue::Pool(group) = slots.sub_queue(slot) else {
                     panic!("there is nothing but the pool");
                 };
                 pool.remove(&mut slots, slot, group);
@@ -188,7 +188,7 @@ fn marks_and_events_are_a_plain_list() {
                 }
             }
             1 => {
-                in_flight.remember(|| Happening {
+                in_flight.remember(|| InFlightEvent {
                     event: ClusterEvent::FORCE_ACTIVATE,
                     old: None,
                     new: None,
@@ -266,7 +266,7 @@ fn a_hundred_thousand_pods_pass_through() {
             })
         })
         .collect();
-    let mut env = Env {
+    let mut env = QueueContext {
         now: Time::from_secs(1),
         profiles: &profiles,
         cluster: &world.snapshot,
@@ -287,7 +287,7 @@ fn a_hundred_thousand_pods_pass_through() {
     }
     assert_eq!(queue.pool().count(), PODS);
     assert!(!queue.can_pop());
-    let happening = |event| Happening {
+    let event_in_flight = |event| InFlightEvent {
         event,
         old: None,
         new: None,
@@ -296,11 +296,15 @@ fn a_hundred_thousand_pods_pass_through() {
     for _ in 0..PODS {
         queue.move_all(
             &mut env,
-            happening(ClusterEvent::ASSIGNED_POD_DELETE),
+            event_in_flight(ClusterEvent::ASSIGNED_POD_DELETE),
             |_| true,
         );
     }
-    queue.move_all(&mut env, happening(ClusterEvent::FORCE_ACTIVATE), |_| true);
+    queue.move_all(
+        &mut env,
+        event_in_flight(ClusterEvent::FORCE_ACTIVATE),
+        |_| true,
+    );
     assert_eq!(queue.backoff(&profiles, env.cx()).len(), PODS);
     env.now = Time::from_secs(5);
     queue.flush_backoff(&mut env);

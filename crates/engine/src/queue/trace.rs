@@ -95,7 +95,7 @@ pub struct AskedHint {
 pub struct Trace {
     /// The events, those that interest nobody included.
     pub events: Vec<ClusterEvent>,
-    /// The answers. Who is not asked any more because the matter is decided does not appear.
+    /// The answers. Plugins that are not asked any more, because the matter is decided, do not appear.
     pub hints: Vec<AskedHint>,
 }
 

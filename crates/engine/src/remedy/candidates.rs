@@ -1,6 +1,6 @@
 //! Changes that may help.
 
-use super::{Case, Place, Remedy, crowds, labels, new_nodes, room, volumes};
+use super::{Case, Place, Remedy, blocking_pods, labels, new_nodes, room, volumes};
 use crate::cast::{count, float};
 use crate::framework::Code;
 use crate::model::{Node, Pod, Taint};
@@ -40,10 +40,10 @@ pub(super) fn all(case: Case<'_>) -> Vec<Candidate> {
             "VolumeRestrictions" => volumes::held(case, &nodes),
             "NodeVolumeLimits" => volumes::too_many(case, &nodes),
             "InterPodAffinity" => {
-                let found = inter_pod_affinity::crowds(case.cx.cluster, case.pod);
-                crowds::gone(case, &found, &nodes)
+                let found = inter_pod_affinity::blocking_pods(case.cx.cluster, case.pod);
+                blocking_pods::gone(case, &found, &nodes)
             }
-            "PodTopologySpread" => crowds::spread(case, &nodes),
+            "PodTopologySpread" => blocking_pods::spread(case, &nodes),
             // Of the others, no change is known but a new node.
             _ => Vec::new(),
         });

@@ -4,8 +4,8 @@
 //! Then the change is made to a copy of the cluster, or to a copy of the pod, and all filters are
 //! asked again. What does not help is not told.
 
+mod blocking_pods;
 mod candidates;
-mod crowds;
 mod labels;
 mod measure;
 mod new_nodes;

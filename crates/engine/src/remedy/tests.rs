@@ -1,7 +1,7 @@
 //! One test per kind of change.
 
+mod blocking_pods;
 mod bounds;
-mod crowds;
 mod labels;
 mod new_nodes;
 mod trials;

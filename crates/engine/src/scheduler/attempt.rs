@@ -119,7 +119,7 @@ impl Scheduler {
 
     /// As [`pop`](Self::pop), for an attempt that ends before anybody else has a say.
     pub(super) fn pop_queued(&mut self, now: Time) -> Option<QueuedPod> {
-        let (queue, env) = self.queue_env(now);
+        let (queue, env) = self.queue_context(now);
         queue.pop(&env)
     }
 
@@ -149,7 +149,7 @@ impl Scheduler {
             Some(listed) if !listed.is_assigned() && listed.uid != uid => {}
             Some(listed) if !listed.is_assigned() => {
                 queued.pod = listed.clone();
-                let (queue, mut env) = self.queue_env(now);
+                let (queue, mut env) = self.queue_context(now);
                 queue.add_unschedulable(&mut env, queued);
                 self.underway
                     .nominator

@@ -227,7 +227,7 @@ impl Scheduler {
         }
     }
 
-    /// Whether what a pod waits for holds now. Who waits in vain fails.
+    /// Whether what a pod waits for holds now. A pod that waits too long fails.
     fn has_come_true(&mut self, uid: &Arc<str>, now: Time) -> bool {
         let Some((wait, plugin, seen)) = self.waits.current(uid) else {
             return false;

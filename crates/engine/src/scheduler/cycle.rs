@@ -5,8 +5,8 @@ use super::{Failure, Request, Scheduler};
 use crate::extended::{Extenders, NoExtenders, schedule_extended};
 use crate::fast::{Classes, Decision, Path, Refusal};
 use crate::framework::{
-    Command, CycleState, Diagnosis, Event, Framework, Nomination, PluginStatus, Point,
-    PreemptionReport, Said, Text, WaitingPod,
+    Command, CycleState, Diagnosis, Event, Framework, Nomination, PermitDecision, PluginStatus,
+    Point, PreemptionReport, Text, WaitingPod,
 };
 use crate::meter::Start;
 use crate::model::Pod;
@@ -306,7 +306,7 @@ impl Scheduler {
         });
     }
 
-    /// Who holds the assumed pod at Permit and for how long, or who objects.
+    /// The plugins that hold the assumed pod at Permit and for how long, or the one that rejects it.
     fn reserve_and_permit(
         &mut self,
         pod: &Pod,
@@ -337,18 +337,18 @@ impl Scheduler {
     #[inline]
     pub(super) fn heed_plugins(&mut self, now: Time) {
         // Mostly nobody said anything: that must cost nothing.
-        if self.underway.handle.has_said() {
-            self.do_as_plugins_said(now);
+        if self.underway.handle.has_decisions() {
+            self.apply_permit_decisions(now);
         }
     }
 
     #[cold]
-    fn do_as_plugins_said(&mut self, now: Time) {
-        while self.underway.handle.has_said() {
-            for said in self.underway.handle.take_said() {
+    fn apply_permit_decisions(&mut self, now: Time) {
+        while self.underway.handle.has_decisions() {
+            for said in self.underway.handle.take_decisions() {
                 match said {
-                    Said::Allow { uid, plugin } => self.allow(&uid, plugin, now),
-                    Said::Reject {
+                    PermitDecision::Allow { uid, plugin } => self.allow(&uid, plugin, now),
+                    PermitDecision::Reject {
                         uid,
                         plugin,
                         message,

@@ -4,7 +4,7 @@ use super::attempt::on_node;
 use super::{Scheduler, node_events, pod_events};
 use crate::framework::{Action, ClusterEvent, EventResource, ObjectKey};
 use crate::model::{Kind, Node, Object, Pod};
-use crate::queue::Happening;
+use crate::queue::InFlightEvent;
 use std::sync::Arc;
 use stowplan_base::{Sym, Time};
 
@@ -46,7 +46,7 @@ impl Change {
 }
 
 impl Scheduler {
-    /// Takes a change of an object: the cluster follows, and pods wake up whom it might help.
+    /// Takes a change of an object: the cluster follows, and pods that it might help wake up.
     pub fn apply(&mut self, change: Change, now: Time) {
         self.apply_version(change, 0, now);
     }
@@ -119,8 +119,8 @@ impl Scheduler {
         now: Time,
         concerns: impl Fn(&Pod) -> bool,
     ) {
-        let (queue, mut env) = self.queue_env(now);
-        queue.move_all(&mut env, Happening { event, old, new }, concerns);
+        let (queue, mut env) = self.queue_context(now);
+        queue.move_all(&mut env, InFlightEvent { event, old, new }, concerns);
         self.meter.event(event);
     }
 
@@ -150,7 +150,7 @@ impl Scheduler {
         if pod.is_assigned() {
             self.add_assigned_pod(pod, now);
         } else if self.profiles.handles(&pod) {
-            let (queue, mut env) = self.queue_env(now);
+            let (queue, mut env) = self.queue_context(now);
             queue.add(&mut env, pod);
             self.meter.event(ClusterEvent::UNSCHEDULED_POD_ADD);
         }
@@ -162,7 +162,7 @@ impl Scheduler {
         } else if new.is_assigned() {
             self.add_assigned_pod(new, now);
             if self.profiles.handles(&old) {
-                let (queue, mut env) = self.queue_env(now);
+                let (queue, mut env) = self.queue_context(now);
                 queue.delete(&mut env, &old);
                 self.meter.event(UNSCHEDULED_POD_DELETE);
             }
@@ -219,7 +219,7 @@ impl Scheduler {
             return;
         }
         let events = pod_events(&old, &new);
-        let (queue, mut env) = self.queue_env(now);
+        let (queue, mut env) = self.queue_context(now);
         queue.update(&mut env, &old, &new, events);
         self.meter.event(ClusterEvent::UNSCHEDULED_POD_UPDATE);
         let was_nominated = old.nominated_node_name.is_some();
@@ -229,7 +229,7 @@ impl Scheduler {
     }
 
     fn delete_pending_pod(&mut self, pod: Arc<Pod>, now: Time) {
-        let (queue, mut env) = self.queue_env(now);
+        let (queue, mut env) = self.queue_context(now);
         queue.delete(&mut env, &pod);
         self.meter.event(UNSCHEDULED_POD_DELETE);
         self.underway.preempting.end(&pod.uid);

@@ -31,7 +31,9 @@ use crate::fast::{Classes, MOST_BYTES, Path, TopNodes};
 use crate::framework::{Cx, Evaluated, Nomination, Underway};
 use crate::meter::{Lap, Meter};
 use crate::model::{Object, Pod};
-use crate::queue::{Env, Nominator, PluginIds, Profiles, QueueConfig, QueuedPod, SchedulingQueue};
+use crate::queue::{
+    Nominator, PluginIds, Profiles, QueueConfig, QueueContext, QueuedPod, SchedulingQueue,
+};
 use binding_cycle::Steps;
 use evictions::Evictions;
 use std::collections::BTreeMap;
@@ -275,8 +277,8 @@ impl Scheduler {
     }
 
     /// The queue, and what it works with.
-    fn queue_env(&mut self, now: Time) -> (&mut SchedulingQueue, Env<'_>) {
-        let env = Env {
+    fn queue_context(&mut self, now: Time) -> (&mut SchedulingQueue, QueueContext<'_>) {
+        let env = QueueContext {
             now,
             profiles: &self.profiles,
             cluster: &self.cluster,
@@ -299,7 +301,7 @@ impl Scheduler {
     pub fn activate(&mut self, pods: &[(Sym, Sym)], now: Time) {
         let listed = |(namespace, name): &(Sym, Sym)| self.cluster.listed_pod(*namespace, *name);
         let pods: Vec<_> = pods.iter().filter_map(listed).cloned().collect();
-        let (queue, mut env) = self.queue_env(now);
+        let (queue, mut env) = self.queue_context(now);
         queue.activate(&mut env, &pods);
     }
 

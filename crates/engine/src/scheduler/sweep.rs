@@ -63,7 +63,9 @@ impl Scheduler {
         for entry in self.queue.in_flight() {
             match entry {
                 InFlightEntry::Pod(pod) => pod.hash(marks),
-                InFlightEntry::Event(happening) => (&happening.old, &happening.new).hash(marks),
+                InFlightEntry::Event(event_in_flight) => {
+                    (&event_in_flight.old, &event_in_flight.new).hash(marks)
+                }
             }
         }
         for (node, pods) in self.underway.nominator.iter() {

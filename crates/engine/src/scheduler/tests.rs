@@ -22,7 +22,7 @@ use crate::Snapshot;
 use crate::framework::Nomination;
 use crate::model::{Kind, Node, Object, Pod};
 use crate::plugins::registry::default_framework;
-use crate::queue::{InFlightEntry, Place, Profiles, QueueConfig, QueuedPod};
+use crate::queue::{InFlightEntry, Profiles, QueueConfig, QueuePart, QueuedPod};
 use crate::testing::World;
 use std::sync::Arc;
 use stowplan_base::{Sym, Time};
@@ -218,11 +218,11 @@ impl Rig {
     fn place(&mut self, name: &str) -> &'static str {
         let id = self.id(name);
         match self.scheduler.queue.get(id) {
-            Some((Place::Active, _)) => "active",
-            Some((Place::Backoff, _)) => "backoff",
-            Some((Place::ErrorBackoff, _)) => "error_backoff",
-            Some((Place::Unschedulable, _)) => "unschedulable",
-            Some((Place::Gated, _)) => "gated",
+            Some((QueuePart::Active, _)) => "active",
+            Some((QueuePart::Backoff, _)) => "backoff",
+            Some((QueuePart::ErrorBackoff, _)) => "error_backoff",
+            Some((QueuePart::Unschedulable, _)) => "unschedulable",
+            Some((QueuePart::Gated, _)) => "gated",
             None if self.scheduler.attempts().any(|pod| pod.id() == id) => "in_flight",
             None if self.scheduler.bindings().any(|b| b.queued.id() == id) => "assumed",
             None => "nowhere",
@@ -261,7 +261,7 @@ impl Rig {
         entries
             .map(|entry| match entry {
                 InFlightEntry::Pod(pod) => format!("pod {}", pod.key.name),
-                InFlightEntry::Event(happening) => happening.event.label(),
+                InFlightEntry::Event(event_in_flight) => event_in_flight.event.label(),
             })
             .collect()
     }

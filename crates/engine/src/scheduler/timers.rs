@@ -46,12 +46,12 @@ impl Scheduler {
                 break;
             }
             if due == backoff_flush {
-                let (queue, mut env) = self.queue_env(due);
+                let (queue, mut env) = self.queue_context(due);
                 queue.flush_backoff(&mut env);
                 self.timers.backoff_flush = backoff_flush + BACKOFF_FLUSH_PERIOD;
             }
             if due == leftover_flush {
-                let (queue, mut env) = self.queue_env(due);
+                let (queue, mut env) = self.queue_context(due);
                 queue.flush_leftover(&mut env);
                 self.timers.leftover_flush = leftover_flush + LEFTOVER_FLUSH_PERIOD;
             }

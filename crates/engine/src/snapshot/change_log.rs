@@ -1,4 +1,4 @@
-//! What changed lately, so that whoever keeps something can catch up.
+//! What changed lately, so that kept state can catch up.
 
 use crate::cast::distance;
 use crate::model::{Kind, Node, Object, Pod};

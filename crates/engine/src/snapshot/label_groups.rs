@@ -34,8 +34,8 @@ struct Member {
 impl LabelGroup {
     /// Whether they could matter to pods whose labels have these marks and who look for labels with
     /// those.
-    pub(crate) fn may_matter(&self, labels: u64, looks_for: u64) -> bool {
-        self.labels & looks_for != 0 || self.terms & labels != 0
+    pub(crate) fn may_matter(&self, labels: u64, label_marks: u64) -> bool {
+        self.labels & label_marks != 0 || self.terms & labels != 0
     }
 
     /// The names of their nodes, one for each pod; a node need not exist.

@@ -11,7 +11,7 @@ use stowplan_base::Sym;
 pub(super) struct Placed {
     pod: Arc<Pod>,
     node: Sym,
-    /// Who is like it, and where among them it stands.
+    /// Its label group, and its position in there.
     label_group: LabelGroupId,
     place: u32,
     /// Whether the API does not say so yet.
@@ -230,7 +230,7 @@ pub(super) fn swap<'a>(
     }
 }
 
-/// Whether two versions of a pod are the same to whoever looks at it on its node: only the
+/// Whether two versions of a pod are the same to rules that look at it on its node: only the
 /// object's version, and what the pod says of its place, may differ.
 fn looks_alike(old: &Pod, new: &Pod) -> bool {
     // Taken apart so that a new field cannot be forgotten.

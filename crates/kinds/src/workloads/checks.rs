@@ -139,6 +139,14 @@ pub(crate) struct Counts {
     pub at_most: &'static [(&'static str, &'static str, &'static str)],
 }
 
+/// What the numbers of a ReplicaSet or a ReplicationController may not exceed.
+pub(super) const REPLICAS_AT_MOST: &[(&str, &str, &str)] = &[
+    ("fullyLabeledReplicas", "replicas", "status.replicas"),
+    ("readyReplicas", "replicas", "status.replicas"),
+    ("availableReplicas", "replicas", "status.replicas"),
+    ("availableReplicas", "readyReplicas", "readyReplicas"),
+];
+
 /// Faults of the numbers of a status.
 pub(crate) fn validate_counts(status: &Value, counts: &Counts, errors: &mut ErrorList) {
     let path = Path::new("status");

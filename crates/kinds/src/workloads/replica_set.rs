@@ -1,7 +1,8 @@
 //! ReplicaSets.
 
 use super::checks::{
-    self, validate_non_negative, validate_replica_template, validate_same_selector,
+    self, REPLICAS_AT_MOST, validate_non_negative, validate_replica_template,
+    validate_same_selector,
 };
 use super::{
     Counts, Workload, nothing_added, nothing_changed, nothing_new, spec_changed,
@@ -69,12 +70,7 @@ const COUNTS: Counts = Counts {
         "observedGeneration",
         "terminatingReplicas",
     ],
-    at_most: &[
-        ("fullyLabeledReplicas", "replicas", "status.replicas"),
-        ("readyReplicas", "replicas", "status.replicas"),
-        ("availableReplicas", "replicas", "status.replicas"),
-        ("availableReplicas", "readyReplicas", "readyReplicas"),
-    ],
+    at_most: REPLICAS_AT_MOST,
 };
 
 fn validate_spec(spec: &Value, options: &Options, errors: &mut ErrorList) {

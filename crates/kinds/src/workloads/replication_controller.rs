@@ -1,5 +1,6 @@
 //! ReplicationControllers.
 
+use super::checks::REPLICAS_AT_MOST;
 use super::checks::{self, NO_MATCH, validate_non_negative, validate_runs_on};
 use super::{
     Counts, Workload, nothing_added, nothing_changed, nothing_new, pod_name_warning, spec_changed,
@@ -72,12 +73,7 @@ const COUNTS: Counts = Counts {
         "availableReplicas",
         "observedGeneration",
     ],
-    at_most: &[
-        ("fullyLabeledReplicas", "replicas", "status.replicas"),
-        ("readyReplicas", "replicas", "status.replicas"),
-        ("availableReplicas", "replicas", "status.replicas"),
-        ("availableReplicas", "readyReplicas", "readyReplicas"),
-    ],
+    at_most: REPLICAS_AT_MOST,
 };
 
 /// This kind is checked by a newer rule, which counts bytes and leaves prefixes alone.

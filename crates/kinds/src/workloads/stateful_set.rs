@@ -30,8 +30,8 @@ pub(crate) static STATEFUL_SET: Workload = Workload {
     changed: spec_changed,
     validate: |object| {
         let mut errors = kube_metadata::validate(object, true, &name_rules::dns_label);
-        let how = How::default();
-        validate_spec(object.at("spec"), how, &Options::default(), &mut errors);
+        let skip = Skip::default();
+        validate_spec(object.at("spec"), skip, &Options::default(), &mut errors);
         errors
     },
     validate_update,
@@ -156,7 +156,7 @@ fn warnings(new: &Value, old: Option<&Value>) -> Vec<String> {
 
 /// What is not looked at in a change.
 #[derive(Clone, Copy, Default)]
-struct How {
+struct Skip {
     any_service_name: bool,
     skip_template: bool,
     skip_claims: bool,
@@ -165,17 +165,17 @@ struct How {
 fn validate_update(new: &Value, old: &Value) -> ErrorList {
     let mut errors = kube_metadata::validate_update(new, old);
     let options = Options::for_template(old.path(&["spec", "template"]));
-    let mut how = How {
+    let mut skip = Skip {
         any_service_name: true,
         skip_template: false,
         skip_claims: true,
     };
     // A stored object that would be refused now keeps its template.
     let mut before = ErrorList::new();
-    validate_spec(old.at("spec"), how, &options, &mut before);
-    how.skip_template = !before.is_empty();
+    validate_spec(old.at("spec"), skip, &options, &mut before);
+    skip.skip_template = !before.is_empty();
     let (after, before) = (new.at("spec"), old.at("spec"));
-    validate_spec(after, how, &options, &mut errors);
+    validate_spec(after, skip, &options, &mut errors);
     let mut munged = after.clone();
     for field in [
         "replicas",
@@ -197,7 +197,7 @@ fn validate_update(new: &Value, old: &Value) -> ErrorList {
     errors
 }
 
-fn validate_spec(spec: &Value, how: How, options: &Options, errors: &mut ErrorList) {
+fn validate_spec(spec: &Value, skip: Skip, options: &Options, errors: &mut ErrorList) {
     let at = SPEC.child("podManagementPolicy");
     match spec.text("podManagementPolicy") {
         "OrderedReady" | "Parallel" => {}
@@ -211,7 +211,7 @@ fn validate_spec(spec: &Value, how: How, options: &Options, errors: &mut ErrorLi
     );
     let field = "persistentVolumeClaimRetentionPolicy";
     validate_retention(spec.at(field), &SPEC.child(field), errors);
-    if !how.skip_claims {
+    if !skip.skip_claims {
         let list = SPEC.child("volumeClaimTemplates");
         for (i, claim) in spec.list("volumeClaimTemplates").iter().enumerate() {
             let at = list.index(i);
@@ -228,12 +228,12 @@ fn validate_spec(spec: &Value, how: How, options: &Options, errors: &mut ErrorLi
         errors.invalid(&at, start, crate::common::NEGATIVE);
     }
     let service = spec.text("serviceName");
-    if !how.any_service_name && !service.is_empty() {
+    if !skip.any_service_name && !service.is_empty() {
         let faults = names::dns1123_label(service);
         errors.invalid_each(&SPEC.child("serviceName"), service, faults);
     }
     validate_selector(spec, "statefulset", &SPEC, errors);
-    validate_template(spec, how, options, errors);
+    validate_template(spec, skip, options, errors);
     checks::validate_runs_on(
         spec.at("template"),
         "StatefulSet",
@@ -242,7 +242,7 @@ fn validate_spec(spec: &Value, how: How, options: &Options, errors: &mut ErrorLi
     );
 }
 
-fn validate_template(spec: &Value, how: How, options: &Options, errors: &mut ErrorList) {
+fn validate_template(spec: &Value, skip: Skip, options: &Options, errors: &mut ErrorList) {
     let selector = spec.at("selector");
     let strict = SelectorOptions::default();
     if !labels::validate_selector(selector, strict, &Path::ROOT).is_empty() {
@@ -253,7 +253,7 @@ fn validate_template(spec: &Value, how: How, options: &Options, errors: &mut Err
     let template = with_claims(spec);
     let at = SPEC.child("template");
     validate_match(selector, &template, &at, errors);
-    if !how.skip_template {
+    if !skip.skip_template {
         pod::validate_template(&template, options, &at, errors);
     }
     let own = template.at("metadata").at("labels");

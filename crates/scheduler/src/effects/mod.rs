@@ -132,11 +132,11 @@ impl Tools {
 
 /// What waits for earlier work on the same pod; a pod is here while something is done about it.
 #[derive(Default)]
-struct Lanes(HashMap<Arc<str>, VecDeque<Work>>);
+struct PodQueues(HashMap<Arc<str>, VecDeque<Work>>);
 
 /// Carries out work until no more can come and all of it is done.
 pub(crate) async fn carry_out(tools: Arc<Tools>, mut work: mpsc::UnboundedReceiver<Work>) {
-    let mut lanes = Lanes::default();
+    let mut queues = PodQueues::default();
     let mut tasks = JoinSet::new();
     let mut open = true;
     while open || !tasks.is_empty() {
@@ -147,7 +147,7 @@ pub(crate) async fn carry_out(tools: Arc<Tools>, mut work: mpsc::UnboundedReceiv
                     tools.recorder.record(&scheduler, &regarding, &note);
                 }
                 Some(next) => {
-                    if let Some(next) = lanes.enter(next) {
+                    if let Some(next) = queues.enter(next) {
                         tasks.spawn(next.carry_out(tools.clone()));
                     }
                 }
@@ -155,7 +155,7 @@ pub(crate) async fn carry_out(tools: Arc<Tools>, mut work: mpsc::UnboundedReceiv
             },
             Some(done) = tasks.join_next() => {
                 if let Ok(Some(uid)) = done
-                    && let Some(next) = lanes.leave(&uid)
+                    && let Some(next) = queues.leave(&uid)
                 {
                     tasks.spawn(next.carry_out(tools.clone()));
                 }
@@ -170,13 +170,15 @@ impl Work {
         let lane = self.lane().cloned();
         let start = tools.env().monotonic();
         let mut code = None;
-        let outcome = match unbroken(self.task.carry_out(&tools, &mut code)).await {
+        let outcome = match catch_panic(self.task.carry_out(&tools, &mut code)).await {
             Ok(outcome) => outcome,
-            Err(Broke) => match &self.task {
+            Err(Panicked) => match &self.task {
                 // It may have been bound before that. Others wait for this lane, whatever happens.
-                Task::Bind(bind) => unbroken(bind.find_out(&tools, "the binding broke", true))
+                Task::Bind(bind) => catch_panic(bind.find_out(&tools, "the binding broke", true))
                     .await
-                    .unwrap_or_else(|Broke| Err(NotDone::Unknown("the binding broke".to_owned()))),
+                    .unwrap_or_else(|Panicked| {
+                        Err(NotDone::Unknown("the binding broke".to_owned()))
+                    }),
                 _ => Err(NotDone::Failed("the request broke".to_owned())),
             },
         };
@@ -233,17 +235,17 @@ impl Task {
 
 /// Some work panicked; the panic itself is told by the hook for panics.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Broke;
+struct Panicked;
 
-/// What comes of some work, even if it panics: whoever waits for it must be told.
-async fn unbroken<T>(work: impl Future<Output = T>) -> Result<T, Broke> {
+/// What comes of some work, even if it panics: the caller must hear of it.
+async fn catch_panic<T>(work: impl Future<Output = T>) -> Result<T, Panicked> {
     AssertUnwindSafe(work)
         .catch_unwind()
         .await
-        .map_err(|_| Broke)
+        .map_err(|_| Panicked)
 }
 
-impl Lanes {
+impl PodQueues {
     /// The work, if it can be done now.
     fn enter(&mut self, work: Work) -> Option<Work> {
         let Some(uid) = work.lane().cloned() else {
@@ -306,23 +308,23 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_is_told_as_an_outcome() {
-        assert_eq!(unbroken(async { 1 }).await, Ok(1));
-        let broken = unbroken(async { panic!("as planned") });
-        assert_eq!(broken.await, Err::<(), _>(Broke));
+        assert_eq!(catch_panic(async { 1 }).await, Ok(1));
+        let broken = catch_panic(async { panic!("as planned") });
+        assert_eq!(broken.await, Err::<(), _>(Panicked));
     }
 
     #[test]
     fn work_on_a_pod_waits_for_earlier_work_on_it() {
-        let mut lanes = Lanes::default();
-        assert!(lanes.enter(status("a", json!({"x": 1}))).is_some());
-        assert!(lanes.enter(status("b", json!({}))).is_some());
-        assert!(lanes.enter(status("a", json!({"x": 2, "y": 2}))).is_none());
-        assert!(lanes.enter(status("a", json!({"x": 3}))).is_none());
-        let Some(Task::Status(next)) = lanes.leave("a").map(|work| work.task) else {
+        let mut queues = PodQueues::default();
+        assert!(queues.enter(status("a", json!({"x": 1}))).is_some());
+        assert!(queues.enter(status("b", json!({}))).is_some());
+        assert!(queues.enter(status("a", json!({"x": 2, "y": 2}))).is_none());
+        assert!(queues.enter(status("a", json!({"x": 3}))).is_none());
+        let Some(Task::Status(next)) = queues.leave("a").map(|work| work.task) else {
             panic!("the status that waited")
         };
         assert_eq!(Value::from(next.status), json!({"x": 3, "y": 2}));
-        assert!(lanes.leave("a").is_none());
-        assert!(lanes.enter(status("a", json!({}))).is_some());
+        assert!(queues.leave("a").is_none());
+        assert!(queues.enter(status("a", json!({}))).is_some());
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Engine;
 use super::records::timestamp;
-use crate::rights::Found;
+use crate::permissions::Found;
 use std::sync::Arc;
 use stowplan_base::{Duration, Sym};
 use stowplan_engine::Snapshot;
@@ -13,7 +13,7 @@ use stowplan_engine::remedy::{Remedies, remedies};
 use stowplan_report::{Moment, Outcome, Report, State};
 use stowplan_telemetry::DecisionAnswer;
 
-/// Whoever asks for whole tournaments gets at most one of so many parts of the engine's time.
+/// Explaining whole tournaments takes at most one of so many parts of the engine's time.
 const SHARE: i64 = 10;
 
 /// The pod that is asked about, and what is known of it.
@@ -164,7 +164,7 @@ impl Engine {
         explanation.is_some_and(|explanation| !explanation.best.is_empty())
     }
 
-    /// Answers whoever asked; he may have given up.
+    /// Answers the caller, who may have given up.
     pub(super) fn tell(
         &mut self,
         namespace: &str,

@@ -8,11 +8,11 @@ use stowplan_api::k8s::api::core::v1 as core;
 use stowplan_base::Sym;
 use stowplan_engine::model::Pod;
 
-/// Which extenders, one bit each.
-pub(super) type Which = u128;
+/// A set of extenders, one bit each.
+pub(super) type ExtenderSet = u128;
 
 /// What extenders want to see. Empty if there are none.
-pub(super) struct Kept {
+pub(super) struct ExtenderObjects {
     /// The resources of each extender; of none, for those that look at every pod.
     managed: Vec<Vec<String>>,
     wants_nodes: bool,
@@ -24,12 +24,12 @@ pub(super) struct Kept {
 /// A pod that some extender is interested in, or may have to see as a victim.
 struct KeptPod {
     uid: Arc<str>,
-    interested: Which,
+    interested: ExtenderSet,
     /// All of it, in JSON.
     text: Box<str>,
 }
 
-impl Kept {
+impl ExtenderObjects {
     pub(super) fn new(all: &[Extender]) -> Self {
         let managed = |extender: &Extender| {
             let resources = extender.config.managed_resources.iter();
@@ -109,16 +109,16 @@ impl Kept {
     }
 
     /// Upstream's `IsInterested`: an extender without resources of its own looks at every pod.
-    fn interested(&self, pod: &core::Pod) -> Which {
+    fn interested(&self, pod: &core::Pod) -> ExtenderSet {
         let all = self.managed.iter().enumerate();
         all.filter(|(_, managed)| managed.is_empty() || has_any(pod, managed))
             .fold(0, |which, (at, _)| which | bit(at))
     }
 }
 
-fn bit(extender: usize) -> Which {
+fn bit(extender: usize) -> ExtenderSet {
     // Of very many extenders the last share a bit, and are asked more than they want.
-    1 << extender.min(Which::BITS as usize - 1)
+    1 << extender.min(ExtenderSet::BITS as usize - 1)
 }
 
 /// Whether a container requests one of these resources, or has a limit on it.
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn limits_interest_an_extender_too() {
-        let kept = Kept {
+        let kept = ExtenderObjects {
             managed: vec![vec!["example.com/a".to_owned()], Vec::new()],
             wants_nodes: false,
             wants_victims: false,

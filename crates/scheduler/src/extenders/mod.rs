@@ -10,7 +10,7 @@ mod kept;
 pub(crate) use http::{Extender, No};
 
 use answers::field;
-use kept::Kept;
+use kept::ExtenderObjects;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -30,13 +30,13 @@ const SCALE: i64 = 10;
 pub(crate) struct HttpExtenders {
     pub(crate) all: Arc<[Extender]>,
     pub(crate) runtime: Handle,
-    kept: Kept,
+    kept: ExtenderObjects,
 }
 
 impl HttpExtenders {
     pub(crate) fn new(all: Arc<[Extender]>, runtime: Handle) -> Self {
         Self {
-            kept: Kept::new(&all),
+            kept: ExtenderObjects::new(&all),
             all,
             runtime,
         }

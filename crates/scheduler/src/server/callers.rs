@@ -1,4 +1,4 @@
-//! Whom the secure port knows by certificate: what the cluster says in the ConfigMap
+//! Which client certificates the secure port trusts: what the cluster says in the ConfigMap
 //! `extension-apiserver-authentication`. Upstream's `DelegatingAuthenticationOptions`.
 
 use crate::server::proxy_headers::ProxyHeaders;
@@ -16,7 +16,7 @@ const NAME: &str = "extension-apiserver-authentication";
 /// How long the cluster may take to say: a scheduler starts, and may lead, without it.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Whether the cluster is asked whom to know by certificate.
+/// Whether the cluster is asked which CAs to trust.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum AuthenticationLookup {
     /// No: `--authentication-skip-lookup`.
@@ -28,7 +28,7 @@ pub enum AuthenticationLookup {
     Strict,
 }
 
-/// Whom the operator wants to be known by certificate; what is not said is looked up.
+/// The CAs that the operator names; those that he does not name are looked up.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Callers {
     /// Whether to ask the cluster for the rest.
@@ -39,7 +39,7 @@ pub struct Callers {
     pub proxies: Option<(FrontProxies, ProxyHeaders)>,
 }
 
-/// The cluster does not say whom to know.
+/// The cluster does not say which CAs to trust.
 #[derive(Debug, thiserror::Error)]
 pub enum LookupError {
     /// It could not be asked.

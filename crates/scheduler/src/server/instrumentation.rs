@@ -1,9 +1,10 @@
 //! What a scheduler tells, put into metrics; what others ask, put to the scheduler.
 
-use crate::server::census;
+use crate::server::gauge_values;
 use crate::server::spans::{Span, SpanName, Tracer};
 use crate::{
-    Attempt, AttemptResult, BindFailed, Bound, DecisionReader, Observer, Right, Rights, Steps,
+    Attempt, AttemptResult, BindFailed, Bound, DecisionReader, Observer, Permission, Permissions,
+    Steps,
 };
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -19,12 +20,12 @@ use stowplan_engine::model::{Kind, Pod};
 use stowplan_engine::scheduler::{Failure, Scheduler};
 use stowplan_env::timeout;
 use stowplan_telemetry::{
-    AccessRequest, AttemptResult as Counted, BoxFuture, Census, Check, DecisionAnswer, Health,
+    AccessRequest, AttemptResult as Counted, BoxFuture, Check, DecisionAnswer, GaugeValues, Health,
     PodTable, Reader, SchedulerMetrics, Source,
 };
 use tokio::sync::oneshot;
 
-/// How long whoever asks for metrics waits for the engine to count.
+/// How long a request for metrics waits for the engine to count.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Between a live scheduler and those who look at it. Told by the engine's thread, asked by tasks.
@@ -39,7 +40,7 @@ pub struct Instrumentation {
     has_synced: AtomicBool,
     is_stopping: AtomicBool,
     is_asked: AtomicBool,
-    asked: Mutex<Vec<oneshot::Sender<Census>>>,
+    asked: Mutex<Vec<oneshot::Sender<GaugeValues>>>,
     wake: OnceLock<Box<dyn Fn() + Send + Sync>>,
     decisions: OnceLock<DecisionReader>,
 }
@@ -200,7 +201,7 @@ impl Guard for Instrumentation {
 }
 
 impl Source for Instrumentation {
-    fn census(&self) -> BoxFuture<'_, Option<Census>> {
+    fn gauge_values(&self) -> BoxFuture<'_, Option<GaugeValues>> {
         let (answer, answered) = oneshot::channel();
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         asked.push(answer);
@@ -232,12 +233,12 @@ impl Source for Instrumentation {
             match whole {
                 true => {
                     decisions
-                        .tournament(namespace, name, &ReaderRights(reader))
+                        .tournament(namespace, name, &ReaderPermissions(reader))
                         .await
                 }
                 false => {
                     decisions
-                        .decision(namespace, name, &ReaderRights(reader))
+                        .decision(namespace, name, &ReaderPermissions(reader))
                         .await
                 }
             }
@@ -246,13 +247,13 @@ impl Source for Instrumentation {
 }
 
 /// What a reader may, as the scheduler asks it.
-struct ReaderRights<'a>(&'a dyn Reader);
+struct ReaderPermissions<'a>(&'a dyn Reader);
 
-impl Rights for ReaderRights<'_> {
-    fn may(&self, right: Right) -> BoxFuture<'_, bool> {
-        self.0.may(match right {
-            Right::ListNodes => AccessRequest::Nodes,
-            Right::ListPods(namespace) => AccessRequest::Pods { namespace },
+impl Permissions for ReaderPermissions<'_> {
+    fn may(&self, permission: Permission) -> BoxFuture<'_, bool> {
+        self.0.may(match permission {
+            Permission::ListNodes => AccessRequest::Nodes,
+            Permission::ListPods(namespace) => AccessRequest::Pods { namespace },
         })
     }
 }
@@ -360,11 +361,11 @@ impl Observer for Instrumentation {
 
     fn settled(&self, scheduler: &Scheduler, now: Time) {
         if self.is_asked.swap(false, Ordering::AcqRel) {
-            let census = census::take(scheduler, now);
+            let gauge_values = gauge_values::take(scheduler, now);
             let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
             for answer in asked.drain(..) {
                 // Who asked may have given up.
-                let _ = answer.send(census.clone());
+                let _ = answer.send(gauge_values.clone());
             }
         }
     }

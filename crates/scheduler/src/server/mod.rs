@@ -3,10 +3,10 @@
 //! - [`SchedulerServer`] is all of it together.
 //! - [`Instrumentation`] stands between the scheduler and those who look at it.
 //! - [`Reviews`] asks the API server who a caller is and what he may do.
-//! - [`SecurePort`] says where that is done, and whom it knows.
+//! - [`SecurePort`] says where that is done, and which certificates it trusts.
 
 mod callers;
-mod census;
+mod gauge_values;
 mod instrumentation;
 mod pods;
 mod port;

@@ -1,4 +1,4 @@
-//! The secure port: what it shows, whom it knows, and how that is kept up to date.
+//! The secure port: its certificate, the certificates that it trusts, and how both are kept up to date.
 
 use crate::server::callers::{AuthenticationLookup, Callers, LookupError, Trust};
 use crate::server::proxy_headers::ProxyHeaders;
@@ -29,13 +29,13 @@ pub struct SecurePort {
     pub advertised: Option<String>,
     /// What it shows.
     pub certificates: ReadCertificates,
-    /// Whom it knows by certificate.
+    /// Which client certificates it trusts.
     pub callers: Callers,
     /// Paths that anybody may ask for; one that ends in `*` stands for all that begin so.
     pub open_paths: Vec<String>,
 }
 
-/// How proxies say for whom they ask, as of now.
+/// The headers in which proxies name users, as of now.
 pub(crate) type Headers = Arc<RwLock<Option<ProxyHeaders>>>;
 
 /// A port that is bound, with all that belongs to it.
@@ -44,7 +44,7 @@ pub(crate) struct Bound {
     pub(crate) address: SocketAddr,
     pub(crate) leader_address: LeaderAddress,
     headers: Headers,
-    keeper: Keeper,
+    keeper: CertificateReloader,
 }
 
 /// A port that is served.
@@ -67,7 +67,7 @@ impl SecurePort {
         }
     }
 
-    /// Binds the port; `client` is asked whom to know.
+    /// Binds the port; `client` is asked which CAs to trust.
     pub(crate) async fn bind(
         self,
         client: Client,
@@ -87,7 +87,7 @@ impl SecurePort {
             }
         };
         let advertised = self.advertised.clone();
-        let mut keeper = Keeper {
+        let mut keeper = CertificateReloader {
             read: self.certificates,
             advertised: self.advertised,
             callers: self.callers,
@@ -155,7 +155,7 @@ impl Port {
 }
 
 /// Keeps certificates up to date.
-struct Keeper {
+struct CertificateReloader {
     read: ReadCertificates,
     advertised: Option<String>,
     callers: Callers,
@@ -165,7 +165,7 @@ struct Keeper {
     present: Option<Certificates>,
 }
 
-impl Keeper {
+impl CertificateReloader {
     fn complete(&self) -> Result<(Certificates, Option<ProxyHeaders>), String> {
         let mut certificates = (self.read)()?;
         if let Some(host) = &self.advertised {

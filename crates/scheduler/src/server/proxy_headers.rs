@@ -1,10 +1,10 @@
-//! For whom a proxy asks, in headers. Upstream's `request/headerrequest`.
+//! Users that a front proxy names in headers. Upstream's `request/headerrequest`.
 
 use http::HeaderMap;
 use std::collections::BTreeMap;
 use stowplan_telemetry::Identity;
 
-/// The names of the headers that say for whom a request is.
+/// The names of the headers that name the user.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ProxyHeaders {
     /// Where the name is.
@@ -18,7 +18,7 @@ pub struct ProxyHeaders {
 }
 
 impl ProxyHeaders {
-    /// For whom the request is; nobody, if no header names a user.
+    /// The user that the headers name, if they do.
     pub(crate) fn identity(&self, headers: &HeaderMap) -> Option<Identity> {
         let first = |names: &[String]| values(headers, names).into_iter().next();
         let mut groups = values(headers, &self.group);

@@ -2,8 +2,8 @@
 //! authentication and authorization (`apiserver/pkg/server/options/auth*.go`).
 
 mod digest;
-mod lane;
 mod memory;
+mod single_flight;
 
 use digest::{Digest, Digester};
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec};
@@ -12,8 +12,8 @@ use k8s_openapi::api::authorization::v1::{
 };
 use kube::api::PostParams;
 use kube::{Api, Client};
-use lane::{Lane, Width};
-use memory::{Measured, Memory, Room};
+use memory::{CacheLimits, Measured, ReviewCache};
+use single_flight::{Concurrency, SingleFlight};
 use std::sync::Arc;
 use std::time::Duration;
 use stowplan_base::Env;
@@ -30,26 +30,26 @@ struct Limits {
     token_bytes: usize,
     /// Answers of each kind that are kept: about callers that are known, and apart from these about
     /// strangers.
-    kept: Room,
+    kept: CacheLimits,
     /// Questions about callers that are known, or were when they last asked.
-    known: Width,
+    known: Concurrency,
     /// Questions about strangers.
-    strangers: Width,
+    strangers: Concurrency,
     /// How long the API server may take. Upstream's.
     patience: Duration,
 }
 
 const LIMITS: Limits = Limits {
     token_bytes: 16 << 10,
-    kept: Room {
+    kept: CacheLimits {
         answers: 1024,
         bytes: 4 << 20,
     },
-    known: Width {
+    known: Concurrency {
         asked: 16,
         waiting: 256,
     },
-    strangers: Width {
+    strangers: Concurrency {
         asked: 4,
         waiting: 64,
     },
@@ -64,11 +64,11 @@ pub struct Reviews {
     limits: Limits,
     digester: Digester,
     /// Whose tokens are.
-    users: Memory<Identity>,
+    users: ReviewCache<Identity>,
     /// Tokens that are nobody's.
-    nobodies: Memory<()>,
-    known: Lane<Option<Identity>>,
-    strangers: Lane<Option<Identity>>,
+    nobodies: ReviewCache<()>,
+    known: SingleFlight<Option<Identity>>,
+    strangers: SingleFlight<Option<Identity>>,
     /// What callers may who say who they are, and those who do not.
     verdicts: [Verdicts; 2],
 }
@@ -77,15 +77,15 @@ pub struct Reviews {
 type Verdict = Option<String>;
 
 struct Verdicts {
-    kept: Memory<Verdict>,
-    lane: Lane<Verdict>,
+    kept: ReviewCache<Verdict>,
+    single_flight: SingleFlight<Verdict>,
 }
 
 impl Verdicts {
-    fn new(limits: &Limits, width: Width, env: &Arc<dyn Env>) -> Self {
+    fn new(limits: &Limits, width: Concurrency, env: &Arc<dyn Env>) -> Self {
         Self {
-            kept: Memory::new(limits.kept, BELIEF, env.clone()),
-            lane: Lane::new(width),
+            kept: ReviewCache::new(limits.kept, BELIEF, env.clone()),
+            single_flight: SingleFlight::new(width),
         }
     }
 }
@@ -123,10 +123,10 @@ impl Reviews {
             tokens,
             access,
             digester: Digester::new(),
-            users: Memory::new(limits.kept, BELIEF, env.clone()),
-            nobodies: Memory::new(limits.kept, BELIEF, env.clone()),
-            known: Lane::new(limits.known),
-            strangers: Lane::new(limits.strangers),
+            users: ReviewCache::new(limits.kept, BELIEF, env.clone()),
+            nobodies: ReviewCache::new(limits.kept, BELIEF, env.clone()),
+            known: SingleFlight::new(limits.known),
+            strangers: SingleFlight::new(limits.strangers),
             verdicts: [limits.known, limits.strangers]
                 .map(|width| Verdicts::new(&limits, width, &env)),
             limits,
@@ -164,7 +164,7 @@ impl Reviews {
             return Ok(None);
         }
         // Who was known before does not wait in line with strangers.
-        let lane = match self.users.knew(&key) {
+        let single_flight = match self.users.knew(&key) {
             true => &self.known,
             false => &self.strangers,
         };
@@ -179,7 +179,7 @@ impl Reviews {
             }
             Ok(user)
         };
-        lane.ask(key, ask).await
+        single_flight.ask(key, ask).await
     }
 
     async fn review_token(&self, token: &str) -> Result<Option<Identity>, Refusal> {
@@ -238,7 +238,7 @@ impl Reviews {
                     verdicts.kept.put(key, verdict.clone());
                     Ok(verdict)
                 };
-                verdicts.lane.ask(key, ask).await?
+                verdicts.single_flight.ask(key, ask).await?
             }
         };
         match verdict {

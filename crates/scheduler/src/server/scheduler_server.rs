@@ -42,13 +42,13 @@ pub struct ServerOptions {
     pub competes: bool,
     /// Where to serve health and metrics.
     pub port: Option<SecurePort>,
-    /// Who is asked there whose a token is, if not the API that pods come from.
+    /// The API that reviews tokens there, if it is not the one that pods come from.
     pub authentication: Option<Client>,
-    /// Who is asked there what a caller may, if not the API that pods come from.
+    /// The API that authorizes callers there, if it is not the one that pods come from.
     pub authorization: Option<Client>,
     /// Where to send traces.
     pub collector: Option<Collector>,
-    /// Who else in this process keeps the objects of the cluster.
+    /// The informers of this process, if others keep the objects of the cluster as well.
     pub informers: Option<Arc<Informers>>,
 }
 
@@ -61,7 +61,7 @@ pub enum ServerError {
     /// The times of the election do not go together.
     #[error("leaderElection")]
     Election(#[from] TimingsError),
-    /// The cluster does not say whom the port should know.
+    /// The cluster does not say which CAs the port should trust.
     #[error(transparent)]
     AuthenticationLookup(#[from] LookupError),
     /// What the port should show cannot be used.

@@ -85,7 +85,7 @@ impl Span {
 pub struct Collector {
     /// `http://host:4318` or `https://host:4318`.
     pub url: Uri,
-    /// Who signed its certificate, in PEM; without it the system's CAs are trusted.
+    /// The CA of its certificate, in PEM; without it the system's CAs are trusted.
     pub ca_pem: Option<String>,
 }
 

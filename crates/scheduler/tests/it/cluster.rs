@@ -16,7 +16,7 @@ use stowplan_client::{Guard, Unguarded, in_process};
 use stowplan_config::KubeSchedulerConfiguration;
 use stowplan_engine::plugins::registry::in_tree;
 use stowplan_env::System;
-use stowplan_scheduler::{Running, Settings, Silent, start};
+use stowplan_scheduler::{NoObserver, Running, Settings, start};
 use stowplan_server::{Config, User};
 use stowplan_store::{Options, Store};
 
@@ -88,7 +88,7 @@ impl Cluster {
             host: "host".to_owned(),
             env: Arc::new(System::new()),
             guard,
-            observer: Arc::new(Silent),
+            observer: Arc::new(NoObserver),
             throttled: false,
             unschedulable_max: None,
         };

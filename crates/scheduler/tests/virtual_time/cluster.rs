@@ -12,7 +12,7 @@ use stowplan_client::{Informers, Requests, Unguarded, in_process};
 use stowplan_config::KubeSchedulerConfiguration;
 use stowplan_engine::plugins::registry::in_tree;
 use stowplan_env::{Virtual, virtual_runtime};
-use stowplan_scheduler::{Settings, Silent, start_as_task};
+use stowplan_scheduler::{NoObserver, Settings, start_as_task};
 use stowplan_server::{Api, Config, User};
 use stowplan_store::{Options, Store};
 
@@ -142,7 +142,7 @@ async fn scheduler(client: kube::Client, env: Arc<dyn Env>, seed: u64) {
         host: "host".to_owned(),
         env,
         guard: leadership.clone(),
-        observer: Arc::new(Silent),
+        observer: Arc::new(NoObserver),
         throttled: false,
         unschedulable_max: None,
     };

@@ -16,7 +16,7 @@ pub use unstructured::from_unstructured;
 pub(crate) use reader::float;
 pub(crate) use special::schema_type;
 
-use crate::room::Room;
+use crate::room::MemoryBudget;
 use crate::types::Type;
 use reader::Reader;
 use serde_json::Value;
@@ -48,14 +48,14 @@ pub fn parse_json(json: &[u8]) -> Result<Decoded, DecodeError> {
 
 /// Reads JSON of any type, as it stands in a raw extension.
 pub fn parse_any(json: &[u8]) -> Result<Value, DecodeError> {
-    parse_inside(json, 0, &mut Room::default())
+    parse_inside(json, 0, &mut MemoryBudget::default())
 }
 
 /// The same, inside so many levels of something else that takes of the same room.
 pub(crate) fn parse_inside(
     json: &[u8],
     depth: usize,
-    room: &mut Room,
+    room: &mut MemoryBudget,
 ) -> Result<Value, DecodeError> {
     match crate::json::problem(json) {
         Some(problem) => Err(DecodeError::text(problem)),

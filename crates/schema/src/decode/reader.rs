@@ -4,7 +4,7 @@ use super::special;
 use super::{DecodeError, Decoded};
 use crate::go::{Kind, Special};
 use crate::json::{self, Bad, Parser};
-use crate::room::{Full, Room};
+use crate::room::{Full, MemoryBudget};
 use crate::types::{Field, Object, Type, TypeRef};
 use serde_json::{Map, Number, Value};
 use std::borrow::Cow;
@@ -48,7 +48,7 @@ pub(super) struct Reader<'a, 't> {
     input: Parser<'a>,
     path: Vec<Step<'a, 't>>,
     depth: usize,
-    room: Room,
+    room: MemoryBudget,
     strict: bool,
     problems: Vec<String>,
     /// The bytes of all that was to be told, repeats included.
@@ -63,7 +63,7 @@ impl<'a, 't> Reader<'a, 't> {
             input: Parser::new(json),
             path: Vec::new(),
             depth: 0,
-            room: Room::default(),
+            room: MemoryBudget::default(),
             strict,
             problems: Vec::new(),
             problem_bytes: 0,
@@ -541,7 +541,11 @@ impl<'a, 't> Reader<'a, 't> {
 
 /// Reads JSON that was checked before, without telling problems, inside so many levels of something
 /// else that takes of the same room.
-pub(super) fn read_any(json: &[u8], depth: usize, room: &mut Room) -> Result<Value, DecodeError> {
+pub(super) fn read_any(
+    json: &[u8],
+    depth: usize,
+    room: &mut MemoryBudget,
+) -> Result<Value, DecodeError> {
     let mut reader = Reader::new(json, false);
     reader.depth = depth;
     mem::swap(&mut reader.room, room);

@@ -8,7 +8,7 @@ mod wire;
 
 use crate::decode::{DecodeError, TypeMeta};
 use crate::go::{InProtobuf, Kind, WireTarget};
-use crate::room::Room;
+use crate::room::MemoryBudget;
 use crate::types::{Type, TypeRef};
 use serde_json::{Map, Value};
 use stowplan_apimachinery::go::base64;
@@ -73,7 +73,7 @@ pub fn envelope(bytes: &[u8]) -> Result<Envelope<'_>, DecodeError> {
 pub fn decode(ty: &Type, message: &[u8]) -> Result<Value, DecodeError> {
     let mut decoder = Decoder {
         depth: 0,
-        room: Room::default(),
+        room: MemoryBudget::default(),
     };
     decoder.structure(ty, message)
 }
@@ -81,7 +81,7 @@ pub fn decode(ty: &Type, message: &[u8]) -> Result<Value, DecodeError> {
 struct Decoder {
     /// So many structs, lists and maps are open.
     depth: usize,
-    room: Room,
+    room: MemoryBudget,
 }
 
 type Decoded = Result<Value, DecodeError>;

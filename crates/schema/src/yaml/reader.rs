@@ -6,7 +6,7 @@ use super::lines::Lines;
 use super::resolve::{Meaning, resolve};
 use super::survey;
 use crate::decode::DecodeError;
-use crate::room::{Full, Room};
+use crate::room::{Full, MemoryBudget};
 use serde::de::{
     DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor,
 };
@@ -37,8 +37,8 @@ pub(super) fn read(text: &[u8], trust: Trust) -> Result<(Value, Vec<String>), St
         trust,
         lines: Lines::default(),
         room: match trust {
-            Trust::Request => Room::of_text(text.len()),
-            Trust::File => Room::of_file(text.len()),
+            Trust::Request => MemoryBudget::of_text(text.len()),
+            Trust::File => MemoryBudget::of_file(text.len()),
         },
         full: false,
         aliases: Aliases::default(),
@@ -79,7 +79,7 @@ struct Reader<'a> {
     trust: Trust,
     lines: Lines,
     /// Aliases repeat what they stand for, so this bounds what they can become.
-    room: Room,
+    room: MemoryBudget,
     /// There was not enough of it.
     full: bool,
     aliases: Aliases,
@@ -115,7 +115,7 @@ impl Reader<'_> {
     /// Takes room, or says why not.
     fn take<E: Error>(
         &mut self,
-        take: impl FnOnce(&mut Room) -> Result<(), Full>,
+        take: impl FnOnce(&mut MemoryBudget) -> Result<(), Full>,
     ) -> Result<(), E> {
         take(&mut self.room).map_err(|Full| {
             self.full = true;
@@ -317,7 +317,7 @@ impl<'de> Visitor<'de> for Node<'_, '_> {
         while let Some(item) = access.next_element_seed(Node {
             reader: self.reader,
         })? {
-            self.reader.take(Room::item)?;
+            self.reader.take(MemoryBudget::item)?;
             items.push(item.value);
         }
         Ok(Value::Array(items).into())

@@ -18,7 +18,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use stowplan_apimachinery::Status;
-use stowplan_auth::Luggage;
+use stowplan_auth::ConnectionGuards;
 use stowplan_base::{Env, Time};
 
 /// The header by which a request is known, the client's choice or ours.
@@ -84,7 +84,7 @@ pub(crate) async fn record(
     let mut event = Event::new(arrival, request, &outcome, stage);
     let lasts = request.info.verb == "watch"
         || request.info.subresource == "log"
-        || answer.extensions().get::<Luggage>().is_some();
+        || answer.extensions().get::<ConnectionGuards>().is_some();
     if !lasts || outcome.failure.is_some() {
         log.write(api.env(), event.line(api.env().now())).await;
         return answer;
@@ -93,8 +93,8 @@ pub(crate) async fn record(
         event,
         api: Arc::clone(api),
     };
-    if let Some(luggage) = answer.extensions().get::<Luggage>() {
-        luggage.put(pending);
+    if let Some(guards) = answer.extensions().get::<ConnectionGuards>() {
+        guards.hold(pending);
         return answer;
     }
     answer.map(|body| {

@@ -9,10 +9,10 @@
 //! Masters and probes are exempt, as upstream.
 
 mod answers;
-mod beside;
 mod bodies;
 mod offload;
 mod pool;
+mod related;
 mod seats;
 mod weight;
 
@@ -23,10 +23,10 @@ use stowplan_auth::User;
 use stowplan_base::Env;
 use tokio::sync::Semaphore;
 
-pub(crate) use beside::Beside;
 pub(crate) use offload::off_the_reactor;
 pub(crate) use pool::Held;
 use pool::Pool;
+pub(crate) use related::RelatedObjects;
 pub(crate) use seats::Seat;
 use seats::Seats;
 pub(crate) use weight::Weight;

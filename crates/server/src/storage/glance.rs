@@ -3,7 +3,7 @@
 //! The bytes are JSON that [`super::encode`] wrote: `apiVersion`, `kind` and `metadata` come first, and
 //! nothing is escaped that could be taken for the beginning of a field.
 
-use super::whole::Whole;
+use super::whole::AnyValue;
 use super::{METADATA, metadata_at, parse, read};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
@@ -115,7 +115,7 @@ impl<'de> DeserializeSeed<'de> for Part {
 
     fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
         match self.0.is_empty() {
-            true => Whole.deserialize(reader),
+            true => AnyValue.deserialize(reader),
             false => reader.deserialize_any(self),
         }
     }

@@ -17,7 +17,7 @@ use stowplan_apimachinery::lookup::Lookup;
 use stowplan_apimachinery::{Edit, Status, View, json};
 use stowplan_kinds::columns::Read;
 use stowplan_store::{CommitError, Entry, Revision};
-use whole::Whole;
+use whole::AnyValue;
 
 /// The key of an object, or of all objects of a namespace (empty `name`), or of all (both empty).
 /// Upstream's keys, because error messages show them.
@@ -170,7 +170,7 @@ fn write_rest(out: &mut Vec<u8>, entry: &Entry, at: usize, revision: Revision) {
 
 /// JSON that this server wrote. How deep it nests was checked when it came in.
 pub(crate) fn parse(bytes: &[u8]) -> Value {
-    read(bytes, Whole).unwrap_or_else(|error| {
+    read(bytes, AnyValue).unwrap_or_else(|error| {
         tracing::error!(%error, "a stored object cannot be read");
         Value::Object(Map::new())
     })

@@ -7,9 +7,9 @@ use std::fmt;
 
 /// Reads any value as it stands.
 #[derive(Clone, Copy)]
-pub(super) struct Whole;
+pub(super) struct AnyValue;
 
-impl<'de> DeserializeSeed<'de> for Whole {
+impl<'de> DeserializeSeed<'de> for AnyValue {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
@@ -17,7 +17,7 @@ impl<'de> DeserializeSeed<'de> for Whole {
     }
 }
 
-impl<'de> Visitor<'de> for Whole {
+impl<'de> Visitor<'de> for AnyValue {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,6 +1,6 @@
 //! Carries bytes between a client and a session, to the end of either.
 
-use super::channels::{ERROR, Heard, Protocol, RESIZE, STDERR, STDIN, STDOUT};
+use super::channels::{ClientMessage, ERROR, Protocol, RESIZE, STDERR, STDIN, STDOUT};
 use super::outcome;
 use crate::limits::STREAM_IDLE_TIME;
 use crate::provider::{Outcome, PIECE_BYTES_MAX, Session, StreamOptions, TerminalSize};
@@ -40,7 +40,7 @@ pub(super) async fn carry<S>(
         sizes: Some(sizes),
         something: &something,
     };
-    let telling = Telling {
+    let telling = OutputPump {
         protocol,
         options,
         something: &something,
@@ -78,16 +78,16 @@ impl Listening<'_> {
             };
             self.something.notify_one();
             match self.protocol.read(bytes) {
-                Heard::Stdin(bytes) => self.stdin(bytes).await,
-                Heard::Resized(size) => {
+                ClientMessage::Stdin(bytes) => self.stdin(bytes).await,
+                ClientMessage::Resized(size) => {
                     if let Some(sizes) = &self.sizes {
                         sizes.send_replace(size);
                     }
                 }
-                Heard::Closed(STDIN) => self.stdin = None,
-                Heard::Closed(RESIZE) => self.sizes = None,
-                Heard::Closed(_) | Heard::Nothing => {}
-                Heard::Nonsense => return,
+                ClientMessage::Closed(STDIN) => self.stdin = None,
+                ClientMessage::Closed(RESIZE) => self.sizes = None,
+                ClientMessage::Closed(_) | ClientMessage::Nothing => {}
+                ClientMessage::Nonsense => return,
             }
         }
     }
@@ -105,13 +105,13 @@ impl Listening<'_> {
 }
 
 /// What the process says.
-struct Telling<'a> {
+struct OutputPump<'a> {
     protocol: Protocol,
     options: &'a StreamOptions,
     something: &'a Notify,
 }
 
-impl Telling<'_> {
+impl OutputPump<'_> {
     /// Tells everything, and in the end how it ended.
     async fn of(
         self,

@@ -65,15 +65,15 @@ impl Protocol {
     }
 
     /// What a client's message says.
-    pub(super) fn read(self, mut message: Bytes) -> Heard {
+    pub(super) fn read(self, mut message: Bytes) -> ClientMessage {
         if message.is_empty() {
-            return Heard::Nothing;
+            return ClientMessage::Nothing;
         }
         let channel = message.split_to(1)[0];
         if self == Self::V5 && channel == CLOSE {
             return match *message {
-                [channel @ STDIN..=RESIZE] => Heard::Closed(channel),
-                _ => Heard::Nonsense,
+                [channel @ STDIN..=RESIZE] => ClientMessage::Closed(channel),
+                _ => ClientMessage::Nonsense,
             };
         }
         let (channel, bytes) = match self.is_base64() {
@@ -84,16 +84,18 @@ impl Protocol {
             }
         };
         match (channel, bytes) {
-            (STDIN, Some(bytes)) => Heard::Stdin(bytes),
-            (RESIZE, Some(bytes)) => size(&bytes).map_or(Heard::Nothing, Heard::Resized),
-            _ => Heard::Nothing,
+            (STDIN, Some(bytes)) => ClientMessage::Stdin(bytes),
+            (RESIZE, Some(bytes)) => {
+                size(&bytes).map_or(ClientMessage::Nothing, ClientMessage::Resized)
+            }
+            _ => ClientMessage::Nothing,
         }
     }
 }
 
 /// What a client said.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Heard {
+pub(super) enum ClientMessage {
     /// Something for the process to read.
     Stdin(Bytes),
     /// The terminal has another size.
@@ -140,29 +142,29 @@ mod tests {
             width: 80,
             height: 24,
         };
-        let stdin = |text: &'static str| Heard::Stdin(Bytes::from_static(text.as_bytes()));
-        let rows: [(Protocol, &[u8], Heard); 13] = [
+        let stdin = |text: &'static str| ClientMessage::Stdin(Bytes::from_static(text.as_bytes()));
+        let rows: [(Protocol, &[u8], ClientMessage); 13] = [
             (Protocol::V5, b"\x00hi", stdin("hi")),
             (Protocol::V5, b"\x00", stdin("")),
-            (Protocol::V5, b"", Heard::Nothing),
-            (Protocol::V5, b"\xff\x00", Heard::Closed(0)),
-            (Protocol::V5, b"\xff", Heard::Nonsense),
-            (Protocol::V5, b"\xff\x07", Heard::Nonsense),
-            (v4, b"\xff\x00", Heard::Nothing),
-            (v4, b"\x01hi", Heard::Nothing),
+            (Protocol::V5, b"", ClientMessage::Nothing),
+            (Protocol::V5, b"\xff\x00", ClientMessage::Closed(0)),
+            (Protocol::V5, b"\xff", ClientMessage::Nonsense),
+            (Protocol::V5, b"\xff\x07", ClientMessage::Nonsense),
+            (v4, b"\xff\x00", ClientMessage::Nothing),
+            (v4, b"\x01hi", ClientMessage::Nothing),
             (
                 v4,
                 b"\x04{\"Width\":80,\"Height\":24}",
-                Heard::Resized(size),
+                ClientMessage::Resized(size),
             ),
             (
                 v4,
                 b"\x04{\"width\":80,\"height\":24}",
-                Heard::Resized(size),
+                ClientMessage::Resized(size),
             ),
-            (v4, b"\x04{\"Width\":-1}", Heard::Nothing),
+            (v4, b"\x04{\"Width\":-1}", ClientMessage::Nothing),
             (coded, b"0aGk=", stdin("hi")),
-            (coded, b"0?", Heard::Nothing),
+            (coded, b"0?", ClientMessage::Nothing),
         ];
         for (protocol, message, heard) in rows {
             let message = Bytes::from_static(message);

@@ -42,12 +42,12 @@ pub(crate) fn wants_upgrade(request: &Request) -> bool {
 }
 
 /// What was agreed upon.
-pub(crate) struct Agreed {
+pub(crate) struct Handshake {
     pub(crate) protocol: Protocol,
     connection: OnUpgrade,
 }
 
-impl Agreed {
+impl Handshake {
     /// Agrees with a client that wants an upgrade; if that cannot be, says what it is told. The second
     /// part is what it is told otherwise.
     pub(crate) fn on(request: &Request) -> Result<(Self, Answer), Box<Answer>> {

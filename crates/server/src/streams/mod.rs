@@ -12,23 +12,23 @@ mod handshake;
 mod outcome;
 
 pub(crate) use channels::Protocol;
-pub(crate) use handshake::{Agreed, Upgrade, wants_upgrade};
+pub(crate) use handshake::{Handshake, Upgrade, wants_upgrade};
 
 use crate::api::Api;
 use crate::flowcontrol::Held;
 use crate::provider::{Session, StreamOptions};
 use std::sync::Arc;
-use stowplan_auth::Luggage;
+use stowplan_auth::ConnectionGuards;
 
 /// A session whose client has been told that it begins.
 pub(crate) struct Stream {
-    pub(crate) agreed: Agreed,
+    pub(crate) agreed: Handshake,
     pub(crate) options: StreamOptions,
     pub(crate) session: Session,
     /// Its place among all streams.
     pub(crate) room: Held,
     /// What others want to last as long.
-    pub(crate) luggage: Luggage,
+    pub(crate) guards: ConnectionGuards,
 }
 
 impl Stream {
@@ -37,7 +37,7 @@ impl Stream {
         let api = Arc::clone(api);
         tokio::spawn(async move {
             let mut stopping = api.stopping();
-            let (_room, _luggage) = (self.room, self.luggage);
+            let (_room, _guards) = (self.room, self.guards);
             let mut agreed = self.agreed;
             let Some(socket) = agreed.socket().await else {
                 return;

@@ -10,14 +10,14 @@ use crate::flowcontrol::Flow;
 use crate::provider::{ExecOptions, Provider, Session, StreamOptions};
 use crate::request::{Request, Target};
 use crate::storage::{self, Cluster};
-use crate::streams::{Agreed, Protocol, Stream, wants_upgrade};
+use crate::streams::{Handshake, Protocol, Stream, wants_upgrade};
 use crate::{gate, rbac};
 use serde_json::Value;
 use std::sync::Arc;
 use stowplan_apimachinery::lookup::Lookup;
 use stowplan_apimachinery::meta::GroupResource;
 use stowplan_apimachinery::{Status, View};
-use stowplan_auth::{Luggage, authorize};
+use stowplan_auth::{ConnectionGuards, authorize};
 
 /// The subresources that answer with streams.
 pub(crate) const NAMES: [&str; 3] = ["attach", "exec", "portforward"];
@@ -60,7 +60,7 @@ pub(super) async fn connect(
     let Some(room) = api.flow_control().stream(flow) else {
         return Ok(answer::too_many_requests());
     };
-    let (agreed, mut answer) = match Agreed::on(request) {
+    let (agreed, mut answer) = match Handshake::on(request) {
         Ok(agreed) => agreed,
         Err(refused) => return Ok(*refused),
     };
@@ -73,14 +73,14 @@ pub(super) async fn connect(
         }
         Err(status) => return Ok(refused(&status)),
     };
-    let luggage = Luggage::default();
-    answer.extensions_mut().insert(luggage.clone());
+    let guards = ConnectionGuards::default();
+    answer.extensions_mut().insert(guards.clone());
     let stream = Stream {
         agreed,
         options: streams,
         session,
         room,
-        luggage,
+        guards,
     };
     stream.start(api);
     Ok(answer)

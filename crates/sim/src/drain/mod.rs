@@ -20,7 +20,7 @@ pub use report::{Assumptions, DrainReport, DrainedPod, Fate, PreemptedPod, Wait}
 use crate::report::reason_pending;
 use crate::{Simulation, interner, play};
 use budgets::Unready;
-use replacement::Made;
+use replacement::ReplacementTime;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stowplan_api::k8s::api::core::v1 as core;
@@ -201,7 +201,7 @@ fn evictees(
             };
             let daemon_set = |name: &str| (asked.daemon_set)(&pod.key.namespace, name);
             let status = PodDeleteStatus::of(given, options.allowed, daemon_set);
-            let made = Made::of(given, simulation);
+            let made = ReplacementTime::of(given, simulation);
             evictees.push(Evictee::new(given.clone(), pod, *node, status, made));
         }
     }
@@ -297,7 +297,7 @@ fn fate(timeline: &Timeline<'_>, one: &Evictee, is_reached: bool) -> (Fate, Stri
             (Fate::Pending, why)
         }
         (None, _) if filters::is_finished(&one.given) => (Fate::Removed, FINISHED.to_owned()),
-        (None, _) if one.made == Made::Never => (Fate::Lost, LOST.to_owned()),
+        (None, _) if one.made == ReplacementTime::Never => (Fate::Lost, LOST.to_owned()),
         (None, _) => (Fate::Removed, ALREADY.to_owned()),
     }
 }

@@ -14,7 +14,7 @@ use stowplan_manifest::Loaded;
 
 /// When the replacement of an evicted pod is made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Made {
+pub(super) enum ReplacementTime {
     /// As soon as the pod is on its way out.
     AtOnce,
     /// When it is gone.
@@ -25,7 +25,7 @@ pub(super) enum Made {
     Never,
 }
 
-impl Made {
+impl ReplacementTime {
     /// What the owner of a pod does. Of owners that are not Kubernetes' own nothing is known: they are
     /// taken to wait.
     pub(super) fn of(pod: &core::Pod, simulation: &Simulation) -> Self {

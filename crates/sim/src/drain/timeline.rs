@@ -2,7 +2,7 @@
 
 use super::budgets::{Answer, Budgets, Unready};
 use super::filters::{self, PodDeleteStatus};
-use super::replacement::{Made, replacement};
+use super::replacement::{ReplacementTime, replacement};
 use super::report::Wait;
 use super::{Options, RETRY};
 use crate::play::upsert;
@@ -21,7 +21,7 @@ pub(super) struct Evictee {
     pub(super) pod: Arc<Pod>,
     pub(super) node: Sym,
     pub(super) status: PodDeleteStatus,
-    pub(super) made: Made,
+    pub(super) made: ReplacementTime,
     pub(super) evicted: Option<Time>,
     pub(super) gone: Option<Time>,
     pub(super) replacement: Option<Arc<Pod>>,
@@ -41,7 +41,7 @@ impl Evictee {
         pod: Arc<Pod>,
         node: Sym,
         status: PodDeleteStatus,
-        made: Made,
+        made: ReplacementTime,
     ) -> Self {
         Self {
             given,
@@ -243,7 +243,7 @@ impl<'a> Timeline<'a> {
         upsert(self.simulation, Object::Pod(Arc::new(leaving)));
         self.changes += 1;
         self.at(now + grace, Event::Gone(at));
-        if made == Made::AtOnce {
+        if made == ReplacementTime::AtOnce {
             self.at(now, Event::Create(at));
         }
     }
@@ -259,7 +259,7 @@ impl<'a> Timeline<'a> {
         let made = one.made;
         self.simulation.scheduler.apply(gone, self.simulation.now);
         self.changes += 1;
-        if made == Made::Afterwards {
+        if made == ReplacementTime::Afterwards {
             self.at(self.now, Event::Create(at));
         }
     }

@@ -1,6 +1,6 @@
 //! A listener and clients of it.
 
-mod strangers;
+mod unauthenticated;
 mod unread;
 
 use super::*;

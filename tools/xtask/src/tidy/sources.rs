@@ -44,6 +44,9 @@ const LEFTOVERS: &[&str] = &["todo!(", "unimplemented!(", "FIXME", "XXX", "#[ign
 
 const LINES_MAX: usize = 800;
 
+/// What the root of a pure crate has to say; `clippy.toml` lists the methods.
+const LINT: &str = "deny(clippy::disallowed_methods";
+
 /// Everything that is not tidy in the sources.
 pub(super) fn problems(root: &Path, map: &Map) -> Result<Vec<String>> {
     let mut files = Vec::new();
@@ -81,6 +84,9 @@ fn check(name: &str, text: &str, purity: Purity, problems: &mut Vec<String>) {
         problems.push(format!(
             "{name}: {lines} lines, more than {LINES_MAX}: split it"
         ));
+    }
+    if purity != Purity::None && name.ends_with("/src/lib.rs") && !text.contains(LINT) {
+        problems.push(format!("{name}: a pure crate has #![{LINT})]"));
     }
     let (impure, impure_core) = match purity {
         Purity::Core if name != LOOKUP => (IMPURE, IMPURE_CORE),
@@ -121,6 +127,15 @@ mod tests {
         let mut problems = Vec::new();
         check(name, text, purity, &mut problems);
         problems
+    }
+
+    #[test]
+    fn a_pure_crate_denies_the_methods_that_clippy_knows() {
+        let root = |purity, text| found("crates/kinds/src/lib.rs", purity, text).len();
+        assert_eq!(root(Purity::Json, "//! Kinds."), 1);
+        let denied = "#![deny(clippy::disallowed_methods)]";
+        assert_eq!(root(Purity::Json, denied), 0);
+        assert_eq!(root(Purity::None, "//! Kinds."), 0);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::Erased;
 use super::slots::{erase_filter, typed, typed_mut, typed_slot};
 use crate::NodeInfo;
 use crate::framework::cycle::State;
-use crate::framework::noted::Noted;
+use crate::framework::relevant_changes::RelevantChanges;
 use crate::framework::{
     Changed, Cx, Filter, FilterState, Fit, Invalidation, NodesToCheck, PostFilter, PostFilterCx,
     PostFilterResult, PreBind, PreFilter, PreFilterExtensions, PreFilterResult, Reads, Reserve,
@@ -144,7 +144,7 @@ impl<P: PreBind> AnyPreBind for P {
 
 /// [`FilterState`] without its type. What is asked about many nodes is statically dispatched inside.
 pub(in crate::framework) trait AnyFilterState {
-    fn scope(&self) -> Scope;
+    kept_state!();
     fn ignores(&self, pod: &Pod) -> bool;
     fn accepts_all(&self, state: &dyn State, cx: Cx<'_>) -> bool;
     fn nodes_to_check(&self, state: &dyn State, cx: Cx<'_>, pod: &Pod) -> NodesToCheck;
@@ -159,26 +159,9 @@ pub(in crate::framework) trait AnyFilterState {
         verdicts: &mut [u32],
         reject: &mut dyn FnMut(Status) -> u32,
     );
-    fn reads(&self, state: &dyn State, pod: &Pod) -> Option<Reads>;
     fn prepare(&self, cx: Cx<'_>, pod: &Pod) -> Option<PreFilterResult<Erased>>;
-    fn skips(&self, state: &dyn State) -> bool;
-    fn label_marks(&self, state: &dyn State) -> u64;
-    fn is_affected_by(&self, state: &dyn State, cx: Cx<'_>, pod: &Pod, other: &Pod) -> bool;
-    /// Every fact of these changes.
-    fn update(
-        &self,
-        state: &mut dyn State,
-        cx: Cx<'_>,
-        pod: &Pod,
-        noted: Noted<'_>,
-    ) -> Invalidation;
     fn group_key(&self, state: &dyn State, node: &NodeInfo, key: &mut Vec<u64>);
     fn filter_group(&self, state: &dyn State, key: &[u64]) -> Fit;
-    /// About how many bytes state takes up, itself included.
-    fn bytes(&self, state: &dyn State) -> usize;
-    /// The kinds of objects that the state may be invalidated by, as [`Kind::bit`](crate::model::Kind::bit)s.
-    fn invalidating_kinds(&self) -> u32;
-    fn is_invalidated_by(&self, cx: Cx<'_>, pod: &Pod, object: Changed<'_>) -> bool;
 }
 
 impl<P> AnyFilterState for P
@@ -186,9 +169,7 @@ where
     P: Filter,
     P::FilterState: FilterState<P>,
 {
-    fn scope(&self) -> Scope {
-        P::FilterState::SCOPE
-    }
+    kept_state!(FilterState);
 
     fn ignores(&self, pod: &Pod) -> bool {
         P::FilterState::ignores(self, pod)
@@ -223,41 +204,8 @@ where
         }
     }
 
-    fn reads(&self, state: &dyn State, pod: &Pod) -> Option<Reads> {
-        typed::<P::FilterState>(state).reads(self, pod)
-    }
-
     fn prepare(&self, cx: Cx<'_>, pod: &Pod) -> Option<PreFilterResult<Erased>> {
         P::FilterState::prepare(self, cx, pod).map(erase_filter)
-    }
-
-    fn skips(&self, state: &dyn State) -> bool {
-        typed::<P::FilterState>(state).skips()
-    }
-
-    fn label_marks(&self, state: &dyn State) -> u64 {
-        typed::<P::FilterState>(state).label_marks()
-    }
-
-    fn is_affected_by(&self, state: &dyn State, cx: Cx<'_>, pod: &Pod, other: &Pod) -> bool {
-        typed::<P::FilterState>(state).is_affected_by(self, cx, pod, other)
-    }
-
-    fn update(
-        &self,
-        state: &mut dyn State,
-        cx: Cx<'_>,
-        pod: &Pod,
-        noted: Noted<'_>,
-    ) -> Invalidation {
-        let state: &mut P::FilterState = typed_mut(state);
-        let mut invalid = Invalidation::Nothing;
-        for delta in noted.deltas() {
-            delta.facts(|fact, holds| {
-                invalid = invalid.max(state.update(self, cx, pod, fact, holds));
-            });
-        }
-        invalid
     }
 
     fn group_key(&self, state: &dyn State, node: &NodeInfo, key: &mut Vec<u64>) {
@@ -266,19 +214,5 @@ where
 
     fn filter_group(&self, state: &dyn State, key: &[u64]) -> Fit {
         typed::<P::FilterState>(state).filter_group(key)
-    }
-
-    fn bytes(&self, state: &dyn State) -> usize {
-        size_of::<P::FilterState>() + typed::<P::FilterState>(state).bytes()
-    }
-
-    fn invalidating_kinds(&self) -> u32 {
-        let kinds = P::FilterState::INVALIDATED_BY.iter();
-        kinds.fold(0, |all, (kind, _)| all | kind.bit())
-    }
-
-    fn is_invalidated_by(&self, cx: Cx<'_>, pod: &Pod, object: Changed<'_>) -> bool {
-        let mut kinds = P::FilterState::INVALIDATED_BY.iter();
-        kinds.any(|(kind, invalidates)| *kind == object.kind && invalidates(self, cx, pod, object))
     }
 }

@@ -1,5 +1,7 @@
 //! Plugins of any type in one list. The only place where state is cast back to its type.
 
+#[macro_use]
+mod state;
 mod filtering;
 mod scoring;
 mod slots;

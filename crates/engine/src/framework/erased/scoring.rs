@@ -5,7 +5,7 @@ use super::slots::{erase_score, typed, typed_mut, typed_slot};
 use crate::NodeInfo;
 use crate::cast::score_sum;
 use crate::framework::cycle::State;
-use crate::framework::noted::Noted;
+use crate::framework::relevant_changes::RelevantChanges;
 use crate::framework::runtime::{MAX_NODE_SCORE, OUT_OF_RANGE};
 use crate::framework::{
     Changed, Cx, Invalidation, NormalizeScore, PreScore, PreScoreResult, Range, Reads, Scope,
@@ -77,7 +77,7 @@ impl<P: NormalizeScore> AnyNormalizeScore for P {
 
 /// [`ScoreState`] without its type. What is asked about many nodes is statically dispatched inside.
 pub(in crate::framework) trait AnyScoreState {
-    fn scope(&self) -> Scope;
+    kept_state!();
     /// Adds the weighted scores of the nodes at these positions that are not rejected to `sums`; a
     /// score out of range leaves `OUT_OF_RANGE`.
     fn score_these(
@@ -89,19 +89,7 @@ pub(in crate::framework) trait AnyScoreState {
         nodes: (&[u32], &[u32]),
         sums: &mut [i32],
     );
-    fn reads(&self, state: &dyn State, pod: &Pod) -> Option<Reads>;
     fn prepare(&self, cx: Cx<'_>, pod: &Pod) -> Option<PreScoreResult<Erased>>;
-    fn skips(&self, state: &dyn State) -> bool;
-    fn label_marks(&self, state: &dyn State) -> u64;
-    fn is_affected_by(&self, state: &dyn State, cx: Cx<'_>, pod: &Pod, other: &Pod) -> bool;
-    /// Every fact of these changes.
-    fn update(
-        &self,
-        state: &mut dyn State,
-        cx: Cx<'_>,
-        pod: &Pod,
-        noted: Noted<'_>,
-    ) -> Invalidation;
     fn group_key(&self, state: &dyn State, pod: &Pod, node: &NodeInfo, key: &mut Vec<u64>);
     fn set_feasible(
         &self,
@@ -109,11 +97,6 @@ pub(in crate::framework) trait AnyScoreState {
         groups: &mut dyn Iterator<Item = (&[u64], usize)>,
     );
     fn score_group(&self, state: &dyn State, cx: Cx<'_>, pod: &Pod, key: &[u64]) -> Option<i64>;
-    /// About how many bytes state takes up, itself included.
-    fn bytes(&self, state: &dyn State) -> usize;
-    /// The kinds of objects that the state may be invalidated by, as [`Kind::bit`](crate::model::Kind::bit)s.
-    fn invalidating_kinds(&self) -> u32;
-    fn is_invalidated_by(&self, cx: Cx<'_>, pod: &Pod, object: Changed<'_>) -> bool;
 }
 
 impl<P> AnyScoreState for P
@@ -121,9 +104,7 @@ where
     P: Score,
     P::ScoreState: ScoreState<P>,
 {
-    fn scope(&self) -> Scope {
-        P::ScoreState::SCOPE
-    }
+    kept_state!(ScoreState);
 
     fn score_these(
         &self,
@@ -152,41 +133,8 @@ where
         }
     }
 
-    fn reads(&self, state: &dyn State, pod: &Pod) -> Option<Reads> {
-        typed::<P::ScoreState>(state).reads(self, pod)
-    }
-
     fn prepare(&self, cx: Cx<'_>, pod: &Pod) -> Option<PreScoreResult<Erased>> {
         P::ScoreState::prepare(self, cx, pod).map(erase_score)
-    }
-
-    fn skips(&self, state: &dyn State) -> bool {
-        typed::<P::ScoreState>(state).skips()
-    }
-
-    fn label_marks(&self, state: &dyn State) -> u64 {
-        typed::<P::ScoreState>(state).label_marks()
-    }
-
-    fn is_affected_by(&self, state: &dyn State, cx: Cx<'_>, pod: &Pod, other: &Pod) -> bool {
-        typed::<P::ScoreState>(state).is_affected_by(self, cx, pod, other)
-    }
-
-    fn update(
-        &self,
-        state: &mut dyn State,
-        cx: Cx<'_>,
-        pod: &Pod,
-        noted: Noted<'_>,
-    ) -> Invalidation {
-        let state: &mut P::ScoreState = typed_mut(state);
-        let mut invalid = Invalidation::Nothing;
-        for delta in noted.deltas() {
-            delta.facts(|fact, holds| {
-                invalid = invalid.max(state.update(self, cx, pod, fact, holds));
-            });
-        }
-        invalid
     }
 
     fn group_key(&self, state: &dyn State, pod: &Pod, node: &NodeInfo, key: &mut Vec<u64>) {
@@ -203,19 +151,5 @@ where
 
     fn score_group(&self, state: &dyn State, cx: Cx<'_>, pod: &Pod, key: &[u64]) -> Option<i64> {
         typed::<P::ScoreState>(state).score_group(cx, pod, key)
-    }
-
-    fn bytes(&self, state: &dyn State) -> usize {
-        size_of::<P::ScoreState>() + typed::<P::ScoreState>(state).bytes()
-    }
-
-    fn invalidating_kinds(&self) -> u32 {
-        let kinds = P::ScoreState::INVALIDATED_BY.iter();
-        kinds.fold(0, |all, (kind, _)| all | kind.bit())
-    }
-
-    fn is_invalidated_by(&self, cx: Cx<'_>, pod: &Pod, object: Changed<'_>) -> bool {
-        let mut kinds = P::ScoreState::INVALIDATED_BY.iter();
-        kinds.any(|(kind, invalidates)| *kind == object.kind && invalidates(self, cx, pod, object))
     }
 }

@@ -1,9 +1,9 @@
 //! What dry runs came to, node by node, so that it can be kept.
 
 use super::evaluate::{Candidate, PreemptionReport, Preemptor, evaluate, not_helpful};
-use super::knockout::Knockout;
 use super::pick::Figures;
 use super::victims::no_victims;
+use super::winner_tree::WinnerTree;
 use crate::cast::narrow;
 use crate::framework::{Code, Cx, DryRunSpace, PluginStatus};
 use crate::model::Pod;
@@ -17,7 +17,7 @@ pub trait KeptDryRuns {
 /// What is told of dry runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Detail {
-    /// Who is chosen; of the others only how many there are.
+    /// The chosen candidate; of the others only how many there are.
     Choice,
     /// Everything.
     Everything,
@@ -42,7 +42,7 @@ pub(crate) struct DryRuns {
     /// Why evictions do not help, and on how many nodes.
     rejections: Vec<(PluginStatus, usize)>,
     candidates: usize,
-    knockout: Knockout,
+    winner_tree: WinnerTree,
     /// The tournament has to be played anew.
     stale: bool,
 }
@@ -100,7 +100,7 @@ impl DryRuns {
             if !self.stale {
                 let outcomes = &self.outcomes;
                 let better = |a, b| better(outcomes, preemptor.cx, a, b);
-                self.knockout.replay(at, better);
+                self.winner_tree.replay(at, better);
             }
         }
     }
@@ -224,10 +224,10 @@ impl DryRuns {
         let outcomes = &self.outcomes;
         if self.stale {
             let better = |a, b| better(outcomes, cx, a, b);
-            self.knockout.play(outcomes.len(), better);
+            self.winner_tree.play(outcomes.len(), better);
             self.stale = false;
         }
-        self.knockout.winner()
+        self.winner_tree.winner()
     }
 
     /// How many nodes are no candidates for which reason. Errors come in the order of nodes.

@@ -18,7 +18,7 @@ pub struct Candidate {
     pub position: usize,
     /// The node's name.
     pub node: Sym,
-    /// Who would have to go, the most important first; never empty.
+    /// The victims, the most important first; never empty.
     pub victims: Vec<Arc<Pod>>,
     /// How many of them a PodDisruptionBudget protects.
     pub pdb_violations: usize,

@@ -3,10 +3,10 @@
 
 mod dry_runs;
 mod evaluate;
-mod knockout;
 mod pick;
 mod preempting;
 mod victims;
+mod winner_tree;
 
 pub use dry_runs::KeptDryRuns;
 pub(crate) use dry_runs::{Detail, DryRuns, has_no_victims, report_without_victims};

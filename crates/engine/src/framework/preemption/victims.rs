@@ -1,4 +1,4 @@
-//! Who has to go from one node. Upstream's `SelectVictimsOnNode`.
+//! The victims on one node. Upstream's `SelectVictimsOnNode`.
 
 use crate::framework::{DryRun, DryRunOp, PluginStatus, Status};
 use crate::model::{Pod, PodDisruptionBudget};

@@ -7,8 +7,8 @@ use crate::framework::builder::code;
 use crate::framework::cycle::State;
 use crate::framework::erased::{AnyFilterState, AnyScoreState};
 use crate::framework::{
-    AnyPlugin, Changed, Cx, CycleState, DomainRules, Fit, Invalidation, NodesToCheck, Noted, Point,
-    PreFilterResult, PreScoreResult, Range, Reads, Scope, Slot, Status, bit_of,
+    AnyPlugin, Changed, Cx, CycleState, DomainRules, Fit, Invalidation, NodesToCheck, Point,
+    PreFilterResult, PreScoreResult, Range, Reads, RelevantChanges, Scope, Slot, Status, bit_of,
 };
 use crate::model::{Kind, Pod};
 use std::collections::BTreeSet;
@@ -208,7 +208,7 @@ impl Framework {
 
     /// The marks of labels of which a pod must bear one to matter to kept state, save for pods that
     /// matter because of terms of their own.
-    pub(crate) fn looks_for(&self, plan: &Plan, cycle: &CycleState) -> u64 {
+    pub(crate) fn label_marks(&self, plan: &Plan, cycle: &CycleState) -> u64 {
         let filters = plan.kept_filters().map(|rule| {
             let state = cycle.filter[rule.plugin].state();
             state.map_or(0, |s| self.filter_state(rule.plugin).label_marks(&**s))
@@ -221,7 +221,7 @@ impl Framework {
     }
 
     /// To whose kept state pods like `other` matter when they come or go.
-    pub(crate) fn minds(
+    pub(crate) fn rules_affected_by(
         &self,
         plan: &Plan,
         cx: Cx<'_>,
@@ -243,18 +243,18 @@ impl Framework {
         };
         let filters = plan.kept_filters().map(filter);
         let rules = filters.chain(plan.domain_scores.iter().map(score));
-        let minding = rules.enumerate().filter(|(_, minds)| *minds);
-        minding.fold(0, |rules, (n, _)| rules | bit_of(n))
+        let affected = rules.enumerate().filter(|(_, is_affected)| *is_affected);
+        affected.fold(0, |rules, (n, _)| rules | bit_of(n))
     }
 
     /// Brings kept state up to date after these changes.
-    pub(crate) fn observe(
+    pub(crate) fn update(
         &self,
         plan: &Plan,
         cx: Cx<'_>,
         cycle: &mut CycleState,
         pod: &Pod,
-        noted: Noted<'_>,
+        changes: RelevantChanges<'_>,
     ) -> Invalidation {
         let mut invalid = Invalidation::Nothing;
         for (n, rule) in plan.kept_filters().enumerate() {
@@ -263,7 +263,7 @@ impl Framework {
                 &mut cycle.filter[rule.plugin],
             );
             if let Some(state) = slot.kept() {
-                invalid = invalid.max(kept.update(&mut **state, cx, pod, noted.to(n)));
+                invalid = invalid.max(kept.update(&mut **state, cx, pod, changes.to(n)));
                 let skips = kept.skips(&**state);
                 if slot.rest(skips) {
                     invalid = invalid.max(Invalidation::Groups);
@@ -274,7 +274,7 @@ impl Framework {
         for (n, &i) in (filters..).zip(&plan.domain_scores) {
             let (kept, slot) = (self.score_state(i), &mut cycle.score[i]);
             if let Some(state) = slot.kept() {
-                invalid = invalid.max(kept.update(&mut **state, cx, pod, noted.to(n)));
+                invalid = invalid.max(kept.update(&mut **state, cx, pod, changes.to(n)));
                 let skips = kept.skips(&**state);
                 if slot.rest(skips) {
                     invalid = invalid.max(Invalidation::Groups);
@@ -427,7 +427,7 @@ impl Framework {
     }
 
     /// What a domain filter sees of a node; nothing while it has nothing to check.
-    pub(crate) fn see_filter(
+    pub(crate) fn filter_group_key(
         &self,
         rule: Rule,
         cycle: &CycleState,
@@ -491,7 +491,7 @@ impl Framework {
     }
 
     /// What a domain score sees of a node; nothing while there is nothing to tell.
-    pub(crate) fn see_score(
+    pub(crate) fn score_group_key(
         &self,
         plugin: usize,
         cycle: &CycleState,

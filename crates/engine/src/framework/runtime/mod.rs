@@ -15,8 +15,7 @@ pub use dry_run::{DryRun, DryRunOp, DryRunSpace};
 pub(crate) use evaluated::Evaluated;
 pub(crate) use kept::{InPlay, OUT_OF_RANGE, PRE_FILTER_ONLY, Plan, Rule, UNKNOWN};
 pub use pre_filter::PreFilterOutcome;
-pub(crate) use scores::MAX_NODE_SCORE;
-pub use scores::{PluginScores, ScoreTable};
+pub use scores::{MAX_NODE_SCORE, PluginScores, ScoreTable};
 
 use super::builder::code;
 use super::{AnyPlugin, ClusterEvent, Cx, Hint, PluginStatus, Point, Registration};
@@ -38,7 +37,7 @@ pub struct Framework {
     weights: Vec<i64>,
     /// What takes the place of the scores, and the plugin that brought it.
     packing: Option<(&'static str, Packing)>,
-    /// Who orders the queue. Kept apart because it is asked several times per pod.
+    /// The plugin that orders the queue. Kept apart because it is asked several times per pod.
     queue_sort: Option<Rc<dyn QueueSort>>,
     /// The kinds of objects that what plugins keep may be invalidated by, as `Kind::bit`s.
     invalidating_kinds: u32,

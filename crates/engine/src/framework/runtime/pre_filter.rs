@@ -14,11 +14,11 @@ use stowplan_base::Sym;
 pub struct PreFilterOutcome {
     /// What the plugins left for Filter.
     pub cycle: CycleState,
-    /// Who rejected the pod, if somebody did; the plugin is empty for the framework itself.
+    /// The plugin that rejected the pod, if one did; empty for the framework itself.
     pub rejected: Option<PluginStatus>,
     /// The only nodes that may be asked, if PreFilter narrowed them.
     pub nodes: Option<BTreeSet<Sym>>,
-    /// Who narrowed them.
+    /// The plugins that narrowed them.
     pub narrowed_by: BTreeSet<&'static str>,
 }
 

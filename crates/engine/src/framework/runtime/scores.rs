@@ -11,7 +11,7 @@ use crate::model::Pod;
 use crate::packing::Packing;
 
 /// The greatest score of one plugin for one node.
-pub(crate) const MAX_NODE_SCORE: i64 = 100;
+pub const MAX_NODE_SCORE: i64 = 100;
 
 /// The scores of one plugin.
 #[derive(Clone, Debug)]

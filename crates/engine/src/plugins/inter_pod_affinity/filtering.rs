@@ -82,7 +82,7 @@ impl RequiredTerms {
         state
     }
 
-    /// The same, by way of those whom terms mean.
+    /// The same, by way of the label groups that terms select.
     pub(super) fn count_label_group(cluster: &Snapshot, pod: &Pod) -> Self {
         let names = &cluster.names;
         let mut state = Self::uncounted(cluster, pod);
@@ -132,13 +132,13 @@ impl RequiredTerms {
     }
 
     /// The marks of labels of which a pod must bear one to be meant by the pod's own terms.
-    pub(super) fn looks_for(&self) -> u64 {
+    pub(super) fn label_marks(&self) -> u64 {
         let own = self.affinity.iter().chain(&*self.anti_affinity);
         own.fold(0, |all, term| all | term.selector().marks())
     }
 
     /// Whether pods like `other` count.
-    pub(super) fn minds(&self, cluster: &Snapshot, pod: &Pod, other: &Pod) -> bool {
+    pub(super) fn is_affected_by(&self, cluster: &Snapshot, pod: &Pod, other: &Pod) -> bool {
         let names = &cluster.names;
         let namespace_labels = cluster.namespace_labels(pod.namespace);
         let mut existing = other.required_anti_affinity().iter();
@@ -147,7 +147,7 @@ impl RequiredTerms {
             || self.anti_affinity.iter().any(|t| t.matches(other, names))
     }
 
-    /// Takes note of the topologies, for [`see`](Self::see) and [`observe`](Self::observe).
+    /// Takes note of the topologies, for [`group_key`](Self::group_key) and [`update`](Self::update).
     pub(super) fn with_topologies(mut self, cluster: &Snapshot) -> Self {
         let own = self.affinity.iter().chain(&*self.anti_affinity);
         let existing = self.existing_anti_affinity_counts.keys().iter().copied();
@@ -185,7 +185,7 @@ impl RequiredTerms {
     }
 
     /// Keeps the counts as [`count`](Self::count) would make them.
-    pub(super) fn observe(
+    pub(super) fn update(
         &mut self,
         cluster: &Snapshot,
         pod: &Pod,
@@ -272,7 +272,7 @@ impl RequiredTerms {
     }
 
     /// Does the pod fit on nodes that look like this?
-    pub(super) fn admit(&self, seen: &[u64]) -> Fit {
+    pub(super) fn filter_group(&self, seen: &[u64]) -> Fit {
         self.judge(|key| {
             let at = self.topologies.position(key);
             at.map_or(Place::Missing, |at| Place::unpack(seen[at]))
@@ -280,8 +280,8 @@ impl RequiredTerms {
     }
 
     /// What is seen of a node.
-    pub(super) fn see(&self, node: &Node, seen: &mut Vec<u64>) {
-        self.topologies.see(node, seen, |key, value| {
+    pub(super) fn group_key(&self, node: &Node, seen: &mut Vec<u64>) {
+        self.topologies.group_key(node, seen, |key, value| {
             let has = |counts: &TopologyCounts, bit| bit * i64::from(counts.get(key, value) > 0);
             has(&self.affinity_counts, HAS_AFFINITY)
                 | has(&self.anti_affinity_counts, HAS_ANTI_AFFINITY)
@@ -289,7 +289,7 @@ impl RequiredTerms {
         });
     }
 
-    /// What [`see`](Self::see) reads of a node.
+    /// What [`group_key`](Self::group_key) reads of a node.
     pub(super) fn reads(&self) -> Reads {
         self.topologies.reads(&[
             &self.affinity_counts,

@@ -2,7 +2,7 @@
 //!
 //! Upstream: `pkg/scheduler/framework/plugins/interpodaffinity`.
 
-mod crowds;
+mod blocking_pods;
 mod filtering;
 mod hints;
 mod scoring;
@@ -11,7 +11,7 @@ mod term;
 mod tests;
 mod topology;
 
-pub(crate) use crowds::crowds;
+pub(crate) use blocking_pods::blocking_pods;
 pub use filtering::RequiredTerms;
 pub use scoring::PreferredTerms;
 
@@ -203,7 +203,7 @@ impl FilterState<InterPodAffinity> for RequiredTerms {
     }
 
     fn label_marks(&self) -> u64 {
-        self.looks_for()
+        self.label_marks()
     }
 
     fn is_affected_by(
@@ -213,7 +213,7 @@ impl FilterState<InterPodAffinity> for RequiredTerms {
         pod: &Pod,
         other: &Pod,
     ) -> bool {
-        self.minds(cx.cluster, pod, other)
+        self.is_affected_by(cx.cluster, pod, other)
     }
 
     fn skips(&self) -> bool {
@@ -228,7 +228,7 @@ impl FilterState<InterPodAffinity> for RequiredTerms {
         fact: Fact<'_>,
         holds: bool,
     ) -> Invalidation {
-        self.observe(cx.cluster, pod, fact, holds)
+        self.update(cx.cluster, pod, fact, holds)
     }
 
     fn bytes(&self) -> usize {
@@ -236,7 +236,7 @@ impl FilterState<InterPodAffinity> for RequiredTerms {
     }
 
     fn group_key(&self, node: &NodeInfo, key: &mut Vec<u64>) {
-        self.see(&node.node, key);
+        self.group_key(&node.node, key);
     }
 
     fn reads(&self, _plugin: &InterPodAffinity, _pod: &Pod) -> Option<Reads> {
@@ -244,7 +244,7 @@ impl FilterState<InterPodAffinity> for RequiredTerms {
     }
 
     fn filter_group(&self, key: &[u64]) -> Fit {
-        self.admit(key)
+        self.filter_group(key)
     }
 }
 
@@ -315,7 +315,7 @@ impl ScoreState<InterPodAffinity> for PreferredTerms {
     }
 
     fn label_marks(&self) -> u64 {
-        self.looks_for()
+        self.label_marks()
     }
 
     fn is_affected_by(
@@ -325,7 +325,7 @@ impl ScoreState<InterPodAffinity> for PreferredTerms {
         pod: &Pod,
         other: &Pod,
     ) -> bool {
-        self.minds(cx.cluster, pod, other)
+        self.is_affected_by(cx.cluster, pod, other)
     }
 
     fn update(
@@ -336,11 +336,11 @@ impl ScoreState<InterPodAffinity> for PreferredTerms {
         fact: Fact<'_>,
         holds: bool,
     ) -> Invalidation {
-        self.observe(cx.cluster, pod, fact, holds)
+        self.update(cx.cluster, pod, fact, holds)
     }
 
     fn group_key(&self, _pod: &Pod, node: &NodeInfo, key: &mut Vec<u64>) {
-        self.see(&node.node, key);
+        self.group_key(&node.node, key);
     }
 
     fn reads(&self, _plugin: &InterPodAffinity, _pod: &Pod) -> Option<Reads> {
@@ -348,7 +348,7 @@ impl ScoreState<InterPodAffinity> for PreferredTerms {
     }
 
     fn score_group(&self, _cx: Cx<'_>, _pod: &Pod, key: &[u64]) -> Option<i64> {
-        Some(self.raw(key))
+        Some(self.score_group(key))
     }
 }
 

@@ -70,7 +70,7 @@ impl PreferredTerms {
         state
     }
 
-    /// The same, by way of those whom terms mean.
+    /// The same, by way of the label groups that terms select.
     pub(super) fn weigh_label_group(cluster: &Snapshot, pod: &Pod, hard_weight: i32) -> Self {
         let mut state = Self::unweighed(cluster, pod, hard_weight);
         let names = &cluster.names;
@@ -103,13 +103,13 @@ impl PreferredTerms {
     }
 
     /// The marks of labels of which a pod must bear one to be meant by the pod's own terms.
-    pub(super) fn looks_for(&self) -> u64 {
+    pub(super) fn label_marks(&self) -> u64 {
         let own = self.own.iter();
         own.fold(0, |all, (term, _)| all | term.selector().marks())
     }
 
     /// Whether pods like `other` count.
-    pub(super) fn minds(&self, cluster: &Snapshot, pod: &Pod, other: &Pod) -> bool {
+    pub(super) fn is_affected_by(&self, cluster: &Snapshot, pod: &Pod, other: &Pod) -> bool {
         let names = &cluster.names;
         let namespace_labels = cluster.namespace_labels(pod.namespace);
         let mut existing = terms_of_existing(other, self.hard_weight);
@@ -117,7 +117,7 @@ impl PreferredTerms {
             || self.own.iter().any(|(term, _)| term.matches(other, names))
     }
 
-    /// Takes note of the topologies, for [`see`](Self::see) and [`observe`](Self::observe).
+    /// Takes note of the topologies, for [`group_key`](Self::group_key) and [`update`](Self::update).
     pub(super) fn with_topologies(mut self, cluster: &Snapshot) -> Self {
         let own = self.own.iter().map(|(term, _)| term.topology_key);
         let keys = own.chain(self.worth.keys().iter().copied());
@@ -198,7 +198,7 @@ impl PreferredTerms {
     }
 
     /// Keeps the weights as [`weigh`](Self::weigh) would make them.
-    pub(super) fn observe(
+    pub(super) fn update(
         &mut self,
         cluster: &Snapshot,
         pod: &Pod,
@@ -240,7 +240,7 @@ impl PreferredTerms {
     }
 
     /// What the domains of nodes are worth that look like this.
-    pub(super) fn raw(&self, seen: &[u64]) -> i64 {
+    pub(super) fn score_group(&self, seen: &[u64]) -> i64 {
         self.sum(|key| {
             let at = self.topologies.position(key);
             at.map_or(Place::Missing, |at| Place::unpack(seen[at]))
@@ -248,12 +248,12 @@ impl PreferredTerms {
     }
 
     /// What is seen of a node.
-    pub(super) fn see(&self, node: &Node, seen: &mut Vec<u64>) {
+    pub(super) fn group_key(&self, node: &Node, seen: &mut Vec<u64>) {
         let worth = |key, value| self.worth.get(key, value);
-        self.topologies.see(node, seen, worth);
+        self.topologies.group_key(node, seen, worth);
     }
 
-    /// What [`see`](Self::see) reads of a node.
+    /// What [`group_key`](Self::group_key) reads of a node.
     pub(super) fn reads(&self) -> Reads {
         self.topologies.reads(&[&self.worth])
     }

@@ -134,7 +134,12 @@ impl Topologies {
 
     /// What is seen of a node, topology by topology: nothing, its value, or, in fine topologies,
     /// what `sums` says of (key, value), at most 61 bits.
-    pub(super) fn see(&self, node: &Node, seen: &mut Vec<u64>, sums: impl Fn(Sym, Sym) -> i64) {
+    pub(super) fn group_key(
+        &self,
+        node: &Node,
+        seen: &mut Vec<u64>,
+        sums: impl Fn(Sym, Sym) -> i64,
+    ) {
         seen.extend(self.0.iter().map(|topology| {
             let key = topology.key;
             match node.labels.get(key) {

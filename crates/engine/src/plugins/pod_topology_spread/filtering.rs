@@ -49,7 +49,7 @@ impl HardConstraints {
         state
     }
 
-    /// The same, by way of those whom the selectors mean.
+    /// The same, by way of the label groups that the selectors select.
     pub(super) fn count_label_group(
         cluster: &Snapshot,
         pod: &Pod,
@@ -95,13 +95,13 @@ impl HardConstraints {
     }
 
     /// The marks of labels of which a pod must bear one to count.
-    pub(super) fn looks_for(&self) -> u64 {
+    pub(super) fn label_marks(&self) -> u64 {
         let constraints = self.0.iter();
         constraints.fold(0, |all, hard| all | hard.constraint.selector.marks())
     }
 
     /// Whether pods like `other` count.
-    pub(super) fn minds(&self, pod: &Pod, other: &Pod, names: &Names) -> bool {
+    pub(super) fn is_affected_by(&self, pod: &Pod, other: &Pod, names: &Names) -> bool {
         let mut constraints = self.0.iter().map(|hard| &hard.constraint);
         constraints.any(|constraint| constraint.counts(other, pod.namespace, names))
     }
@@ -111,7 +111,7 @@ impl HardConstraints {
     }
 
     /// Keeps the counts as [`count`](Self::count) would make them.
-    pub(super) fn observe(
+    pub(super) fn update(
         &mut self,
         pod: &Pod,
         fact: Fact<'_>,
@@ -176,11 +176,11 @@ impl HardConstraints {
     /// Does the pod fit on the node? Per constraint: pods in the node's domain, and this one if it
     /// counts, less those in the emptiest domain, are at most `maxSkew`.
     pub(super) fn filter(&self, node: &Node) -> Fit {
-        self.admit(self.0.iter().map(|hard| hard.place(node)))
+        self.filter_group(self.0.iter().map(|hard| hard.place(node)))
     }
 
     /// Does the pod fit on nodes at these places?
-    pub(super) fn admit(&self, places: impl Iterator<Item = Place>) -> Fit {
+    pub(super) fn filter_group(&self, places: impl Iterator<Item = Place>) -> Fit {
         for (hard, place) in self.0.iter().zip(places) {
             if place == Place::Missing {
                 return Err(Status::unresolvable(NODE_LABEL_NOT_MATCH));
@@ -193,11 +193,11 @@ impl HardConstraints {
     }
 
     /// What is seen of a node.
-    pub(super) fn see(&self, node: &Node, seen: &mut Vec<u64>) {
+    pub(super) fn group_key(&self, node: &Node, seen: &mut Vec<u64>) {
         seen.extend(self.0.iter().map(|hard| hard.place(node).pack()));
     }
 
-    /// What [`see`](Self::see) reads of a node.
+    /// What [`group_key`](Self::group_key) reads of a node.
     pub(super) fn reads(&self) -> Reads {
         let part = |hard: &HardConstraint| match hard.fine {
             true => NodePart::HasLabel(hard.constraint.topology_key),

@@ -4,8 +4,8 @@
 
 mod account;
 mod args;
+mod blocking_pods;
 mod constraint;
-mod crowds;
 mod default_selector;
 mod domains;
 mod filtering;
@@ -230,7 +230,7 @@ impl FilterState<PodTopologySpread> for HardConstraints {
     }
 
     fn label_marks(&self) -> u64 {
-        self.looks_for()
+        self.label_marks()
     }
 
     fn is_affected_by(
@@ -240,7 +240,7 @@ impl FilterState<PodTopologySpread> for HardConstraints {
         pod: &Pod,
         other: &Pod,
     ) -> bool {
-        self.minds(pod, other, &cx.cluster.names)
+        self.is_affected_by(pod, other, &cx.cluster.names)
     }
 
     fn update(
@@ -251,7 +251,7 @@ impl FilterState<PodTopologySpread> for HardConstraints {
         fact: Fact<'_>,
         holds: bool,
     ) -> Invalidation {
-        self.observe(pod, fact, holds, cx.cluster)
+        self.update(pod, fact, holds, cx.cluster)
     }
 
     fn bytes(&self) -> usize {
@@ -259,7 +259,7 @@ impl FilterState<PodTopologySpread> for HardConstraints {
     }
 
     fn group_key(&self, node: &NodeInfo, key: &mut Vec<u64>) {
-        self.see(&node.node, key);
+        self.group_key(&node.node, key);
     }
 
     fn reads(&self, _plugin: &PodTopologySpread, _pod: &Pod) -> Option<Reads> {
@@ -267,7 +267,7 @@ impl FilterState<PodTopologySpread> for HardConstraints {
     }
 
     fn filter_group(&self, key: &[u64]) -> Fit {
-        self.admit(key.iter().map(|word| Place::unpack(*word)))
+        self.filter_group(key.iter().map(|word| Place::unpack(*word)))
     }
 }
 
@@ -334,7 +334,7 @@ impl ScoreState<PodTopologySpread> for SoftConstraints {
     }
 
     fn label_marks(&self) -> u64 {
-        self.looks_for()
+        self.label_marks()
     }
 
     fn is_affected_by(
@@ -344,7 +344,7 @@ impl ScoreState<PodTopologySpread> for SoftConstraints {
         pod: &Pod,
         other: &Pod,
     ) -> bool {
-        self.minds(pod, other, &cx.cluster.names)
+        self.is_affected_by(pod, other, &cx.cluster.names)
     }
 
     fn update(
@@ -355,11 +355,11 @@ impl ScoreState<PodTopologySpread> for SoftConstraints {
         fact: Fact<'_>,
         holds: bool,
     ) -> Invalidation {
-        self.observe(pod, fact, holds, &cx.cluster.names)
+        self.update(pod, fact, holds, &cx.cluster.names)
     }
 
     fn group_key(&self, _pod: &Pod, node: &NodeInfo, key: &mut Vec<u64>) {
-        self.see(&node.node, key);
+        self.group_key(&node.node, key);
     }
 
     fn reads(&self, _plugin: &PodTopologySpread, _pod: &Pod) -> Option<Reads> {
@@ -371,7 +371,7 @@ impl ScoreState<PodTopologySpread> for SoftConstraints {
     }
 
     fn score_group(&self, _cx: Cx<'_>, _pod: &Pod, key: &[u64]) -> Option<i64> {
-        self.raw(key.iter().copied())
+        self.score_group(key.iter().copied())
     }
 }
 

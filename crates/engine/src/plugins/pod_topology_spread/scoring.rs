@@ -93,7 +93,7 @@ impl SoftConstraint {
     }
 
     /// What is seen of a node: whether it bears the label, and its pods or its domain.
-    fn see(&self, node: &Node) -> u64 {
+    fn group_word(&self, node: &Node) -> u64 {
         let value = node.labels.get(self.constraint.topology_key);
         let tag = if value.is_some() { 1 } else { 2 };
         let what = match &self.counts {
@@ -159,7 +159,7 @@ impl SoftConstraints {
         state
     }
 
-    /// The same, by way of those whom the selectors mean.
+    /// The same, by way of the label groups that the selectors select.
     pub(super) fn count_label_group(
         cluster: &Snapshot,
         pod: &Pod,
@@ -195,13 +195,13 @@ impl SoftConstraints {
     }
 
     /// The marks of labels of which a pod must bear one to count.
-    pub(super) fn looks_for(&self) -> u64 {
+    pub(super) fn label_marks(&self) -> u64 {
         let constraints = self.constraints.iter();
         constraints.fold(0, |all, soft| all | soft.constraint.selector.marks())
     }
 
     /// Whether pods like `other` count.
-    pub(super) fn minds(&self, pod: &Pod, other: &Pod, names: &Names) -> bool {
+    pub(super) fn is_affected_by(&self, pod: &Pod, other: &Pod, names: &Names) -> bool {
         let mut constraints = self.constraints.iter().map(|soft| &soft.constraint);
         constraints.any(|constraint| constraint.counts(other, pod.namespace, names))
     }
@@ -212,7 +212,7 @@ impl SoftConstraints {
     }
 
     /// Keeps the counts as [`count`](Self::count) would make them.
-    pub(super) fn observe(
+    pub(super) fn update(
         &mut self,
         pod: &Pod,
         fact: Fact<'_>,
@@ -239,13 +239,19 @@ impl SoftConstraints {
     }
 
     /// What is seen of a node.
-    pub(super) fn see(&self, node: &Node, seen: &mut Vec<u64>) {
+    pub(super) fn group_key(&self, node: &Node, seen: &mut Vec<u64>) {
         let ignored = self.ignores(node);
-        let see = |soft: &SoftConstraint| if ignored { IGNORED } else { soft.see(node) };
-        seen.extend(self.constraints.iter().map(see));
+        let word = |soft: &SoftConstraint| {
+            if ignored {
+                IGNORED
+            } else {
+                soft.group_word(node)
+            }
+        };
+        seen.extend(self.constraints.iter().map(word));
     }
 
-    /// What [`see`](Self::see) reads of a node.
+    /// What [`group_key`](Self::group_key) reads of a node.
     pub(super) fn reads(&self) -> Reads {
         let mut parts = Vec::new();
         let mut crowded = Vec::new();
@@ -308,7 +314,7 @@ impl SoftConstraints {
         let width = self.constraints.len();
         let mut seen = Vec::with_capacity(feasible.len() * width);
         for info in feasible {
-            self.see(&info.node, &mut seen);
+            self.group_key(&info.node, &mut seen);
         }
         self.weigh(seen.chunks(width).map(|seen| (seen, 1)));
     }
@@ -318,11 +324,11 @@ impl SoftConstraints {
         if self.ignores(node) {
             return None;
         }
-        self.raw(self.constraints.iter().map(|soft| soft.see(node)))
+        self.score_group(self.constraints.iter().map(|soft| soft.group_word(node)))
     }
 
     /// How crowded the domains of nodes are that look like this.
-    pub(super) fn raw(&self, seen: impl Iterator<Item = u64>) -> Option<i64> {
+    pub(super) fn score_group(&self, seen: impl Iterator<Item = u64>) -> Option<i64> {
         let mut score = 0.0;
         for (soft, seen) in self.constraints.iter().zip(seen) {
             if seen == IGNORED {

@@ -1,8 +1,8 @@
 //! How much is tried.
 
 use super::super::candidates::{Candidate, Rejected};
-use super::super::{Case, REMEDIES_MAX, Remedy, TRIALS_MAX, crowds, in_order, verified};
-use super::crowds::HOST;
+use super::super::{Case, REMEDIES_MAX, Remedy, TRIALS_MAX, blocking_pods, in_order, verified};
+use super::blocking_pods::HOST;
 use super::{add_node, framework, pod};
 use crate::plugins::inter_pod_affinity;
 use crate::schedule::{Coverage, find_feasible};
@@ -46,7 +46,7 @@ fn nothing_is_tried_once_enough_is_known() {
 }
 
 /// Nodes of one domain are looked at together, of many domains the least crowded, and none where
-/// whole crowds would have to go.
+/// whole domains would have to go.
 #[test]
 fn who_has_to_go_is_worked_out_for_few_domains() {
     for (key, expected) in [(HOST, TRIALS_MAX), ("zone", 2), ("region", 0)] {
@@ -61,7 +61,7 @@ fn who_has_to_go_is_worked_out_for_few_domains() {
             world.add_pod(other, &name);
         }
         let mut pod = pod(&mut world, "1");
-        super::crowds::keep_away(&mut world, &mut pod, key, "web");
+        super::blocking_pods::keep_away(&mut world, &mut pod, key, "web");
         let framework = framework();
         let found = find_feasible(&framework, world.cx(), &pod, Coverage::Everything);
         let found = found.unwrap_or_else(|error| panic!("{error:?}"));
@@ -76,8 +76,8 @@ fn who_has_to_go_is_worked_out_for_few_domains() {
             unresolvable: false,
         };
         let nodes: Vec<_> = (0..100).map(rejected).collect();
-        let in_the_way = inter_pod_affinity::crowds(&world.snapshot, &pod);
-        let candidates = crowds::gone(case, &in_the_way, &nodes);
+        let in_the_way = inter_pod_affinity::blocking_pods(&world.snapshot, &pod);
+        let candidates = blocking_pods::gone(case, &in_the_way, &nodes);
         assert_eq!(candidates.len(), expected, "{key}");
     }
 }

@@ -1,4 +1,4 @@
-//! Who uses a claim.
+//! The pods that use a claim.
 
 use crate::model::Pod;
 use std::collections::BTreeMap;

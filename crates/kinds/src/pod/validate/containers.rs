@@ -11,15 +11,15 @@ use stowplan_apimachinery::field::{Error, ErrorList, Path};
 use stowplan_apimachinery::{View, names};
 
 /// What of the pod the checks of a container look at.
-pub(super) struct Around<'a> {
+pub(super) struct PodContext<'a> {
     pub spec: &'a Value,
     pub volumes: Volumes<'a>,
     pub options: &'a Options,
 }
 
 /// The containers that make up the pod.
-pub(super) fn validate_regular(around: &Around<'_>, path: &Path<'_>, errors: &mut ErrorList) {
-    let containers = around.spec.list("containers");
+pub(super) fn validate_regular(context: &PodContext<'_>, path: &Path<'_>, errors: &mut ErrorList) {
+    let containers = context.spec.list("containers");
     if containers.is_empty() {
         errors.required(path, "");
         return;
@@ -27,24 +27,24 @@ pub(super) fn validate_regular(around: &Around<'_>, path: &Path<'_>, errors: &mu
     let mut taken = BTreeSet::new();
     for (i, container) in containers.iter().enumerate() {
         let path = path.index(i);
-        validate_common(container, around, &path, errors);
+        validate_common(container, context, &path, errors);
         let name = container.text("name");
         if !taken.insert(name) {
             errors.duplicate(&path.child("name"), name);
         }
-        handlers::validate_all(container, around.spec, &path, errors);
+        handlers::validate_all(container, context.spec, &path, errors);
         validate_restarts(container, &path, errors);
     }
     validate_host_ports(containers, path, errors);
 }
 
 /// The containers that run before the others, and those that then keep running beside them.
-pub(super) fn validate_init(around: &Around<'_>, path: &Path<'_>, errors: &mut ErrorList) {
-    let regular = around.spec.list("containers").iter();
+pub(super) fn validate_init(context: &PodContext<'_>, path: &Path<'_>, errors: &mut ErrorList) {
+    let regular = context.spec.list("containers").iter();
     let mut taken: BTreeSet<&str> = regular.map(|c| c.text("name")).collect();
-    for (i, container) in around.spec.list("initContainers").iter().enumerate() {
+    for (i, container) in context.spec.list("initContainers").iter().enumerate() {
         let at = path.index(i);
-        validate_common(container, around, &at, errors);
+        validate_common(container, context, &at, errors);
         validate_init_restarts(container, &at, errors);
         let name = container.text("name");
         if taken.contains(name) {
@@ -55,7 +55,7 @@ pub(super) fn validate_init(around: &Around<'_>, path: &Path<'_>, errors: &mut E
         // Init containers run one by one. Upstream looks at a list of one and so always says 0.
         validate_host_ports(std::slice::from_ref(container), path, errors);
         if is_sidecar(container) {
-            handlers::validate_all(container, around.spec, &at, errors);
+            handlers::validate_all(container, context.spec, &at, errors);
             continue;
         }
         for field in [
@@ -71,7 +71,7 @@ pub(super) fn validate_init(around: &Around<'_>, path: &Path<'_>, errors: &mut E
                 );
             }
         }
-        if !around.options.restarting_init_containers {
+        if !context.options.restarting_init_containers {
             validate_no_restart_on_resize(container, &at, errors);
         }
     }
@@ -92,14 +92,18 @@ fn validate_no_restart_on_resize(container: &Value, path: &Path<'_>, errors: &mu
 }
 
 /// Containers added to look into a running pod.
-pub(super) fn validate_ephemeral(around: &Around<'_>, path: &Path<'_>, errors: &mut ErrorList) {
+pub(super) fn validate_ephemeral(
+    context: &PodContext<'_>,
+    path: &Path<'_>,
+    errors: &mut ErrorList,
+) {
     let lists = ["containers", "initContainers"];
-    let others = lists.iter().flat_map(|list| around.spec.list(list));
+    let others = lists.iter().flat_map(|list| context.spec.list(list));
     let others: BTreeSet<&str> = others.map(|c| c.text("name")).collect();
     let mut taken = others.clone();
-    for (i, container) in around.spec.list("ephemeralContainers").iter().enumerate() {
+    for (i, container) in context.spec.list("ephemeralContainers").iter().enumerate() {
         let at = path.index(i);
-        validate_common(container, around, &at, errors);
+        validate_common(container, context, &at, errors);
         validate_image_padding(container, &at, errors);
         let name = container.text("name");
         if !taken.insert(name) {
@@ -160,7 +164,7 @@ pub(super) fn validate_image_padding(container: &Value, path: &Path<'_>, errors:
 
 fn validate_common(
     container: &Value,
-    around: &Around<'_>,
+    context: &PodContext<'_>,
     path: &Path<'_>,
     errors: &mut ErrorList,
 ) {
@@ -182,7 +186,7 @@ fn validate_common(
     validate_ports(container.list("ports"), &path.child("ports"), errors);
     env::validate(container.list("env"), &path.child("env"), errors);
     env::validate_maps(container.list("envFrom"), &path.child("envFrom"), errors);
-    let volumes = &around.volumes;
+    let volumes = &context.volumes;
     mounts::validate_mounts(container, volumes, &path.child("volumeMounts"), errors);
     mounts::validate_devices(container, volumes, &path.child("volumeDevices"), errors);
     super::validate_pull_policy(
@@ -192,14 +196,14 @@ fn validate_common(
     );
     resources::validate_container(
         container.at("resources"),
-        around.spec,
-        around.options,
+        context.spec,
+        context.options,
         &path.child("resources"),
         errors,
     );
-    let pod_restarts = around.spec.text("restartPolicy");
+    let pod_restarts = context.spec.text("restartPolicy");
     validate_resize_policy(container, pod_restarts, &path.child("resizePolicy"), errors);
-    let host_users = around.spec.at("hostUsers") != &Value::Bool(false);
+    let host_users = context.spec.at("hostUsers") != &Value::Bool(false);
     security::validate_container(
         container.at("securityContext"),
         host_users,

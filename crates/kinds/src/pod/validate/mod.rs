@@ -29,7 +29,7 @@ pub(super) use update::validate_update;
 use super::options::Options;
 use crate::common::faults::Faults;
 use crate::common::{kube_metadata, labels, metadata, name_rules, taints};
-use containers::Around;
+use containers::PodContext;
 use serde_json::Value;
 use stowplan_apimachinery::field::{ErrorList, Path};
 use stowplan_apimachinery::{View, names};
@@ -172,16 +172,16 @@ fn validate_spec(
         .filter(|name| !name.is_empty());
     let volumes = spec.list("volumes");
     let at = path.child("volumes");
-    let around = Around {
+    let context = PodContext {
         spec,
         volumes: volumes::validate(volumes, pod, options, &at, errors),
         options,
     };
     let mirror = metadata.is_some_and(annotations::is_mirror);
     scheduling::validate_resource_claims(spec, mirror, &path.child("resourceClaims"), errors);
-    containers::validate_regular(&around, &path.child("containers"), errors);
-    containers::validate_init(&around, &path.child("initContainers"), errors);
-    containers::validate_ephemeral(&around, &path.child("ephemeralContainers"), errors);
+    containers::validate_regular(&context, &path.child("containers"), errors);
+    containers::validate_init(&context, &path.child("initContainers"), errors);
+    containers::validate_ephemeral(&context, &path.child("ephemeralContainers"), errors);
     resources::validate_pod(spec, options, &path.child("resources"), errors);
     validate_host_network(spec, options, &path.child("containers"), errors);
     validate_words(spec, path, errors);

@@ -28,14 +28,9 @@ pub(super) fn validate_container(
     errors: &mut ErrorList,
 ) {
     validate_lists(resources, Owner::Container, options, path, errors);
-    let claims = spec.list("resourceClaims").iter();
-    let claims: BTreeSet<&str> = claims
-        .map(|claim| claim.text("name"))
-        .filter(|name| !name.is_empty())
-        .collect();
     validate_claims(
         resources.list("claims"),
-        &claims,
+        spec,
         &path.child("claims"),
         errors,
     );
@@ -61,14 +56,9 @@ pub(super) fn validate_pod(
         errors.forbidden(&path.child("claims"), detail);
     }
     validate_lists(resources, Owner::Pod, options, path, errors);
-    let claims = spec.list("resourceClaims").iter();
-    let claims: BTreeSet<&str> = claims
-        .map(|claim| claim.text("name"))
-        .filter(|name| !name.is_empty())
-        .collect();
     validate_claims(
         resources.list("claims"),
-        &claims,
+        spec,
         &path.child("claims"),
         errors,
     );
@@ -149,12 +139,13 @@ fn validate_name(name: &str, owner: Owner, path: &Path<'_>, errors: &mut ErrorLi
     }
 }
 
-fn validate_claims(
-    claims: &[Value],
-    of_pod: &BTreeSet<&str>,
-    path: &Path<'_>,
-    errors: &mut ErrorList,
-) {
+/// `spec` is the pod's: it says which claims there are.
+fn validate_claims(claims: &[Value], spec: &Value, path: &Path<'_>, errors: &mut ErrorList) {
+    let of_pod = spec.list("resourceClaims").iter();
+    let of_pod: BTreeSet<&str> = of_pod
+        .map(|claim| claim.text("name"))
+        .filter(|name| !name.is_empty())
+        .collect();
     let mut taken: BTreeSet<String> = BTreeSet::new();
     for (i, claim) in claims.iter().enumerate() {
         let at = path.index(i);

@@ -8,7 +8,7 @@ use stowplan_base::{Env, Time};
 
 /// What a memory holds at the most.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Room {
+pub(super) struct CacheLimits {
     pub(super) answers: usize,
     pub(super) bytes: usize,
 }
@@ -19,9 +19,9 @@ pub(super) trait Measured {
 }
 
 /// Answers by what was asked. When there is no more room the oldest goes, one at a time.
-pub(super) struct Memory<V> {
+pub(super) struct ReviewCache<V> {
     env: Arc<dyn Env>,
-    room: Room,
+    room: CacheLimits,
     /// How long an answer is believed.
     belief: Duration,
     kept: Mutex<Kept<V>>,
@@ -42,8 +42,8 @@ struct Answer<V> {
     value: V,
 }
 
-impl<V: Clone + Measured> Memory<V> {
-    pub(super) fn new(room: Room, belief: Duration, env: Arc<dyn Env>) -> Self {
+impl<V: Clone + Measured> ReviewCache<V> {
+    pub(super) fn new(room: CacheLimits, belief: Duration, env: Arc<dyn Env>) -> Self {
         Self {
             env,
             room,
@@ -144,15 +144,15 @@ mod tests {
         key
     }
 
-    fn memory() -> Memory<usize> {
-        let room = Room {
+    fn memory() -> ReviewCache<usize> {
+        let room = CacheLimits {
             answers: 10,
             bytes: 1_000,
         };
-        Memory::new(room, Duration::from_secs(10), Arc::new(System::new()))
+        ReviewCache::new(room, Duration::from_secs(10), Arc::new(System::new()))
     }
 
-    fn figures(memory: &Memory<usize>) -> (usize, usize) {
+    fn figures(memory: &ReviewCache<usize>) -> (usize, usize) {
         let kept = memory.kept();
         assert!(kept.order.len() <= 21);
         (kept.answers.len(), kept.bytes)

@@ -34,11 +34,11 @@ impl Fake {
         let service = tower::service_fn(move |request| fake.clone().answer(request));
         let client = Client::new(service, "default");
         let limits = Limits {
-            kept: Room {
+            kept: CacheLimits {
                 answers: 8,
                 bytes: 8 << 10,
             },
-            strangers: Width {
+            strangers: Concurrency {
                 asked: 2,
                 waiting: 4,
             },

@@ -1,4 +1,4 @@
-//! What a write looks at beside its own object: quotas, ranges and budgets of its namespace.
+//! What a write looks at related its own object: quotas, ranges and budgets of its namespace.
 
 use super::{Flow, Held, Weight};
 use crate::api::Api;
@@ -11,50 +11,50 @@ use stowplan_admission::Quotas;
 use stowplan_apimachinery::Status;
 
 /// See the module.
-pub(crate) struct Beside {
+pub(crate) struct RelatedObjects {
     /// Bytes of objects that are read and held at once.
     held: usize,
     /// Whether many more are read one by one.
     counts_much: bool,
 }
 
-impl Beside {
+impl RelatedObjects {
     pub(crate) fn of(api: &Api, request: &Request, target: &Target) -> Self {
-        let mut beside = Self {
+        let mut related = Self {
             held: 0,
             counts_much: false,
         };
         let verb = request.info.verb.as_str();
         if !matches!(verb, "create" | "update" | "patch") || is_question(target) || streams(target)
         {
-            return beside;
+            return related;
         }
         if target.resource.is("", "namespaces") && target.subresource.is_empty() {
             // Its pods may be held against another level of security.
             let pods = ["/registry/pods/", &target.name, "/"].concat();
-            beside.counts_much = verb != "create" && bytes(api, &pods) > LIGHT_LIST_BYTES_MAX;
+            related.counts_much = verb != "create" && bytes(api, &pods) > LIGHT_LIST_BYTES_MAX;
         }
         if target.namespace.is_empty() {
-            return beside;
+            return related;
         }
         let is = |group, plural| target.resource.is(group, plural);
         let (pods, volumes) = (is("", "pods"), is("", "persistentvolumeclaims"));
         let claims = is("resource.k8s.io", "resourceclaims");
         if pods || volumes {
-            beside.hold(api, "limitranges", target);
+            related.hold(api, "limitranges", target);
         }
         if pods && target.subresource == "eviction" {
-            beside.hold(api, "poddisruptionbudgets", target);
+            related.hold(api, "poddisruptionbudgets", target);
         }
         let details = pods || volumes || claims || is("", "services");
         if !details && verb != "create" {
-            return beside;
+            return related;
         }
-        let quotas = beside.hold(api, "resourcequotas", target);
+        let quotas = related.hold(api, "resourcequotas", target);
         // Then objects may have to be counted. Of most kinds their number is enough.
         if quotas > 0 && details && api.quotas() == Quotas::Counted {
             let much = |plural| outweighs(api, plural, target);
-            beside.counts_much = match pods || claims {
+            related.counts_much = match pods || claims {
                 true => much("pods") || much("resourceclaims"),
                 false => {
                     let own = storage::key(&target.resource, &target.namespace, "");
@@ -62,7 +62,7 @@ impl Beside {
                 }
             };
         }
-        beside
+        related
     }
 
     fn hold(&mut self, api: &Api, plural: &str, target: &Target) -> usize {
@@ -71,7 +71,7 @@ impl Beside {
         bytes
     }
 
-    /// That of the request, with what is beside it.
+    /// That of the request, with what is looked at related it.
     pub(crate) fn added_to(&self, weight: Weight) -> Weight {
         match self.counts_much || self.held > LIGHT_LIST_BYTES_MAX {
             true => Weight::Heavy,

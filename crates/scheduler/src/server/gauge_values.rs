@@ -4,31 +4,31 @@ use std::collections::BTreeMap;
 use stowplan_base::Time;
 use stowplan_engine::Snapshot;
 use stowplan_engine::model::ResourceId;
-use stowplan_engine::queue::{InFlightEntry, Place};
+use stowplan_engine::queue::{InFlightEntry, QueuePart};
 use stowplan_engine::scheduler::Scheduler;
-use stowplan_telemetry::{Census, Utilization};
+use stowplan_telemetry::{GaugeValues, Utilization};
 
-/// Counts everything that [`Census`] holds. Takes a time in proportion to nodes and waiting pods.
-pub(crate) fn take(scheduler: &Scheduler, now: Time) -> Census {
+/// Counts everything that [`GaugeValues`] holds. Takes a time in proportion to nodes and waiting pods.
+pub(crate) fn take(scheduler: &Scheduler, now: Time) -> GaugeValues {
     let cluster = scheduler.cluster();
-    let mut census = Census {
+    let mut gauge_values = GaugeValues {
         nodes: cluster.nodes().len(),
         pods: cluster.nodes().iter().map(|node| node.pods.len()).sum(),
         assumed_pods: scheduler.bindings().count(),
         utilization: utilization(cluster),
-        ..Census::default()
+        ..GaugeValues::default()
     };
-    count_waiting(scheduler, now, &mut census);
+    count_waiting(scheduler, now, &mut gauge_values);
     let incoming = scheduler.queue().incoming().iter();
-    census.incoming = incoming
+    gauge_values.incoming = incoming
         .map(|(part, cause, n)| (part.as_str(), cause.label(), n))
         .collect();
     let evaluations = scheduler.evaluations().into_iter();
-    census.evaluations = evaluations
+    gauge_values.evaluations = evaluations
         .map(|(profile, point, plugin, n)| (point, plugin, profile.to_owned(), n))
         .collect();
     let reuse = scheduler.reuse();
-    census.reuse = reuse
+    gauge_values.reuse = reuse
         .map(|(profile, used, none)| (profile.to_owned(), used, none))
         .collect();
     let mut in_flight: BTreeMap<String, u64> = BTreeMap::new();
@@ -39,23 +39,23 @@ pub(crate) fn take(scheduler: &Scheduler, now: Time) -> Census {
         };
         *in_flight.entry(event).or_default() += 1;
     }
-    census.in_flight = in_flight.into_iter().collect();
-    census
+    gauge_values.in_flight = in_flight.into_iter().collect();
+    gauge_values
 }
 
-fn count_waiting(scheduler: &Scheduler, now: Time, census: &mut Census) {
+fn count_waiting(scheduler: &Scheduler, now: Time, gauge_values: &mut GaugeValues) {
     let mut rejected: BTreeMap<(&'static str, &str), u64> = BTreeMap::new();
     for (place, queued) in scheduler.queue().waiting() {
         let part = match place {
-            Place::Active => 0,
-            Place::Backoff | Place::ErrorBackoff => 1,
-            Place::Unschedulable => 2,
-            Place::Gated => 3,
+            QueuePart::Active => 0,
+            QueuePart::Backoff | QueuePart::ErrorBackoff => 1,
+            QueuePart::Unschedulable => 2,
+            QueuePart::Gated => 3,
         };
         // Who was never tried has waited since it came.
         let since = queued.initial_attempt.unwrap_or(queued.timestamp);
         let age = (now - since).as_nanos() as f64 / 1e9;
-        if let Some(pending) = census.pending.get_mut(part) {
+        if let Some(pending) = gauge_values.pending.get_mut(part) {
             pending.add(age.max(0.0));
         }
         let profile = scheduler.cluster().names.text(queued.pod.scheduler_name);
@@ -63,7 +63,7 @@ fn count_waiting(scheduler: &Scheduler, now: Time, census: &mut Census) {
             *rejected.entry((plugin, profile)).or_default() += 1;
         }
     }
-    census.unschedulable = rejected
+    gauge_values.unschedulable = rejected
         .into_iter()
         .map(|((plugin, profile), n)| (plugin, profile.to_owned(), n))
         .collect();

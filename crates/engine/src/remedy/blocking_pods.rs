@@ -4,7 +4,7 @@ use super::candidates::{Candidate, Rejected};
 use super::{Case, Place, TRIALS_MAX};
 use crate::Snapshot;
 use crate::model::Pod;
-use crate::plugins::crowd::{Crowds, Domain};
+use crate::plugins::blocking_pods::{BlockingPodsByDomain, Domain};
 use crate::plugins::pod_topology_spread::HardConstraints;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ const PODS_MAX: usize = 64;
 pub(super) fn spread(case: Case<'_>, nodes: &[Rejected]) -> Vec<Candidate> {
     let cluster = case.cx.cluster;
     let constraints = HardConstraints::named_by(cluster, case.pod);
-    let mut out = gone(case, &constraints.crowds(cluster, case.pod), nodes);
+    let mut out = gone(case, &constraints.blocking_pods(cluster, case.pod), nodes);
     for Rejected { at, .. } in nodes.iter().filter(|rejected| rejected.unresolvable) {
         let node = &case.node(*at).node;
         let label = constraints.missing_label(node);
@@ -29,24 +29,28 @@ pub(super) fn spread(case: Case<'_>, nodes: &[Rejected]) -> Vec<Candidate> {
 
 /// Pods that leave the domains of a node. Nodes where it is the same domains that count are taken
 /// together, and only where the least pods have to go is it worked out which.
-pub(super) fn gone(case: Case<'_>, crowds: &Crowds, nodes: &[Rejected]) -> Vec<Candidate> {
-    let keys: BTreeSet<Sym> = crowds.keys().map(|(key, _)| *key).collect();
+pub(super) fn gone(
+    case: Case<'_>,
+    blocking_pods: &BlockingPodsByDomain,
+    nodes: &[Rejected],
+) -> Vec<Candidate> {
+    let keys: BTreeSet<Sym> = blocking_pods.keys().map(|(key, _)| *key).collect();
     let mut together: BTreeMap<Vec<Domain>, (Vec<Domain>, usize)> = BTreeMap::new();
     for Rejected { at, .. } in nodes.iter().filter(|rejected| !rejected.unresolvable) {
         let labels = &case.node(*at).node.labels;
         let domains = keys
             .iter()
             .filter_map(|key| Some((*key, labels.get(*key)?)));
-        let domains = domains.filter(|domain| crowds.contains_key(domain));
+        let domains = domains.filter(|domain| blocking_pods.contains_key(domain));
         let domains: Vec<Domain> = domains.collect();
-        if let counting @ [_, ..] = &that_count(crowds, &domains)[..] {
+        if let counting @ [_, ..] = &that_count(blocking_pods, &domains)[..] {
             let first = together.entry(counting.to_vec());
             first.or_insert((domains, *at));
         }
     }
     let at_most = |domains: &[Domain]| -> usize {
-        let crowds = domains.iter().map(|domain| &crowds[domain]);
-        crowds.map(|crowd| crowd.surplus).sum()
+        let blocking_pods = domains.iter().map(|domain| &blocking_pods[domain]);
+        blocking_pods.map(|blocking| blocking.surplus).sum()
     };
     let mut together: Vec<_> = together.into_iter().collect();
     together.retain(|(counting, _)| at_most(counting) <= PODS_MAX);
@@ -55,7 +59,7 @@ pub(super) fn gone(case: Case<'_>, crowds: &Crowds, nodes: &[Rejected]) -> Vec<C
     let mut known: BTreeSet<Vec<Arc<str>>> = BTreeSet::new();
     let mut out = Vec::new();
     for (counting, (domains, at)) in together {
-        let pods = who_goes(crowds, &counting);
+        let pods = who_goes(blocking_pods, &counting);
         if known.insert(pods.iter().map(|pod| pod.uid.clone()).collect()) {
             let from = place(case.cx.cluster, &domains, case.node(at).node.name);
             out.push(Candidate::evict(from, pods, at));
@@ -65,10 +69,12 @@ pub(super) fn gone(case: Case<'_>, crowds: &Crowds, nodes: &[Rejected]) -> Vec<C
 }
 
 /// The domains without those whose pods all go from another one anyway.
-fn that_count(crowds: &Crowds, domains: &[Domain]) -> Vec<Domain> {
+fn that_count(blocking_pods: &BlockingPodsByDomain, domains: &[Domain]) -> Vec<Domain> {
     let mut out = domains.to_vec();
     for domain in domains {
-        let covers = |other: &Domain| other != domain && crowds[other].takes_all(&crowds[domain]);
+        let covers = |other: &Domain| {
+            other != domain && blocking_pods[other].takes_all(&blocking_pods[domain])
+        };
         if out.iter().any(covers) {
             out.retain(|kept| kept != domain);
         }
@@ -78,15 +84,18 @@ fn that_count(crowds: &Crowds, domains: &[Domain]) -> Vec<Domain> {
 
 /// As many as have to go from each of the domains, those of the least priority first. Whoever goes
 /// from a small domain most often goes from the large one around it, too.
-fn who_goes(crowds: &Crowds, domains: &[Domain]) -> Vec<Arc<Pod>> {
-    let mut crowds: Vec<_> = domains.iter().map(|domain| &crowds[domain]).collect();
-    crowds.sort_by_key(|crowd| crowd.pods.len());
+fn who_goes(blocking_pods: &BlockingPodsByDomain, domains: &[Domain]) -> Vec<Arc<Pod>> {
+    let mut blocking_pods: Vec<_> = domains
+        .iter()
+        .map(|domain| &blocking_pods[domain])
+        .collect();
+    blocking_pods.sort_by_key(|blocking| blocking.pods.len());
     let mut gone: BTreeMap<(i32, &str), Arc<Pod>> = BTreeMap::new();
-    for crowd in crowds {
+    for blocking in blocking_pods {
         let key = |pod: &&Arc<Pod>| !gone.contains_key(&(pod.priority, &*pod.uid));
-        let stay: Vec<_> = crowd.pods.iter().filter(key).collect();
-        let already = crowd.pods.len() - stay.len();
-        let more = stay.iter().take(crowd.surplus.saturating_sub(already));
+        let stay: Vec<_> = blocking.pods.iter().filter(key).collect();
+        let already = blocking.pods.len() - stay.len();
+        let more = stay.iter().take(blocking.surplus.saturating_sub(already));
         gone.extend(more.map(|pod| ((pod.priority, &*pod.uid), Arc::clone(pod))));
     }
     gone.into_values().collect()

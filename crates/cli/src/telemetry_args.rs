@@ -1,4 +1,4 @@
-//! How a process that runs for long tells what it does: logs and traces.
+//! Flags of long-running commands for logs and traces.
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
@@ -6,15 +6,14 @@ use std::path::PathBuf;
 use stowplan_scheduler::server::Collector;
 use stowplan_telemetry::{LogFormat, Logs};
 
-/// What is told, and to whom.
+/// What is logged, and where traces go.
 #[derive(Args, Debug, Default)]
-pub(crate) struct Telling {
-    /// How much to log on standard error: from 4 on what helps to find mistakes, from 6 on
-    /// everything.
+pub(crate) struct TelemetryArgs {
+    /// How much to log on standard error: 4 and more for debugging, 6 and more for everything.
     #[arg(short = 'v', long = "v", default_value_t = 0, value_name = "LEVEL")]
     verbosity: u8,
 
-    /// How lines of the log look.
+    /// The format of the log.
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     logging_format: LoggingFormat,
 
@@ -24,7 +23,7 @@ pub(crate) struct Telling {
     #[arg(long, value_name = "URL")]
     otlp_endpoint: Option<http::Uri>,
 
-    /// Who signed the collector's certificate, in PEM [default: OTEL_EXPORTER_OTLP_CERTIFICATE, else
+    /// The CA of the collector's certificate, in PEM [default: OTEL_EXPORTER_OTLP_CERTIFICATE, else
     /// the CAs that the system trusts].
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     otlp_certificate: Option<PathBuf>,
@@ -40,8 +39,8 @@ enum LoggingFormat {
     Json,
 }
 
-impl Telling {
-    /// Begins to log.
+impl TelemetryArgs {
+    /// Starts logging.
     pub(crate) fn begin(&self) {
         let format = match self.logging_format {
             LoggingFormat::Text => LogFormat::Text,

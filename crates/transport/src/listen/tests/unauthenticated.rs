@@ -4,9 +4,9 @@ use super::*;
 
 fn limits() -> Limits {
     Limits {
-        known: 2,
-        strangers: 4,
-        strangers_of_address: 4,
+        authenticated: 2,
+        unauthenticated: 4,
+        unauthenticated_per_address: 4,
         ..Limits::default()
     }
 }

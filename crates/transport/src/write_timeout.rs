@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
 /// A stream whose writes fail once nothing has been taken from it for so long.
-pub(crate) struct Impatient<T> {
+pub(crate) struct WriteTimeout<T> {
     stream: T,
     patience: Duration,
     /// Runs while something waits to be written.
@@ -17,7 +17,7 @@ pub(crate) struct Impatient<T> {
     waits: bool,
 }
 
-impl<T> Impatient<T> {
+impl<T> WriteTimeout<T> {
     pub(crate) fn new(stream: T, patience: Duration) -> Self {
         Self {
             stream,
@@ -46,7 +46,7 @@ impl<T> Impatient<T> {
     }
 }
 
-impl<T: AsyncRead + Unpin> AsyncRead for Impatient<T> {
+impl<T: AsyncRead + Unpin> AsyncRead for WriteTimeout<T> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -56,7 +56,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for Impatient<T> {
     }
 }
 
-impl<T: AsyncWrite + Unpin> AsyncWrite for Impatient<T> {
+impl<T: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<T> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -99,7 +99,7 @@ mod tests {
     async fn only_who_reads_nothing_for_too_long_is_given_up() {
         let patience = Duration::from_secs(60);
         let (ours, mut theirs) = tokio::io::duplex(16);
-        let mut ours = Impatient::new(ours, patience);
+        let mut ours = WriteTimeout::new(ours, patience);
         let slow = tokio::spawn(async move {
             let mut buffer = [0; 16];
             for _ in 0..4 {

@@ -1,4 +1,4 @@
-//! How much is asked at once.
+//! Questions to the API server: a few at a time, and each asked once for all callers who have it.
 
 use super::Digest;
 use std::collections::HashMap;
@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use stowplan_telemetry::Refusal;
 use tokio::sync::{OnceCell, Semaphore};
 
-/// What a lane takes.
+/// How much is asked at once.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Width {
+pub(super) struct Concurrency {
     /// Questions under way.
     pub(super) asked: usize,
     /// Callers that wait for an answer, with those whose question is under way.
@@ -17,7 +17,7 @@ pub(super) struct Width {
 }
 
 /// Asks a few questions at a time, and none twice at the same time.
-pub(super) struct Lane<V> {
+pub(super) struct SingleFlight<V> {
     asked: Semaphore,
     waiting: Semaphore,
     open: Mutex<HashMap<Digest, Weak<Cell<V>>>>,
@@ -25,8 +25,8 @@ pub(super) struct Lane<V> {
 
 type Cell<V> = OnceCell<Result<V, Refusal>>;
 
-impl<V: Clone> Lane<V> {
-    pub(super) fn new(width: Width) -> Self {
+impl<V: Clone> SingleFlight<V> {
+    pub(super) fn new(width: Concurrency) -> Self {
         Self {
             asked: Semaphore::new(width.asked),
             waiting: Semaphore::new(width.waiting),
@@ -44,7 +44,7 @@ impl<V: Clone> Lane<V> {
             return Err(Refusal::Busy);
         };
         let seat = Seat {
-            lane: self,
+            single_flight: self,
             key,
             cell: Some(self.cell(key)),
         };
@@ -79,7 +79,7 @@ impl<V: Clone> Lane<V> {
 
 /// Somebody who waits for an answer.
 struct Seat<'a, V> {
-    lane: &'a Lane<V>,
+    single_flight: &'a SingleFlight<V>,
     key: Digest,
     /// There until it is dropped.
     cell: Option<Arc<Cell<V>>>,
@@ -87,7 +87,7 @@ struct Seat<'a, V> {
 
 impl<V> Drop for Seat<'_, V> {
     fn drop(&mut self) {
-        let open = self.lane.open.lock();
+        let open = self.single_flight.open.lock();
         let mut open = open.unwrap_or_else(PoisonError::into_inner);
         // Nobody takes another one meanwhile, and nobody gives one back.
         let last = self

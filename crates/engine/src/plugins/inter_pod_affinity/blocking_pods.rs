@@ -1,16 +1,16 @@
-//! Who would have to go.
+//! The pods that would have to go.
 
 use super::term::IncomingTerm;
 use crate::Snapshot;
 use crate::model::{AffinityTerm, Pod};
-use crate::plugins::crowd::{Crowd, Crowds, Domain};
+use crate::plugins::blocking_pods::{BlockingPods, BlockingPodsByDomain, Domain};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stowplan_base::Sym;
 
 /// The pods that keep `pod` out of a domain by required anti-affinity, its own or theirs. All of
 /// them have to go.
-pub(crate) fn crowds(cluster: &Snapshot, pod: &Pod) -> Crowds {
+pub(crate) fn blocking_pods(cluster: &Snapshot, pod: &Pod) -> BlockingPodsByDomain {
     let names = &cluster.names;
     let namespace_labels = cluster.namespace_labels(pod.namespace);
     let own = pod.required_anti_affinity().iter();
@@ -33,7 +33,9 @@ pub(crate) fn crowds(cluster: &Snapshot, pod: &Pod) -> Crowds {
             met(other).for_each(|term| add(term.topology_key, other));
         }
     }
-    let all = |pods: Vec<_>| Crowd::new(pods, usize::MAX);
-    let crowds = pods.into_iter();
-    crowds.map(|(domain, pods)| (domain, all(pods))).collect()
+    let all = |pods: Vec<_>| BlockingPods::new(pods, usize::MAX);
+    let blocking_pods = pods.into_iter();
+    blocking_pods
+        .map(|(domain, pods)| (domain, all(pods)))
+        .collect()
 }

@@ -1,11 +1,11 @@
-//! Who would have to go, and where a node could belong.
+//! The pods that would have to go, and the domain that a node could join.
 
 use super::HardConstraints;
 use super::constraint::Constraint;
 use super::filtering::HardConstraint;
 use crate::Snapshot;
 use crate::model::{Node, Pod, UnsatisfiableAction};
-use crate::plugins::crowd::{Crowd, Crowds, Domain};
+use crate::plugins::blocking_pods::{BlockingPods, BlockingPodsByDomain, Domain};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use stowplan_base::{Sym, sym};
@@ -20,9 +20,9 @@ impl HardConstraints {
     }
 
     /// The domains that are too full for the pod.
-    pub(crate) fn crowds(&self, cluster: &Snapshot, pod: &Pod) -> Crowds {
+    pub(crate) fn blocking_pods(&self, cluster: &Snapshot, pod: &Pod) -> BlockingPodsByDomain {
         let names = &cluster.names;
-        let mut crowds: BTreeMap<Domain, (Vec<Arc<Pod>>, usize)> = BTreeMap::new();
+        let mut blocking_pods: BTreeMap<Domain, (Vec<Arc<Pod>>, usize)> = BTreeMap::new();
         for info in cluster.nodes() {
             if !self.has_all_keys(&info.node) {
                 continue;
@@ -38,16 +38,16 @@ impl HardConstraints {
                 if surplus <= 0 || !constraint.includes(pod, &info.node, names) {
                     continue;
                 }
-                let crowd = crowds.entry((key, value)).or_default();
+                let blocking = blocking_pods.entry((key, value)).or_default();
                 let counted = info.pods.iter();
                 let counted = counted.filter(|p| constraint.counts(p, pod.namespace, names));
-                crowd.0.extend(counted.cloned());
-                crowd.1 = usize::try_from(surplus).unwrap_or(usize::MAX);
+                blocking.0.extend(counted.cloned());
+                blocking.1 = usize::try_from(surplus).unwrap_or(usize::MAX);
             }
         }
-        let crowds = crowds.into_iter();
-        crowds
-            .map(|(domain, (pods, surplus))| (domain, Crowd::new(pods, surplus)))
+        let blocking_pods = blocking_pods.into_iter();
+        blocking_pods
+            .map(|(domain, (pods, surplus))| (domain, BlockingPods::new(pods, surplus)))
             .collect()
     }
 

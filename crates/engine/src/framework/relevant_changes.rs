@@ -12,23 +12,23 @@ pub(crate) fn bit_of(n: usize) -> DomainRules {
 
 /// A change that matters beyond the node that it is about.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Place {
-    /// Where it stands in a run of changes.
+pub(crate) struct RelevantChange {
+    /// Its position in a run of changes.
     pub(crate) at: u32,
-    /// To whom it matters.
+    /// The rules that it matters to.
     pub(crate) rules: DomainRules,
 }
 
-/// Those of a run of changes that matter to somebody.
+/// Those of a run of changes that matter to some rule.
 #[derive(Clone, Copy)]
-pub(crate) struct Noted<'a> {
+pub(crate) struct RelevantChanges<'a> {
     pub(crate) deltas: &'a [Delta],
-    pub(crate) places: &'a [Place],
-    /// To whom.
+    pub(crate) changes: &'a [RelevantChange],
+    /// The rules that count.
     pub(crate) rules: DomainRules,
 }
 
-impl<'a> Noted<'a> {
+impl<'a> RelevantChanges<'a> {
     /// The same changes, of which only those count that matter to the nth rule.
     pub(crate) fn to(self, n: usize) -> Self {
         let rules = bit_of(n);
@@ -36,8 +36,8 @@ impl<'a> Noted<'a> {
     }
 
     pub(crate) fn deltas(self) -> impl Iterator<Item = &'a Delta> {
-        let places = self.places.iter();
-        let places = places.filter(move |place| place.rules & self.rules != 0);
-        places.map(move |place| &self.deltas[place.at as usize])
+        let changes = self.changes.iter();
+        let changes = changes.filter(move |change| change.rules & self.rules != 0);
+        changes.map(move |change| &self.deltas[change.at as usize])
     }
 }

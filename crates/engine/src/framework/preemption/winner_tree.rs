@@ -1,18 +1,17 @@
-//! Who is best, when one of many changes at a time.
+//! The best of many candidates, where one changes at a time.
 
 use crate::cast::narrow;
 
-/// A knock-out tournament over numbered entrants. When one of them changes, only its own matches
-/// are played again.
+/// A winner tree over numbered entrants. When one of them changes, only its own matches are played again.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Knockout {
+pub(super) struct WinnerTree {
     entrants: usize,
     /// The winner of every match: match 1 is the final, matches 2n and 2n + 1 come before match n.
     /// Numbers from `entrants` on are no matches but the entrants themselves.
     winners: Vec<u32>,
 }
 
-impl Knockout {
+impl WinnerTree {
     /// Plays all matches. `better` says which of two wins.
     pub(super) fn play(&mut self, entrants: usize, better: impl Fn(u32, u32) -> u32) {
         self.entrants = entrants;
@@ -59,18 +58,18 @@ mod tests {
         let mut rng = Rng::new(5);
         for entrants in 0..40 {
             let mut values: Vec<usize> = (0..entrants).map(|_| rng.below(9)).collect();
-            let mut knockout = Knockout::default();
+            let mut winner_tree = WinnerTree::default();
             for round in 0..50 {
                 let better = |a: u32, b: u32| {
                     let value = |i: u32| (values[i as usize], i);
                     if value(a) < value(b) { a } else { b }
                 };
                 match round {
-                    0 => knockout.play(entrants, better),
-                    _ => knockout.replay(round % entrants.max(1), better),
+                    0 => winner_tree.play(entrants, better),
+                    _ => winner_tree.replay(round % entrants.max(1), better),
                 }
                 let least = (0..entrants).min_by_key(|&i| (values[i], i));
-                assert_eq!(knockout.winner(), least);
+                assert_eq!(winner_tree.winner(), least);
                 if entrants > 0 {
                     values[(round + 1) % entrants] = rng.below(9);
                 }

@@ -1,4 +1,4 @@
-//! What is told of a pod's decisions, to readers of whom each may know something else.
+//! What a reader is shown of a pod's decisions: names only of what he may list.
 
 use crate::engine::Decision;
 use futures::future::BoxFuture;
@@ -6,30 +6,30 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use stowplan_report::{Readable, Report};
 
-/// Of so many namespaces it is found out whether a reader may know their pods; those of others he is not
-/// told.
+/// For at most so many namespaces it is checked whether the reader may list their pods. Pods of others stay
+/// hidden.
 const NAMESPACES_MAX: usize = 64;
 
-/// What a reader may have to be allowed to be told names.
+/// What a reader must be allowed to do to see names.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Right {
+pub enum Permission {
     /// To list nodes.
     ListNodes,
     /// To list the pods of this namespace, or of all of them.
     ListPods(Option<String>),
 }
 
-/// Knows what a reader may.
-pub trait Rights: Send + Sync {
+/// What a reader may do.
+pub trait Permissions: Send + Sync {
     /// Whether he may do this.
-    fn may(&self, right: Right) -> BoxFuture<'_, bool>;
+    fn may(&self, permission: Permission) -> BoxFuture<'_, bool>;
 }
 
-/// The rights of somebody who may do everything.
-pub struct AllRights;
+/// The permissions of a reader who may do everything.
+pub struct AllPermissions;
 
-impl Rights for AllRights {
-    fn may(&self, _: Right) -> BoxFuture<'_, bool> {
+impl Permissions for AllPermissions {
+    fn may(&self, _: Permission) -> BoxFuture<'_, bool> {
         Box::pin(std::future::ready(true))
     }
 }
@@ -41,9 +41,9 @@ pub(crate) enum Found {
 }
 
 impl Found {
-    /// As the one who has these rights may read it.
-    pub(crate) async fn for_reader(mut self, rights: &dyn Rights) -> Option<Value> {
-        let readable = readable(self.namespaces(), rights).await;
+    /// As a reader with these permissions may read it.
+    pub(crate) async fn for_reader(mut self, permissions: &dyn Permissions) -> Option<Value> {
+        let readable = readable(self.namespaces(), permissions).await;
         // Of a large cluster it is long.
         let told = tokio::task::spawn_blocking(move || {
             match &mut self {
@@ -74,9 +74,9 @@ impl Found {
 }
 
 /// What a reader may know of nodes, and of the pods of these namespaces.
-async fn readable(mut namespaces: BTreeSet<String>, rights: &dyn Rights) -> Readable {
-    let nodes = rights.may(Right::ListNodes).await;
-    let pods = !namespaces.is_empty() && rights.may(Right::ListPods(None)).await;
+async fn readable(mut namespaces: BTreeSet<String>, permissions: &dyn Permissions) -> Readable {
+    let nodes = permissions.may(Permission::ListNodes).await;
+    let pods = !namespaces.is_empty() && permissions.may(Permission::ListPods(None)).await;
     if pods {
         namespaces.clear();
     }
@@ -86,7 +86,10 @@ async fn readable(mut namespaces: BTreeSet<String>, rights: &dyn Rights) -> Read
         namespaces: BTreeSet::new(),
     };
     for namespace in namespaces.into_iter().take(NAMESPACES_MAX) {
-        if rights.may(Right::ListPods(Some(namespace.clone()))).await {
+        if permissions
+            .may(Permission::ListPods(Some(namespace.clone())))
+            .await
+        {
             readable.namespaces.insert(namespace);
         }
     }
@@ -99,15 +102,15 @@ mod tests {
     use std::sync::Mutex;
 
     /// May list the pods of namespaces that begin so; writes down what is asked.
-    struct Some(&'static str, Mutex<Vec<Right>>);
+    struct Some(&'static str, Mutex<Vec<Permission>>);
 
-    impl Rights for Some {
-        fn may(&self, right: Right) -> BoxFuture<'_, bool> {
-            let may = match &right {
-                Right::ListPods(Option::Some(namespace)) => namespace.starts_with(self.0),
+    impl Permissions for Some {
+        fn may(&self, permission: Permission) -> BoxFuture<'_, bool> {
+            let may = match &permission {
+                Permission::ListPods(Option::Some(namespace)) => namespace.starts_with(self.0),
                 _ => false,
             };
-            self.1.lock().expect("alone").push(right);
+            self.1.lock().expect("alone").push(permission);
             Box::pin(std::future::ready(may))
         }
     }
@@ -122,10 +125,10 @@ mod tests {
         assert_eq!(found.namespaces, expected);
         let asked = some.1.lock().expect("alone").len();
         assert_eq!(asked, 2 + NAMESPACES_MAX);
-        let all = readable(namespaces, &AllRights).await;
+        let all = readable(namespaces, &AllPermissions).await;
         assert!(all.nodes && all.pods && all.namespaces.is_empty());
         let some = Some("", Mutex::default());
         readable(BTreeSet::new(), &some).await;
-        assert_eq!(*some.1.lock().expect("alone"), [Right::ListNodes]);
+        assert_eq!(*some.1.lock().expect("alone"), [Permission::ListNodes]);
     }
 }

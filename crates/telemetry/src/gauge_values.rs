@@ -17,7 +17,7 @@ const BOUNDS: [(&str, f64); 11] = [
 
 /// The scheduler at one moment, counted by the thread that owns it.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Census {
+pub struct GaugeValues {
     /// Pods that wait: active, in backoff, unschedulable, gated.
     pub pending: [PendingPods; 4],
     /// Pods that wait, by the plugin that rejected them and the profile.
