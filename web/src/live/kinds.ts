@@ -12,8 +12,9 @@ export interface Kind {
   reduce: (o: Json) => { id: string };
 }
 
-const event = (reason: string): Kind => ({
-  id: `events ${reason}`, path: "/api/v1/events", query: `fieldSelector=reason%3D${reason}`,
+const event = (reason: string, about = ""): Kind => ({
+  id: `events ${reason}`, path: "/api/v1/events",
+  query: `fieldSelector=reason%3D${reason}${about && `%2CinvolvedObject.kind%3D${about}`}`,
   table: "happenings", reduce: reduce.event,
 });
 
@@ -28,6 +29,6 @@ export const KINDS: Kind[] = [
   { id: "cronjobs", path: "/apis/batch/v1/cronjobs", table: "crons", reduce: reduce.cron },
   { id: "budgets", path: "/apis/policy/v1/poddisruptionbudgets", table: "budgets", reduce: reduce.budget },
   { id: "quotas", path: "/api/v1/resourcequotas", table: "quotas", reduce: reduce.quota },
-  event("Preempted"), event("TaintManagerEviction"), event("NodeNotReady"), event("NodeReady"),
+  event("Preempted"), event("TaintManagerEviction"), event("NodeNotReady", "Node"), event("NodeReady", "Node"),
   event("NodeNotSchedulable"), event("NodeSchedulable"), event("ScalingReplicaSet"), event("BackoffLimitExceeded"),
 ];

@@ -215,7 +215,9 @@ export function event(o: Json): Happening {
   const on = / on node (\S+)/.exec(text)?.[1] ?? "";
   const at = when(o.eventTime) || when(o.deprecatedLastTimestamp) || when(o.lastTimestamp)
     || when(o.series?.lastObservedTime) || when(meta(o).creationTimestamp);
-  const by = related.name ? `${related.namespace ? `${related.namespace}/` : ""}${related.name}` : "";
+  // kube-scheduler names the preemptor by its uid only.
+  const preemptor = /^Preempted by (?:pod )?(\S+)/.exec(text)?.[1] ?? "";
+  const by = related.name ? `${related.namespace ? `${related.namespace}/` : ""}${related.name}` : preemptor;
   return {
     id: about.kind === "Pod" && about.uid ? `pod/${about.uid}` : `event/${key(o)}`, at, kind: KINDS[o.reason] ?? "evicted", what: title,
     ref: about.kind === "Deployment" ? `Deployment/${title}` : title,

@@ -34,7 +34,7 @@ function remove(table: Table, id: string) {
 }
 
 /** Several changes in a short time are one batch; a batch is never so large that it holds up the page. */
-const BATCH = 1500;
+const BATCH = 500;
 function soon() {
   if (!timer) timer = setTimeout(flush, 60) as unknown as number;
 }
@@ -60,7 +60,7 @@ function flush() {
   tell(batch);
   for (const rows of changed.values()) {
     if (!rows.size) continue;
-    timer = setTimeout(flush, 25) as unknown as number;
+    timer = setTimeout(flush, 12) as unknown as number;
     return;
   }
   for (const run of drained.splice(0)) run();

@@ -1,7 +1,7 @@
 // Small things that all views use.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { plain } from "./text";
 
 /** A bar of what is requested, with a thin line of what is used. */
@@ -53,7 +53,8 @@ export function Dialog({ title, close, children }: {
   title: string; close: () => void; children: ComponentChildren;
 }) {
   const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // At once: whoever types on must not lose a letter.
+  useLayoutEffect(() => {
     const dialog = ref.current!;
     const before = document.activeElement as HTMLElement | null;
     if (!dialog.open) dialog.showModal();

@@ -1,6 +1,6 @@
 // What was taken away, by whom, and when: one axis, a lane per kind. Brushing it filters every other view.
 
-import { useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import { clock, plural, span } from "../live/amounts";
 import type { Happening } from "../state/model";
 import { store, useNow, useStore } from "../state/store";
@@ -20,14 +20,16 @@ const LANES: { kind: Kind; title: string; mark: "preempted" | "bad" | "off" | "o
   { kind: "rollout", title: "Rollouts", mark: "ok" },
 ];
 const LANE = 44;
+/** Preemptions have two rows: who pushed, and who was pushed out. */
+const TALL = 84;
 const LEFT = 112;
-const SPANS: [string, number][] = [["15m", 900_000], ["1h", 3_600_000], ["6h", 6 * 3_600_000], ["24h", 24 * 3_600_000]];
+const SPANS: [string, number][] = [["5m", 300_000], ["15m", 900_000], ["1h", 3_600_000], ["6h", 6 * 3_600_000], ["24h", 24 * 3_600_000]];
 
 export function Disruptions() {
   useStore(400);
   const now = useNow();
   const { params } = usePlace();
-  const all = [...store.rows.happenings.values()].sort((a, b) => b.at - a.at);
+  const all = useHappenings();
   const length = SPANS.find(([name]) => name === params.span)?.[1] ?? fitting(all, now);
   const range = timeWindow();
   const listed = all.filter((h) => (range ? h.at >= range[0] && h.at <= range[1] : h.at > now - length));
@@ -55,6 +57,18 @@ export function Disruptions() {
   );
 }
 
+/** What happened, the latest first; who did it is named, as far as he is known. */
+function useHappenings(): Happening[] {
+  const anonymous = [...store.rows.happenings.values()].some((h) => h.by && !h.by.includes("/"));
+  return useMemo(() => {
+    const names = new Map<string, string>();
+    const unnamed = new Set([...store.rows.happenings.values()].filter((h) => h.by && !h.by.includes("/")).map((h) => h.by));
+    if (unnamed.size) for (const pod of store.rows.pods.values()) if (unnamed.has(pod.uid)) names.set(pod.uid, pod.id);
+    const all = [...store.rows.happenings.values()].map((h) => ({ ...h, by: names.get(h.by) ?? h.by }));
+    return all.sort((a, b) => b.at - a.at);
+  }, [store.versions.happenings, anonymous ? store.versions.pods : 0]);
+}
+
 function fitting(all: Happening[], now: number): number {
   const oldest = all.at(-1)?.at ?? now;
   return (SPANS.find(([, ms]) => now - oldest < ms) ?? SPANS.at(-1)!)[1];
@@ -74,7 +88,7 @@ function Line({ h }: { h: Happening }) {
       <td class="num">{clock(h.at)}</td>
       <td><Mark state={h.kind === "node" && /is now: NodeReady|NodeReady/.test(h.text) && !/NotReady/.test(h.text) ? "ok" : lane.mark} /> {WORDS[h.kind]}</td>
       <td><a class="link" href={to}><Name text={h.what} /></a>{h.node && h.node !== h.what && <span class="dim"> on <Name text={h.node} /></span>}</td>
-      <td>{h.by ? <a class="link" href={href("tournament", { pod: h.by })}><Name text={h.by} /></a> : ""}</td>
+      <td>{h.by.includes("/") ? <a class="link" href={href("tournament", { pod: h.by })}><Name text={h.by} /></a> : h.by && <span class="dim">a pod that is gone</span>}</td>
       <td class="dim">{plain(h.text)}</td>
     </tr>
   );
@@ -92,7 +106,9 @@ function Axis({ all, from, to }: { all: Happening[]; from: number; to: number })
   const ticks: number[] = [];
   for (let at = Math.ceil(from / step) * step; at < to; at += step) ticks.push(at);
   const lanes = LANES.filter((l) => all.some((h) => h.kind === l.kind));
-  const height = lanes.length * LANE + 26;
+  const tall = (kind: Kind) => (kind === "preempted" ? TALL : LANE);
+  const tops = lanes.map((_, i) => lanes.slice(0, i).reduce((sum, l) => sum + tall(l.kind), 0));
+  const height = lanes.reduce((sum, l) => sum + tall(l.kind), 0) + 26;
   const point = (e: PointerEvent) => Math.max(LEFT, e.clientX - svg.current!.getBoundingClientRect().left);
   const brush: [number, number] | null = drag ?? (range ? [x(range[0]), x(range[1])] : null);
   return (
@@ -109,7 +125,7 @@ function Axis({ all, from, to }: { all: Happening[]; from: number; to: number })
             setDrag(null);
           }}>
           {ticks.map((t) => <g key={t}><line x1={x(t)} x2={x(t)} y1="0" y2={height - 22} class="grid" /><text x={x(t)} y={height - 6} class="tick" text-anchor="middle">{label(t, step)}</text></g>)}
-          {lanes.map((lane, i) => <Lane key={lane.kind} lane={lane} all={all} y={i * LANE} x={x} from={from} width={width} />)}
+          {lanes.map((lane, i) => <Lane key={lane.kind} lane={lane} all={all} y={tops[i]!} h={tall(lane.kind)} x={x} from={from} width={width} />)}
           {brush && <rect x={Math.min(...brush)} y="0" width={Math.abs(brush[1] - brush[0])} height={height - 22} class="brush" />}
         </svg>
       )}
@@ -117,20 +133,64 @@ function Axis({ all, from, to }: { all: Happening[]; from: number; to: number })
   );
 }
 
-/** A lane; who pushed out whom is an arc from the place of one's priority to the other's. */
-function Lane({ lane, all, y, x, from, width }: {
-  lane: (typeof LANES)[number]; all: Happening[]; y: number; x: (at: number) => number; from: number; width: number;
+/** Who pushed out whom: one above, the others below, and arcs between them. */
+function Pushes({ all, y, x }: { all: Happening[]; y: number; x: (at: number) => number }) {
+  const groups = new Map<string, Happening[]>();
+  for (const h of all) {
+    const key = `${h.by} ${Math.round(x(h.at) / 6)}`;
+    const list = groups.get(key);
+    if (list) list.push(h);
+    else groups.set(key, [h]);
+  }
+  let taken = Infinity;
+  return (
+    <>
+      {[...groups.values()].slice(0, 200).map((list) => {
+        const [first] = list as [Happening, ...Happening[]];
+        const px = x(first.at);
+        const top = y + 18;
+        const bottom = y + TALL - 18;
+        const shown = list.slice(0, 12);
+        const step = Math.min(13, 90 / shown.length);
+        const name = plain(first.by || "a pod");
+        const room = name.length * 7 + 14;
+        const named = px - LEFT > room && px + 20 < taken;
+        if (named) taken = px - room;
+        return (
+          <g key={first.id} class="h-preempted">
+            {shown.map((h, i) => {
+              const vx = px + (i - (shown.length - 1) / 2) * step;
+              return (
+                <g key={h.id}>
+                  <title>{`${clock(h.at)} ${plain(h.what)} was pushed out by ${name}`}</title>
+                  <path d={`M ${px} ${top} C ${px} ${(top + bottom) / 2} ${vx} ${(top + bottom) / 2} ${vx} ${bottom}`} class="arc" />
+                  <rect x={vx - 3} y={bottom - 3} width="6" height="6" class="victim-mark" />
+                </g>
+              );
+            })}
+            <path d={`M ${px} ${top - 5} l 5 5 l -5 5 l -5 -5 z`}><title>{name}</title></path>
+            {named && <text x={px - 10} y={top + 4} text-anchor="end" class="push-name">{name}</text>}
+          </g>
+        );
+      })}
+    </>
+  );
+}
+
+function Lane({ lane, all, y, h: tall, x, from, width }: {
+  lane: (typeof LANES)[number]; all: Happening[]; y: number; h: number; x: (at: number) => number; from: number; width: number;
 }) {
   const own = all.filter((h) => h.kind === lane.kind && h.at >= from);
   // Those of one moment stand above each other.
   const stacks = new Map<number, number>();
-  const middle = y + LANE / 2;
+  const middle = y + tall / 2;
   return (
     <g>
-      <line x1="0" x2={width} y1={y + LANE} y2={y + LANE} class="axis-line" />
+      <line x1="0" x2={width} y1={y + tall} y2={y + tall} class="axis-line" />
       <text x="0" y={middle + 4} class="lane-title">{lane.title}</text>
       <text x={LEFT - 14} y={middle + 4} class="tick" text-anchor="end">{own.length}</text>
-      {own.slice(0, 400).map((h) => {
+      {lane.kind === "preempted" && <Pushes all={own} y={y} x={x} />}
+      {lane.kind !== "preempted" && own.slice(0, 400).map((h) => {
         const px = x(h.at);
         const slot = Math.round(px / 7);
         const n = stacks.get(slot) ?? 0;
@@ -138,14 +198,6 @@ function Lane({ lane, all, y, x, from, width }: {
         const py = middle + (n % 2 ? -1 : 1) * Math.ceil(n / 2) * 7;
         if (n > 4) return null;
         const title = `${clock(h.at)} ${plain(h.what)}${h.by ? ` by ${plain(h.by)}` : ""}`;
-        if (lane.kind === "preempted") {
-          return (
-            <g key={h.id} class="h-preempted"><title>{title}</title>
-              <path d={`M ${px - 9} ${middle + 12} C ${px - 9} ${y + 2} ${px + 3} ${y + 2} ${px} ${py}`} class="arc" />
-              <path d={`M ${px} ${py - 4} l 4 4 l -4 4 l -4 -4 z`} />
-            </g>
-          );
-        }
         const good = /NodeReady/.test(h.text) && !/NotReady/.test(h.text);
         const kind = good ? "rollout" : h.kind;
         return kind === "rollout" || kind === "drain"

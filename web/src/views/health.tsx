@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { ask } from "../api/request";
 import { count, millis, percent, plural, span } from "../live/amounts";
+import type { Pod } from "../state/model";
 import { groups, reasons } from "../state/reasons";
 import { store, useNow, useStore } from "../state/store";
 import { href, timeWindow, usePlace } from "../state/url";
@@ -162,14 +163,30 @@ function Fullness() {
 
 const SAMPLE = 60;
 
+/** The pods that were bound last. */
+function latest(howMany: number): Pod[] {
+  const out: Pod[] = [];
+  let least = 0;
+  for (const pod of store.rows.pods.values()) {
+    if (pod.bound <= least) continue;
+    out.push(pod);
+    if (out.length >= howMany * 4) {
+      out.sort((a, b) => b.bound - a.bound).splice(howMany);
+      least = out.at(-1)!.bound;
+    }
+  }
+  return out.sort((a, b) => b.bound - a.bound).slice(0, howMany);
+}
+
 /** How long the last decisions took; the scheduler is asked about a sample of the pods placed last. */
 function useDurations(): number[] {
   const [durations, set] = useState<number[]>([]);
-  const newest = Math.max(0, ...[...store.rows.pods.values()].slice(0, 100_000).map((p) => p.bound));
+  let newest = 0;
+  for (const pod of store.rows.pods.values()) newest = Math.max(newest, pod.bound);
   const round = Math.floor(newest / 10_000);
   useEffect(() => {
     let gone = false;
-    const last = [...store.rows.pods.values()].filter((p) => p.bound).sort((a, b) => b.bound - a.bound).slice(0, SAMPLE);
+    const last = latest(SAMPLE);
     void (async () => {
       const out: number[] = [];
       for (let i = 0; i < last.length && !gone; i += 4) {

@@ -52,7 +52,7 @@ export function layout(nodes: Iterable<Node>, width: number, height: number): La
     const extra = Math.min(rest / (zones.length + 1), 80);
     zones.forEach((zone, z) => (zone.x += rest / 2 - (extra * (zones.length - 1)) / 2 + extra * z));
   }
-  const gap = Math.max(0.6, Math.min(8, Math.min(best.w, best.h) * 0.06));
+  const gap = Math.max(1, Math.min(8, Math.min(best.w, best.h) * (places.size > 300 ? 0.16 : 0.06)));
   return { zones, tile: { w: best.w, h: best.h, gap }, top: HEAD, width, height, places };
 }
 
@@ -69,7 +69,9 @@ function fit(counts: number[], width: number, height: number) {
     let w = room / across;
     let h = Math.max(2, height) / rows;
     if (h > w * 0.95) h = w * 0.95;
-    if (w > h * 2.6) w = h * 2.6;
+    // Many small tiles are easier to read as squares; few large ones may be as wide as the window.
+    const wide = total > 300 ? 1.15 : total > 60 ? 1.6 : 2.6;
+    if (w > h * wide) w = h * wide;
     const score = w * h;
     if (score > best.score) best = { columns, w, h, score };
   }
@@ -107,7 +109,7 @@ export function nodeAt(map: Layout, x: number, y: number): string | null {
 
 /**
  * Cells whose areas are as given, in a rectangle whose area is 1, as square as may be: a squarified treemap. The
- * sizes have to be sorted, the largest first; what they leave free is at the end.
+ * sizes have to be sorted, the largest first. What they leave free is on the right.
  */
 export function cells(sizes: number[], into: Rect): Rect[] {
   const sum = sizes.reduce((a, b) => a + b, 0);
@@ -115,6 +117,8 @@ export function cells(sizes: number[], into: Rect): Rect[] {
   const areas = sizes.map((size) => size * scale);
   const out: Rect[] = [];
   let { x, y, w, h } = into;
+  // What is free is one piece at the end.
+  w *= Math.min(1, sum);
   let at = 0;
   while (at < areas.length && w > 0 && h > 0) {
     const side = Math.min(w, h);

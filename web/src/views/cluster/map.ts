@@ -23,6 +23,8 @@ interface Flight {
 const BIND_MS = 220;
 const FADE_MS = 420;
 const FLIGHTS_MAX = 60;
+/** So much of a frame may go into tiles that have changed. */
+const FRAME_MS = 10;
 
 export class ClusterMap {
   private ctx: CanvasRenderingContext2D;
@@ -100,7 +102,12 @@ export class ClusterMap {
   }
 
   private onScreen(r: Rect): Rect {
-    return { x: r.x * this.k + this.x, y: r.y * this.k + this.y, w: r.w * this.k, h: r.h * this.k };
+    // Whole pixels: thousands of soft edges would shimmer.
+    const x = Math.round(r.x * this.k + this.x);
+    const y = Math.round(r.y * this.k + this.y);
+    const right = Math.round((r.x + r.w) * this.k + this.x);
+    const bottom = Math.round((r.y + r.h) * this.k + this.y);
+    return { x, y, w: Math.max(1, right - x), h: Math.max(1, bottom - y) };
   }
 
   rectOf(node: string): Rect | null {
@@ -112,10 +119,24 @@ export class ClusterMap {
     this.frame = 0;
     this.relayout();
     if (this.whole) this.paintAll();
-    else for (const node of store.dirty) this.paintNode(node);
-    store.dirty.clear();
+    else this.paintSome();
+    if (this.whole) store.dirty.clear();
     this.whole = false;
     this.paintOver();
+  }
+
+  /** Paints what has changed, and leaves the rest to the next frame when this one is full. */
+  private paintSome() {
+    const start = performance.now();
+    let n = 0;
+    for (const node of store.dirty) {
+      store.dirty.delete(node);
+      this.paintNode(node);
+      if (++n % 32 === 0 && performance.now() - start > FRAME_MS) {
+        this.soon();
+        return;
+      }
+    }
   }
 
   private paintAll() {
@@ -171,12 +192,16 @@ export class ClusterMap {
     if (!node || !rect) return;
     if (rect.x + rect.w < 0 || rect.y + rect.h < 0 || rect.x > this.w || rect.y > this.h) return;
     const { ctx } = this;
-    ctx.save();
-    ctx.beginPath();
-    ctx.rect(rect.x, rect.y, rect.w, rect.h);
-    ctx.clip();
+    // Only names and hatches reach beyond a tile, and small ones have none.
+    const clips = rect.w >= 40;
+    if (clips) {
+      ctx.save();
+      ctx.beginPath();
+      ctx.rect(rect.x, rect.y, rect.w, rect.h);
+      ctx.clip();
+    }
     const shown = tile(ctx, this.colors, rect, node, this.fill(node), () => podsOn(name), this.highlight);
-    ctx.restore();
+    if (clips) ctx.restore();
     if (shown.length) this.cells.set(name, shown);
     else this.cells.delete(name);
   }

@@ -91,7 +91,7 @@ export function tile(
   }
   const named = at.w >= 84 && at.h >= 56;
   const head = named ? 18 : 0;
-  const pad = at.w >= 44 ? Math.min(6, at.w * 0.05) : at.w >= 20 ? 2 : 1;
+  const pad = at.w >= 44 ? Math.min(6, at.w * 0.05) : at.w >= 20 ? 2 : 0;
   const withPods = at.w >= 40 && at.h >= 34;
   const inner = { x: at.x + pad, y: at.y + head + pad, w: at.w - 2 * pad, h: at.h - head - 2 * pad };
   const room = withPods ? Math.max(12, Math.min(42, inner.w * 0.2)) : inner.w;
@@ -105,6 +105,7 @@ export function tile(
     const area = { x: inner.x, y: inner.y, w: inner.w, h: inner.h };
     shown = podCells(ctx, p, area, node, pods(), dim, true);
   }
+  if (pad === 0 && !dead) return shown;
   ctx.lineWidth = dead ? 1.5 : 1;
   ctx.strokeStyle = dead ? p.red : p.line;
   if (dead) ctx.setLineDash([4, 3]);
@@ -158,7 +159,8 @@ function bars(ctx: CanvasRenderingContext2D, p: Palette, at: Rect, node: Node, f
   const parts: [number, number | null][] = [[fill.cpu, fill.usedCpu], [fill.mem, fill.usedMem]];
   if (node.gpu > 0) parts.push([fill.gpu, null]);
   const gap = at.w > 26 ? 3 : at.w > 12 ? 2 : 1;
-  const w = (at.w - gap * (parts.length - 1)) / parts.length;
+  const whole = (at.w - gap * (parts.length - 1)) / parts.length;
+  const w = whole >= 3 ? Math.floor(whole) : whole;
   if (w <= 0) return;
   parts.forEach(([asked, used], i) => {
     const x = at.x + i * (w + gap);
@@ -167,7 +169,7 @@ function bars(ctx: CanvasRenderingContext2D, p: Palette, at: Rect, node: Node, f
     const h = at.h * Math.min(1, asked);
     ctx.fillStyle = p.bar;
     ctx.fillRect(x, at.y + at.h - h, w, h);
-    if (used !== null && w >= 2) {
+    if (used !== null && w >= 6) {
       const line = Math.max(1, Math.min(3, w * 0.28));
       const uh = at.h * Math.min(1, used);
       ctx.fillStyle = p.use;

@@ -1,6 +1,6 @@
 // Who could be pushed out, and where: what preemption tried, and the node before and after.
 
-import { count, plural } from "../../live/amounts";
+import { count, plural, quantity } from "../../live/amounts";
 import { store } from "../../state/store";
 import { href } from "../../state/url";
 import type { Tournament } from "../../tournament/model";
@@ -70,7 +70,10 @@ function BeforeAfter({ told }: { told: Tournament }) {
   const all = podsOn(name).map((pod) => ({ id: pod.id, size: share(pod, node), shade: shade(pod.prio), isNew: false }));
   const waiting = store.rows.pods.get(`${told.pod.ns}/${told.pod.name}`);
   const after = all.filter((p) => !victims.has(p.id));
-  if (waiting) after.push({ id: waiting.id, size: share(waiting, node), shade: shade(waiting.prio), isNew: true });
+  const asked = new Map(told.pod.requests);
+  const size = waiting ? share(waiting, node) : Math.max(
+    0.01, (quantity(asked.get("cpu") ?? "0") * 1000) / (node.cpu || 1), quantity(asked.get("memory") ?? "0") / (node.mem || 1));
+  after.push({ id: `${told.pod.ns}/${told.pod.name}`, size, shade: 0, isNew: true });
   return (
     <div class="before-after">
       <Picture title="Before" pods={all} victims={victims} />

@@ -154,9 +154,9 @@ function End({ told, x, w, middle }: { told: Tournament; x: number; w: number; m
   return (
     <Box x={x} w={w} middle={middle} class={`stage stage-end outcome-${told.outcome}`}>
       {told.winner ? <>
-        <span class="stage-title">Winner of {count(told.feasible)}</span>
+        <span class="stage-title">{told.feasible === 1 ? "The only one left" : <>Winner of {count(told.feasible)}</>}</span>
         <Name text={told.winner} class="stage-winner" />
-        <span class="dim">{told.rows[0] ? <>score <b class="num">{count(told.rows[0].total)}</b></> : "the only one left"}{ties > 0 && <> · tied with {count(ties)}</>}</span>
+        <span class="dim">{told.rows[0] ? <>score <b class="num">{count(told.rows[0].total)}</b></> : "not scored"}{ties > 0 && <> · tied with {count(ties)}</>}</span>
       </> : told.outcome === "FitsAfterPreemption" && told.preemption ? <>
         <span class="stage-title">Preempts on</span>
         <Name text={told.preemption.node} class="stage-winner" />

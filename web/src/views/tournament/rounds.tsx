@@ -53,7 +53,7 @@ function Heading({ told }: { told: Tournament }) {
           {told.winner && <>: <a class="link" href={href("cluster", { node: told.winner })}><Name text={told.winner} /></a></>}</span>
       </h1>
       <p class="dim">
-        {told.atDecision ? `As it was decided at ${when}` : plain(told.note) || "As the cluster is now"}
+        {told.atDecision ? `As it was decided at ${when}` : capital(plain(told.note)) || "As the cluster is now"}
         {told.atDecision && told.note && <>; {plain(told.note)}</>}
         {pod.requests.length > 0 && <> · asks for {pod.requests.map(([name, value]) => `${name} ${amount(name, quantity(value))}`).join(", ")}</>}
         {" "}· priority <span class="num">{pod.priority}</span>
@@ -62,6 +62,8 @@ function Heading({ told }: { told: Tournament }) {
     </header>
   );
 }
+
+const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function Dropped({ rounds, told }: { rounds: Round[]; told: Tournament }) {
   if (rounds.length === 0) {

@@ -18,7 +18,7 @@ const SECTIONS = ["services", "jobs", "schedules", "budgets", "quotas"] as const
 const TITLES = { services: "Services", jobs: "Jobs", schedules: "Schedules", budgets: "Budgets", quotas: "Quotas" };
 
 export function Workloads() {
-  useStore(400);
+  useStore(store.rows.pods.size > 10_000 ? 1500 : 400);
   const now = useNow(1000);
   const { params } = usePlace();
   const section = SECTIONS.find((s) => s === params.of) ?? "services";
@@ -140,8 +140,19 @@ const DOTS = 14;
 /** A dot per pod, zone by zone. */
 function Spread({ pods, zones }: { pods: Pod[]; zones: string[] }) {
   const alive = pods.filter((p) => p.phase !== "Succeeded" && p.phase !== "Failed");
-  const at = (zone: string) => alive.filter((p) => p.node && (store.rows.nodes.get(p.node)?.zone ?? "") === zone);
-  const waiting = alive.filter((p) => !p.node);
+  const byZone = new Map<string, Pod[]>();
+  const waiting: Pod[] = [];
+  for (const p of alive) {
+    if (!p.node) {
+      waiting.push(p);
+      continue;
+    }
+    const zone = store.rows.nodes.get(p.node)?.zone ?? "";
+    const list = byZone.get(zone);
+    if (list) list.push(p);
+    else byZone.set(zone, [p]);
+  }
+  const at = (zone: string) => byZone.get(zone) ?? [];
   return (
     <span class="zones">
       {zones.map((zone) => {

@@ -1,0 +1,42 @@
+// Screenshots of a running page: node tests/shots.mjs LINK FOLDER LABEL.
+
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { browser, go, visit } from "./world.mjs";
+
+const [, , link, folder, label] = process.argv;
+mkdirSync(folder, { recursive: true });
+const chromium = await browser();
+const first = await visit(chromium, link);
+const state = await first.context.storageState();
+await first.window.waitForTimeout(2500);
+const pods = await first.window.evaluate(async () => {
+  const list = async (query) => (await (await fetch(`/api/v1/pods?limit=1&${query}`)).json()).items[0];
+  const id = (pod) => pod && `${pod.metadata.namespace}/${pod.metadata.name}`;
+  return { bound: id(await list("fieldSelector=status.phase=Running")), waiting: id(await list("fieldSelector=spec.nodeName=,status.phase=Pending")) };
+});
+await first.context.close();
+const sizes = process.env.SIZES?.split(",") ?? ["1440x900", "1024x768", "2560x1440"];
+for (const colorScheme of ["dark", "light"]) {
+  for (const size of sizes) {
+    const [width, height] = size.split("x").map(Number);
+    const context = await chromium.newContext({ viewport: { width, height }, colorScheme, storageState: state });
+    const window = await context.newPage();
+    await window.goto(new URL(link).origin);
+    await window.getByText("Live", { exact: true }).waitFor();
+    await window.waitForFunction(() => !/reading|Reading/.test(document.querySelector("main").innerText), undefined, { timeout: 60_000 });
+    const places = {
+      cluster: "/cluster", node: "/cluster?node=node-b-1", pending: "/pending", placed: `/tournament?pod=${pods.bound}`,
+      waiting: `/tournament?pod=${pods.waiting}`, workloads: "/workloads", schedules: "/workloads?of=schedules",
+      disruptions: "/disruptions", health: "/health", whatif: "/whatif",
+    };
+    for (const [name, place] of Object.entries(places)) {
+      if (process.env.ONLY && !process.env.ONLY.split(",").includes(name)) continue;
+      await go(window, place);
+      await window.waitForTimeout(1800);
+      await window.screenshot({ path: join(folder, `${label}-${name}-${size}-${colorScheme}.png`) });
+    }
+    await context.close();
+  }
+}
+await chromium.close();
