@@ -339,6 +339,9 @@ mod tests {
     async fn a_pod_that_does_not_exist_is_asked_about_as_if_it_were_created() {
         let api = api().await;
         let url = "/apis/stowplan.dev/v1/namespaces/default/decisions";
+        let accounts = "/api/v1/namespaces/default/serviceaccounts";
+        let account = json!({"metadata": {"name": "default"}});
+        assert_eq!(testing::send(&api, "POST", accounts, &[], &account).await.0, 201);
         let classes = "/apis/scheduling.k8s.io/v1/priorityclasses";
         let class = json!({"metadata": {"name": "high"}, "value": 1000});
         assert_eq!(
@@ -360,7 +363,7 @@ mod tests {
         );
         let container = &asked["spec"]["containers"][0];
         assert_eq!(container["resources"]["requests"], json!({"cpu": "1"}));
-        let (code, _) = testing::get(&api, "/api/v1/namespaces/default/pods/maybe", "").await;
+        let (code, _) = testing::get(&api, "/api/v1/namespaces/default/pods/maybe", "application/json").await;
         assert_eq!(code, 404);
         let wrong =
             json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": {}});

@@ -43,11 +43,13 @@ function Plot({ question, answer, note, children }: { question: string; answer?:
 
 interface Bar { label: string; n: number; m?: number; state?: string; to?: string }
 
-const H = 150;
+/** Plots use a tall window. */
+const height = () => Math.round(Math.max(130, Math.min(300, innerHeight * 0.2)));
 
 /** Columns of counts, each with its number above it. */
 function Columns({ bars, unit }: { bars: Bar[]; unit: string }) {
   const [ref, width] = useWidth<HTMLDivElement>();
+  const H = height();
   const top = Math.max(1, ...bars.flatMap((b) => [b.n, b.m ?? 0]));
   const step = width / Math.max(1, bars.length);
   const show = (n: number) => (step < 40 && n >= 1000 ? `${Math.round(n / 1000)}k` : count(n));
@@ -228,6 +230,7 @@ function Speed() {
 
 function Backlog({ now }: { now: number }) {
   const [ref, width] = useWidth<HTMLDivElement>();
+  const H = height();
   const seconds = 120;
   const end = Math.floor(now / 1000);
   const byAt = new Map(store.bindings.map((b) => [b.at, b.count]));

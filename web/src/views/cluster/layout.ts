@@ -52,7 +52,7 @@ export function layout(nodes: Iterable<Node>, width: number, height: number): La
     const extra = Math.min(rest / (zones.length + 1), 80);
     zones.forEach((zone, z) => (zone.x += rest / 2 - (extra * (zones.length - 1)) / 2 + extra * z));
   }
-  const gap = Math.max(1, Math.min(8, Math.min(best.w, best.h) * (places.size > 300 ? 0.16 : 0.06)));
+  const gap = Math.max(1, Math.min(8, Math.min(best.w, best.h) * (best.w < 20 ? 0.16 : 0.07)));
   return { zones, tile: { w: best.w, h: best.h, gap }, top: HEAD, width, height, places };
 }
 

@@ -91,10 +91,10 @@ export function tile(
   }
   const named = at.w >= 84 && at.h >= 56;
   const head = named ? 18 : 0;
-  const pad = at.w >= 44 ? Math.min(6, at.w * 0.05) : at.w >= 20 ? 2 : 0;
-  const withPods = at.w >= 40 && at.h >= 34;
+  const pad = at.w >= 56 ? Math.min(6, at.w * 0.05) : at.w >= 20 ? 2 : 0;
+  const withPods = at.w >= 36 && at.h >= 26;
   const inner = { x: at.x + pad, y: at.y + head + pad, w: at.w - 2 * pad, h: at.h - head - 2 * pad };
-  const room = withPods ? Math.max(12, Math.min(42, inner.w * 0.2)) : inner.w;
+  const room = withPods ? Math.max(9, Math.min(42, inner.w * 0.2)) : inner.w;
   if (!dead) bars(ctx, p, { ...inner, w: room }, node, fill);
   let shown: Cell[] = [];
   if (withPods && !dead) {

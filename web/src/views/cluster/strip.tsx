@@ -47,7 +47,7 @@ function Group({ group, now }: { group: Waiting; now: number }) {
         <span class="strip-reason">{plain(group.title)}</span>
         <span class="strip-wait">{span(now - group.oldest.created)}</span>
       </span>
-      {help && <span class="strip-help">{plain(help)}</span>}
+      <span class="strip-help">{plain(help) || "\u00a0"}</span>
     </a>
   );
 }
@@ -67,7 +67,7 @@ export function useHelp(group: Waiting): string {
       const first = told.help?.[0];
       kept.set(group.key, { message: oldest.message, text: first ? first.change : "" });
       again((n) => n + 1);
-    }, () => undefined);
+    }, () => void kept.delete(group.key));
   }, [group.key, oldest.id, oldest.message]);
   if (kind === "gated") return "remove the gates";
   return kept.get(group.key)?.text ?? "";
