@@ -341,7 +341,10 @@ mod tests {
         let url = "/apis/stowplan.dev/v1/namespaces/default/decisions";
         let accounts = "/api/v1/namespaces/default/serviceaccounts";
         let account = json!({"metadata": {"name": "default"}});
-        assert_eq!(testing::send(&api, "POST", accounts, &[], &account).await.0, 201);
+        assert_eq!(
+            testing::send(&api, "POST", accounts, &[], &account).await.0,
+            201
+        );
         let classes = "/apis/scheduling.k8s.io/v1/priorityclasses";
         let class = json!({"metadata": {"name": "high"}, "value": 1000});
         assert_eq!(
@@ -363,7 +366,12 @@ mod tests {
         );
         let container = &asked["spec"]["containers"][0];
         assert_eq!(container["resources"]["requests"], json!({"cpu": "1"}));
-        let (code, _) = testing::get(&api, "/api/v1/namespaces/default/pods/maybe", "application/json").await;
+        let (code, _) = testing::get(
+            &api,
+            "/api/v1/namespaces/default/pods/maybe",
+            "application/json",
+        )
+        .await;
         assert_eq!(code, 404);
         let wrong =
             json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": {}});
