@@ -10,11 +10,10 @@ const chromium = await browser();
 const first = await visit(chromium, link);
 const state = await first.context.storageState();
 await first.window.waitForTimeout(2500);
-const pods = await first.window.evaluate(async () => {
-  const list = async (query) => (await (await fetch(`/api/v1/pods?limit=1&${query}`)).json()).items[0];
-  const id = (pod) => pod && `${pod.metadata.namespace}/${pod.metadata.name}`;
-  return { bound: id(await list("fieldSelector=status.phase=Running")), waiting: id(await list("fieldSelector=spec.nodeName=,status.phase=Pending")) };
-});
+await go(first.window, "/tournament");
+await first.window.waitForTimeout(2500);
+const named = (title) => first.window.locator("section", { has: first.window.getByRole("heading", { name: title }) }).locator(".name").first().innerText();
+const pods = { bound: await named("Placed last"), waiting: await named("Waiting") };
 await first.context.close();
 const sizes = process.env.SIZES?.split(",") ?? ["1440x900", "1024x768", "2560x1440"];
 for (const colorScheme of ["dark", "light"]) {

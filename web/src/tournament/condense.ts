@@ -13,7 +13,8 @@ export function condense(report: Json): Tournament {
   const { rows, plugins, left } = matrix(nodes, report.best ?? []);
   const bound: string = report.pod?.node ?? "";
   const best: string[] = report.best ?? [];
-  const winner = bound && best.includes(bound) ? bound : (bound || report.nominatedNode || best[0] || "");
+  // Where it runs may not be where it would go now.
+  const winner: string = best.includes(bound) ? bound : report.nominatedNode || best[0] || bound;
   const { candidates, hopeless } = preemption(nodes, report.preemption?.node ?? "");
   return {
     pod: {

@@ -24,10 +24,11 @@ function OfPod({ id }: { id: string }) {
   const name = id.slice(slash + 1);
   const pod = store.rows.pods.get(id);
   // What was decided is told again when it was decided again.
-  const version = pod ? `${pod.uid} ${pod.node} ${pod.message}` : "";
+  const version = pod ? `${pod.node} ${pod.message}` : "";
   useEffect(() => {
-    if (!version && !store.listed("pods")) return;
-    if (!version) return;
+    // The scheduler is asked before the list of pods is complete; what it said then is still good if nothing is new.
+    if (state.told && pod && pod.node === state.told.pod.node && (pod.node || pod.message === state.told.message)) return;
+    if (state.told && !pod) return;
     let gone = false;
     store.tournament(ns, name).then(
       (told) => !gone && setState({ told, asked: version }),
@@ -36,7 +37,7 @@ function OfPod({ id }: { id: string }) {
       gone = true;
     };
   }, [version]);
-  if (!pod && !state.told) {
+  if (!pod && !state.told && state.error) {
     return store.listed("pods")
       ? <Empty title="There is no such pod"><p><Name text={id} /> is gone, or it never was. <a class="link" href={href("tournament", { pod: "" })}>Choose another one</a>.</p></Empty>
       : <Empty title="Reading the cluster…" />;

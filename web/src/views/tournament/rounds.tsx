@@ -45,11 +45,12 @@ const OUTCOMES = {
 function Heading({ told }: { told: Tournament }) {
   const { pod } = told;
   const state = told.outcome === "Fits" ? "ok" : told.outcome === "FitsAfterPreemption" ? "preempted" : told.outcome === "Error" ? "bad" : "pending";
+  const moved = told.outcome === "Fits" && pod.node !== "" && pod.node !== told.winner;
   const when = told.lastAttempt ? new Date(told.lastAttempt).toLocaleTimeString([], { hour12: false }) : "";
   return (
     <header class="t-head">
       <h1>
-        <Mark state={state} /> <Name text={`${pod.ns}/${pod.name}`} /> <span class="t-outcome">{OUTCOMES[told.outcome]}
+        <Mark state={state} /> <Name text={`${pod.ns}/${pod.name}`} /> <span class="t-outcome">{moved ? <>is on <a class="link" href={href("cluster", { node: pod.node })}><Name text={pod.node} /></a>; now it would go elsewhere</> : OUTCOMES[told.outcome]}
           {told.winner && <>: <a class="link" href={href("cluster", { node: told.winner })}><Name text={told.winner} /></a></>}</span>
       </h1>
       <p class="dim">
