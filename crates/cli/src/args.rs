@@ -5,6 +5,7 @@ use crate::drain::args::Drain;
 use crate::nodes::RuntimeArgs;
 use crate::nodes::args::{Alike, Node, Nodes};
 use crate::output::Format;
+use crate::page::args::{Page, UpPage};
 use crate::scheduler::args::Scheduler;
 use crate::telemetry_args::TelemetryArgs;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
@@ -69,6 +70,7 @@ pub(crate) enum Command {
     Simulate(Simulate),
     Explain(Explain),
     Drain(Drain),
+    Page(Page),
     Bench(Bench),
     Completions(Completions),
 }
@@ -159,6 +161,9 @@ pub(crate) struct Up {
     /// Listen where others reach it, although they could run commands here then.
     #[arg(long, help_heading = "Pods that really run")]
     pub(crate) allow_remote: bool,
+
+    #[command(flatten)]
+    pub(crate) page: UpPage,
 
     #[command(flatten)]
     pub(crate) telemetry: TelemetryArgs,

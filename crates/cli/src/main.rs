@@ -9,6 +9,7 @@ mod explain;
 mod input;
 mod nodes;
 mod output;
+mod page;
 mod scheduler;
 mod simulate;
 mod telemetry_args;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
             explain::run(&args.complete().unwrap_or_else(|error| error.exit()))
         }
         Command::Drain(args) => drain::run(&args),
+        Command::Page(args) => page::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Completions(args) => {
             let mut script = Vec::new();

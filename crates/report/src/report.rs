@@ -25,6 +25,8 @@ pub enum State {
     Bound(String),
     /// One more pod of this workload; it does not exist.
     Hypothetical(String),
+    /// It does not exist, and is nobody's.
+    Imagined,
 }
 
 /// When and how what is told was found out, for a pod of a live cluster.
@@ -361,6 +363,7 @@ fn pod_report(cluster: &Snapshot, pod: &Pod, state: &State) -> PodReport {
         State::Pending => ("Pending", None, None),
         State::Bound(node) => ("Bound", Some(node.clone()), None),
         State::Hypothetical(workload) => ("Hypothetical", None, Some(workload.clone())),
+        State::Imagined => ("Hypothetical", None, None),
     };
     PodReport {
         namespace: pod.key.namespace.to_string(),

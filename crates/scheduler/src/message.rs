@@ -34,6 +34,11 @@ pub(crate) enum Message {
         whole: bool,
         answer: oneshot::Sender<DecisionAnswer<Found>>,
     },
+    /// What would be decided about a pod that does not exist?
+    WhatIf {
+        pod: ApiObject,
+        answer: oneshot::Sender<DecisionAnswer<Found>>,
+    },
     /// Look again: something outside changed.
     Wake,
     /// It is over.

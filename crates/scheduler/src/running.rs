@@ -6,12 +6,13 @@ use crate::engine::{Engine, State};
 use crate::extenders::{Extender, HttpExtenders};
 use crate::message::Message;
 use crate::observer::Observer;
-use crate::permissions::Permissions;
+use crate::permissions::{Found, Permissions};
 use crate::watch;
 use std::future::Future;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
+use stowplan_api::k8s::api::core::v1::Pod as ApiPod;
 use stowplan_base::{Duration as Span, Env, Rng};
 use stowplan_bridge::config;
 use stowplan_bridge::convert::Interner;
@@ -275,6 +276,15 @@ impl DecisionReader {
         self.ask(namespace, name, true, permissions).await
     }
 
+    /// The whole tournament of a pod that does not exist, as things are now, as the one who has these
+    /// permissions may read it.
+    pub async fn what_if(&self, pod: ApiPod, permissions: &dyn Permissions) -> DecisionAnswer {
+        let (answer, answered) = oneshot::channel();
+        let pod = Arc::new(pod).into();
+        self.told(Message::WhatIf { pod, answer }, answered, permissions)
+            .await
+    }
+
     async fn ask(
         &self,
         namespace: &str,
@@ -289,6 +299,15 @@ impl DecisionReader {
             whole,
             answer,
         };
+        self.told(question, answered, permissions).await
+    }
+
+    async fn told(
+        &self,
+        question: Message,
+        answered: oneshot::Receiver<DecisionAnswer<Found>>,
+        permissions: &dyn Permissions,
+    ) -> DecisionAnswer {
         if self.0.send(question).is_err() {
             return DecisionAnswer::Unknown;
         }

@@ -9,6 +9,7 @@ use crate::request::Request;
 use crate::route;
 use crate::table::Include;
 use crate::transform::partial;
+use crate::verbs;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -46,6 +47,9 @@ pub trait Decisions: Send + Sync {
         whole: bool,
         reader: Reader,
     ) -> BoxFuture<'static, DecisionAnswer>;
+
+    /// The whole tournament of a pod that does not exist, as things are now.
+    fn what_if(&self, pod: Value, reader: Reader) -> BoxFuture<'static, DecisionAnswer>;
 }
 
 /// Who asks for a decision: others than its pod are named to who may list these.
@@ -92,8 +96,44 @@ pub(crate) fn is_read(api: &Api, request: &Request) -> bool {
     concerns(api, &info.group, &info.version) && info.resource == PLURAL && info.verb == "get"
 }
 
+/// Whether somebody asks about a pod that does not exist. Whoever may list the namespace's pods may.
+pub(crate) fn is_question(api: &Api, request: &Request) -> bool {
+    let info = &request.info;
+    concerns(api, &info.group, &info.version)
+        && info.resource == PLURAL
+        && info.verb == "create"
+        && info.parts.len() == 1
+        && !info.namespace.is_empty()
+}
+
+/// What would be decided about the pod in the body, which is looked at as if it were created.
+async fn what_if(api: &Arc<Api>, request: &Request) -> Result<Answer, Status> {
+    let mut output = negotiate::output(request)?;
+    output.convert = Convert::Nothing;
+    let decisions = api.decisions().ok_or_else(route::no_such_path)?;
+    let pod = verbs::create::what_if(api, request)?;
+    let reader = Reader {
+        api: Arc::clone(api),
+        user: request.user.clone(),
+    };
+    match decisions.what_if(pod, reader).await {
+        DecisionAnswer::Found(object) => Ok(answer::object(200, &object, output)),
+        DecisionAnswer::Unknown => Err(Status::bad_request(
+            "no profile of the scheduler has the pod's schedulerName",
+        )),
+        DecisionAnswer::Busy => Err(busy()),
+    }
+}
+
+fn busy() -> Status {
+    Status::too_many_requests("the scheduler has no time for whole tournaments now", 1)
+}
+
 /// Answers a request about decisions whose caller may read the pod.
 pub(crate) async fn answer(api: &Arc<Api>, request: &Request) -> Result<Answer, Status> {
+    if is_question(api, request) {
+        return what_if(api, request).await;
+    }
     let info = &request.info;
     let whole = match info.subresource.as_str() {
         "" => false,
@@ -130,10 +170,7 @@ pub(crate) async fn answer(api: &Arc<Api>, request: &Request) -> Result<Answer, 
             &GroupResource::new(GROUP, PLURAL),
             &info.name,
         )),
-        DecisionAnswer::Busy => Err(Status::too_many_requests(
-            "the scheduler has no time for whole tournaments now",
-            1,
-        )),
+        DecisionAnswer::Busy => Err(busy()),
     }
 }
 
@@ -181,7 +218,7 @@ pub(crate) fn resource_list() -> Value {
         "groupVersion": format!("{GROUP}/{VERSION}"),
         "resources": [
             {"name": PLURAL, "singularName": "decision", "namespaced": true, "kind": "Decision",
-             "verbs": ["get"]},
+             "verbs": ["create", "get"]},
             {"name": format!("{PLURAL}/{WHOLE}"), "singularName": "", "namespaced": true,
              "kind": "Explanation", "verbs": ["get"]},
         ],
@@ -196,7 +233,7 @@ pub(crate) fn resource_discovery() -> Value {
         "responseKind": kind("Decision"),
         "scope": "Namespaced",
         "singularResource": "decision",
-        "verbs": ["get"],
+        "verbs": ["create", "get"],
         "subresources": [
             {"subresource": WHOLE, "responseKind": kind("Explanation"), "verbs": ["get"]},
         ],
@@ -232,6 +269,10 @@ mod tests {
                 })),
             };
             Box::pin(async move { told })
+        }
+
+        fn what_if(&self, pod: Value, _: Reader) -> BoxFuture<'static, DecisionAnswer> {
+            Box::pin(async move { DecisionAnswer::Found(pod) })
         }
     }
 
@@ -292,6 +333,59 @@ mod tests {
         let (_, told) = ask(&api, admin, "decisions/p").await;
         let all = json!({"nodes": true, "pods": true, "own": true, "other": true});
         assert_eq!(told["readable"], all);
+    }
+
+    #[tokio::test]
+    async fn a_pod_that_does_not_exist_is_asked_about_as_if_it_were_created() {
+        let api = api().await;
+        let url = "/apis/stowplan.dev/v1/namespaces/default/decisions";
+        let accounts = "/api/v1/namespaces/default/serviceaccounts";
+        let account = json!({"metadata": {"name": "default"}});
+        assert_eq!(
+            testing::send(&api, "POST", accounts, &[], &account).await.0,
+            201
+        );
+        let classes = "/apis/scheduling.k8s.io/v1/priorityclasses";
+        let class = json!({"metadata": {"name": "high"}, "value": 1000});
+        assert_eq!(
+            testing::send(&api, "POST", classes, &[], &class).await.0,
+            201
+        );
+        let pod = json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "maybe"},
+            "spec": {
+                "priorityClassName": "high",
+                "containers": [{"name": "c", "image": "i", "resources": {"limits": {"cpu": "1"}}}],
+            },
+        });
+        let (code, asked) = testing::send(&api, "POST", url, &[], &pod).await;
+        assert_eq!(
+            (code, &asked["spec"]["priority"]),
+            (200, &json!(1000)),
+            "{asked}"
+        );
+        let container = &asked["spec"]["containers"][0];
+        assert_eq!(container["resources"]["requests"], json!({"cpu": "1"}));
+        let (code, _) = testing::get(
+            &api,
+            "/api/v1/namespaces/default/pods/maybe",
+            "application/json",
+        )
+        .await;
+        assert_eq!(code, 404);
+        let wrong =
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": {}});
+        assert_eq!(testing::send(&api, "POST", url, &[], &wrong).await.0, 422);
+        let headers = [("impersonate-user", "jane")];
+        let (code, refused) = testing::send(&api, "POST", url, &headers, &pod).await;
+        let message = "pods \"maybe\" is forbidden: User \"jane\" cannot list resource \"pods\" in API \
+                       group \"\" in the namespace \"default\"";
+        assert_eq!(code, 403);
+        assert_eq!(
+            refused["message"],
+            message.replace("pods \"maybe\"", "pods"),
+            "{refused}"
+        );
     }
 
     #[tokio::test]

@@ -122,12 +122,14 @@ pub(crate) fn bearer(
 /// What is asked, as rules are held against it.
 pub(crate) fn attributes<'a>(api: &Api, request: &'a Request, user: &'a User) -> Attributes<'a> {
     let info = &request.info;
+    // Nothing comes to be of a pod that is only asked about.
+    let asks = decisions::is_question(api, request);
     Attributes {
         user,
-        verb: &info.verb,
+        verb: if asks { "list" } else { &info.verb },
         target: match info.is_resource {
             // Who may read the pod may know what was decided about it.
-            true if decisions::is_read(api, request) => Target::Resource {
+            true if asks || decisions::is_read(api, request) => Target::Resource {
                 group: "",
                 resource: "pods",
                 subresource: "",

@@ -10,18 +10,18 @@ use stowplan_transport::certificates_der;
 
 /// The Lease of the cluster's scheduler unless it is told otherwise. No other name is guessed: who may make
 /// a Lease under a name that is not in use would be sent the credentials of those who ask.
-const LEASE: &str = "kube-system/kube-scheduler";
+pub(crate) const LEASE: &str = "kube-system/kube-scheduler";
 
 /// How long an address may take to be connected to that may not be reachable from here at all, and how
 /// long an answer may take.
 const PATIENCE: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(60));
 
 /// A leader that can be asked.
-pub(super) struct Leader {
+pub(crate) struct Leader {
     /// Who it is and how that is known, for those who want to know what was tried.
     pub(super) title: String,
     /// How to reach it, as the same user.
-    pub(super) config: Config,
+    pub(crate) config: Config,
 }
 
 /// Finds the leader by the Lease that is named, or by the usual one. An error says what was tried.
@@ -33,7 +33,8 @@ pub(super) async fn find(
     at(args.lease.as_deref().unwrap_or(LEASE), config, client).await
 }
 
-async fn at(lease: &str, config: &Config, client: &Client) -> Result<Leader, String> {
+/// As [`find`], by the Lease of this name.
+pub(crate) async fn at(lease: &str, config: &Config, client: &Client) -> Result<Leader, String> {
     let (namespace, name) = lease.split_once('/').unwrap_or(("kube-system", lease));
     let leases: Api<Lease> = Api::namespaced(client.clone(), namespace);
     let found = match leases.get_opt(name).await {

@@ -112,7 +112,7 @@ async fn ask_leader(
 }
 
 /// How to reach a scheduler of the cluster.
-pub(super) fn at_scheduler(
+pub(crate) fn at_scheduler(
     mut config: kube::Config,
     scheduler: &Uri,
     trusts_anybody: bool,

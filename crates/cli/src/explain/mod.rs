@@ -1,7 +1,7 @@
 //! `stowplan explain`.
 
 mod find;
-mod leader;
+pub(crate) mod leader;
 pub(crate) mod live;
 mod one_node;
 mod remedies;

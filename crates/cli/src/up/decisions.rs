@@ -1,6 +1,7 @@
 //! The scheduler within tells the API's clients what it decided.
 
 use futures::future::{BoxFuture, ready};
+use serde_json::Value;
 use stowplan_scheduler::{DecisionReader, Permission, Permissions};
 use stowplan_server::{DecisionAnswer, Decisions, Reader};
 use stowplan_telemetry::DecisionAnswer as Answer;
@@ -34,11 +35,25 @@ impl Decisions for EmbeddedScheduler {
                 true => decisions.tournament(&namespace, &name, &permissions).await,
                 false => decisions.decision(&namespace, &name, &permissions).await,
             };
-            match told {
-                Answer::Found(object) => DecisionAnswer::Found(object),
-                Answer::Unknown => DecisionAnswer::Unknown,
-                Answer::Busy => DecisionAnswer::Busy,
+            answer(told)
+        })
+    }
+
+    fn what_if(&self, pod: Value, reader: Reader) -> BoxFuture<'static, DecisionAnswer> {
+        let (decisions, permissions) = (self.0.clone(), ReaderPermissions(reader));
+        Box::pin(async move {
+            match serde_json::from_value(pod) {
+                Ok(pod) => answer(decisions.what_if(pod, &permissions).await),
+                Err(_) => DecisionAnswer::Unknown,
             }
         })
+    }
+}
+
+fn answer(told: Answer) -> DecisionAnswer {
+    match told {
+        Answer::Found(object) => DecisionAnswer::Found(object),
+        Answer::Unknown => DecisionAnswer::Unknown,
+        Answer::Busy => DecisionAnswer::Busy,
     }
 }

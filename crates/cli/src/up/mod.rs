@@ -9,6 +9,7 @@ use crate::Verdict;
 use crate::args::Up;
 use crate::input::read_config;
 use crate::output;
+use crate::page;
 use anyhow::{Context, Result, bail};
 use axum::body::Body;
 use identity::Identity;
@@ -61,7 +62,7 @@ async fn serve(args: &Up) -> Result<()> {
     let api = Api::new(Config {
         env: env.clone(),
         store: store.clone(),
-        tokens: BTreeMap::from([(identity.admin_token.clone(), admin)]),
+        tokens: BTreeMap::from([(identity.admin_token.clone(), admin.clone())]),
         token_key: Some(token::Key::from_pkcs8(&identity.token_key)?),
     })
     .await
@@ -88,6 +89,10 @@ async fn serve(args: &Up) -> Result<()> {
     }
     let place = (&*folder, address);
     let living = living::Living::start(args, &api, &env, &identity, informers.clone(), place)?;
+    let page = match args.page.no_page {
+        true => None,
+        false => Some(page(args, &api, admin).await?),
+    };
     // Last of all: a start that fails must not take the file of a server that runs.
     let path = args
         .kubeconfig
@@ -101,6 +106,7 @@ async fn serve(args: &Up) -> Result<()> {
         output::print(&format!("scheduler: https://{}\n", reachable(address)))?;
     }
     output::print(&format!("kubeconfig: {}\n", path.display()))?;
+    let page = page.map(page::Opened::serve).transpose()?;
     let told = async {
         stop.await;
         // They would not end by themselves.
@@ -114,11 +120,17 @@ async fn serve(args: &Up) -> Result<()> {
             Ok(())
         }
     };
-    drop(living);
+    drop((living, page));
     // While it can still be read: afterwards every watch would fail.
     informers.stop().await;
     store.close();
     served
+}
+
+/// The page, as the admin sees the cluster.
+async fn page(args: &Up, api: &Arc<Api>, admin: User) -> Result<page::Opened> {
+    let client = stowplan_client::in_process(api.service(admin));
+    page::bind(&args.page.served, client, None).await
 }
 
 /// Starts the scheduler, which asks the API in process.

@@ -4,11 +4,12 @@ use super::Engine;
 use super::records::timestamp;
 use crate::permissions::Found;
 use std::sync::Arc;
+use stowplan_api::load::Object as ApiObject;
 use stowplan_base::{Duration, Sym};
 use stowplan_engine::Snapshot;
 use stowplan_engine::explain::explain;
 use stowplan_engine::framework::{Cx, Framework};
-use stowplan_engine::model::Pod;
+use stowplan_engine::model::{Object, Pod};
 use stowplan_engine::remedy::{Remedies, remedies};
 use stowplan_report::{Moment, Outcome, Report, State};
 use stowplan_telemetry::DecisionAnswer;
@@ -50,12 +51,36 @@ impl Engine {
     /// The whole tournament of a pod: that of its last attempt if the cluster can be rewound that
     /// far, else one that is played now.
     pub(super) fn tournament(&mut self, namespace: &str, name: &str) -> DecisionAnswer<Found> {
+        self.in_turn(|engine| {
+            let question = engine.key(namespace, name);
+            let question = question.and_then(|key| engine.question(key));
+            question.and_then(|question| engine.play(&question))
+        })
+    }
+
+    /// The whole tournament of a pod that does not exist, as things are now.
+    pub(super) fn what_if(&mut self, given: &ApiObject) -> DecisionAnswer<Found> {
+        self.in_turn(|engine| {
+            let Ok(Some(Object::Pod(pod))) = engine.convert(given) else {
+                return None;
+            };
+            engine.play(&Question {
+                pod: off_its_node(&pod),
+                state: State::Imagined,
+                last_attempt: None,
+                then: None,
+                note: "this pod does not exist: this is the cluster as it is now",
+            })
+        })
+    }
+
+    /// Plays a tournament, if there is time for one.
+    fn in_turn(&mut self, play: impl FnOnce(&mut Self) -> Option<Report>) -> DecisionAnswer<Found> {
         let start = self.clock.now();
         if start < self.state.rests_until {
             return DecisionAnswer::Busy;
         }
-        let question = self.key(namespace, name).and_then(|key| self.question(key));
-        let report = question.and_then(|question| self.play(&question));
+        let report = play(self);
         let now = self.clock.now();
         let took = (now - start).as_nanos();
         self.state.rests_until = now + Duration::from_nanos(took.saturating_mul(SHARE - 1));
@@ -135,7 +160,8 @@ impl Engine {
         let cluster = other.unwrap_or_else(|| self.scheduler.cluster());
         let mut report = Report::new(cluster, framework, pod, &question.state, &explanation);
         let mut note = question.note.to_owned();
-        if question.state == State::Pending && report.outcome != Outcome::Fits {
+        let waits = matches!(question.state, State::Pending | State::Imagined);
+        if waits && report.outcome != Outcome::Fits {
             match fits_now {
                 true => {
                     "the cluster has changed since: it fits now, and will be tried again"

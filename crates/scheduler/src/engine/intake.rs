@@ -40,6 +40,9 @@ impl Engine {
                 whole,
                 answer,
             } => self.tell(&namespace, &name, whole, answer),
+            Message::WhatIf { pod, answer } => {
+                let _ = answer.send(self.what_if(&pod));
+            }
             Message::Wake | Message::Stop => {}
         }
     }

@@ -7,6 +7,7 @@ use crate::negotiate::Convert;
 use crate::request::options::WriteOptions;
 use crate::request::{Request, Target};
 use crate::{decode, negotiate, storage, transform};
+use serde_json::Value;
 use stowplan_apimachinery::{Status, View};
 use stowplan_registry::wipe;
 
@@ -43,6 +44,33 @@ pub(crate) async fn create(
         return Ok(answer::json(201, body, output));
     }
     transform::object(api, request, &target, 201, &stored.object, output)
+}
+
+/// The pod in the body as it would be created: with defaults, admitted and valid. Nothing is stored.
+pub(crate) fn what_if(api: &Api, request: &Request) -> Result<Value, Status> {
+    let pods = api.resources().by_group("", "pods");
+    let resource = pods.ok_or_else(|| Status::internal("pods are not served"))?;
+    let encoding = decode::encoding(request)?;
+    let options = WriteOptions::read(request, "CreateOptions")?;
+    let mut object = decode::object(request, &resource, encoding, options.field_validation)?;
+    wipe(&mut object);
+    let target = Target {
+        resource,
+        subresource: String::new(),
+        namespace: request.info.namespace.clone(),
+        name: object.at("metadata").text("name").to_owned(),
+    };
+    let write = Write {
+        api,
+        request,
+        target: &target,
+        options: &options,
+        strategy: target.resource.strategy(),
+    };
+    write.road(|road| road.receive(&mut object))?;
+    write.admit(&mut object, &Value::Null)?;
+    write.road(|road| road.begin_create(&mut object, None))?;
+    Ok(object)
 }
 
 #[cfg(test)]

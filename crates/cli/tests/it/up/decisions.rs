@@ -109,6 +109,40 @@ fn a_live_pod_is_explained() {
 }
 
 #[test]
+fn a_pod_that_does_not_exist_is_decided_about_and_not_made() {
+    let folder = Folder::new();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stowplan"));
+    command.args(["up", "--no-controllers", "--no-nodes", "--memory"]);
+    command.args(["--listen", "127.0.0.1:0", "--data-dir"]);
+    let mut server = Server::spawn(command.arg(&folder.0));
+    let client = Client::read(&server.ready());
+    block_on(async {
+        let mut api = with_one_node(&client).await;
+        // The scheduler knows the node when it has placed a pod there.
+        create(&mut api, PODS, pod("placed", "1")).await;
+        decided(&mut api, "placed").await;
+        let url = "/apis/stowplan.dev/v1/namespaces/default/decisions";
+        for (cpu, outcome) in [("1", "Fits"), ("5", "FitsNowhere")] {
+            let report = loop {
+                let answer = api.ask(Method::POST, url, Some(pod("maybe", cpu))).await;
+                let (status, report) = answer.expect("an answer");
+                match status.as_u16() {
+                    200 => break report,
+                    429 => tokio::time::sleep(Duration::from_millis(50)).await,
+                    _ => panic!("{status} {report}"),
+                }
+            };
+            assert_eq!(report["outcome"], outcome, "{report}");
+            assert_eq!(report["pod"]["state"], "Hypothetical");
+        }
+        let path = format!("{PODS}/maybe");
+        let answer = api.ask(Method::GET, &path, None).await;
+        assert_eq!(answer.expect("an answer").0.as_u16(), 404);
+    });
+    assert_eq!(server.stop("-TERM").code(), Some(0));
+}
+
+#[test]
 fn without_our_scheduler_the_tournament_is_played_here() {
     let folder = Folder::new();
     let mut server = Server::spawn(super::up(&folder.0).arg("--memory"));
