@@ -153,7 +153,7 @@ pub(crate) struct Which {
     #[arg(long, value_name = "ZONE")]
     pub(crate) zone: Option<String>,
 
-    /// How to reach the cluster [default: the kubeconfig of `stowplan up`].
+    /// How to reach the cluster [default: KUBECONFIG, or the kubeconfig of `stowplan up`].
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) kubeconfig: Option<PathBuf>,
 }
