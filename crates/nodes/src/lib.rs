@@ -35,7 +35,7 @@ pub use events::{EventSink, NodeEvent, PodEvent, Unheard};
 pub use node::{FAULT, Fault, KWOK_NODE, NODE, NodeTemplate};
 pub use observe::{LogLine, LogOf, LogsWanted, NodeUsage, PodUsage, log_of};
 pub use runtime::{
-    Exit, Found, FoundState, Hook, Order, PodOrder, PodReport, ProbeKind, Report, Reports, RunId,
-    Runtime, Trouble,
+    Answer, Exit, Found, FoundState, Hook, Order, PodOrder, PodReport, ProbeKind, Report, Reports,
+    RunId, Runtime, Trouble,
 };
 pub use world::{Config, NodeFact, Which};

@@ -143,10 +143,21 @@ pub enum Report {
     Exited(RunId, Exit),
     /// A container is gone, and nobody knows how it ended.
     Lost(RunId),
-    /// A hook is over; or what went wrong with it.
-    HookEnded(RunId, Hook, Result<(), String>),
-    /// What a container answered; or why it is not well.
-    Probed(RunId, ProbeKind, Result<(), String>),
+    /// A hook is over; says whether it did what it is for.
+    HookEnded(RunId, Hook, bool),
+    /// What a container answered.
+    Probed(RunId, ProbeKind, Answer),
+}
+
+/// What came of a probe.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Answer {
+    /// The container is well.
+    Good,
+    /// It is not; why.
+    Bad(String),
+    /// Nobody knows: it could not be asked; why.
+    NotAsked(String),
 }
 
 /// A run of a container that was begun earlier.
@@ -202,4 +213,6 @@ impl Trouble {
     pub const START_ERROR: &'static str = "StartError";
     /// Nobody knows how to run this image.
     pub const PULL_ERROR: &'static str = "ErrImagePull";
+    /// Nobody knows how to run this image, and nobody is to find out.
+    pub const NEVER_PULL: &'static str = "ErrImageNeverPull";
 }

@@ -61,6 +61,16 @@ fn subscript(path: &str) -> Option<(&str, &str)> {
     Some((map, rest.strip_suffix("']")?))
 }
 
+/// A container of the pod, an init container included. Upstream's `findContainerInPod`.
+pub(crate) fn container_named<'p>(pod: &'p Pod, name: &str) -> Option<&'p Container> {
+    let spec = pod.spec.as_ref()?;
+    let mut all = spec
+        .containers
+        .iter()
+        .chain(spec.init_containers.iter().flatten());
+    all.find(|one| one.name == name)
+}
+
 /// An amount of a container's, as text; what has no limit has that of the node.
 pub(crate) fn resource(
     container: &Container,

@@ -11,6 +11,7 @@
 //! | `images`, `variables`, `fields`, `sources`, `volumes` | what a container is given |
 //! | `cgroup`, `usage` | what it may use, and does |
 //! | `logs` | what it said |
+//! | `terminal`, `within` | terminals; paths that do not lead out of a folder |
 //!
 //! **Invariant:** whether a container lives is known by the lock that its shim holds, and how it ended by the
 //! file that the shim wrote; this process remembers nothing that is not there.
@@ -26,15 +27,18 @@ mod runtime;
 mod shim;
 mod sources;
 mod state;
+mod terminal;
 #[cfg(test)]
 mod testing;
 mod usage;
 mod variables;
 mod volumes;
+mod within;
 
 pub use images::{Image, ImageMap};
 pub use isolation::Isolation;
 pub use logs::{LogRead, LogWanted, Piece};
-pub use runtime::{Execution, Processes, Settings, Streams, set_size};
+pub use runtime::{Execution, Processes, Settings, Streams};
 pub use shim::run_if_asked;
+pub use terminal::set_size;
 pub use usage::ContainerUsage;

@@ -27,6 +27,9 @@ use stowplan_base::Time;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Mount {
     pub(crate) source: PathBuf,
+    /// What of the source is meant, if not all of it. Others may write there.
+    #[serde(default)]
+    pub(crate) sub_path: Option<PathBuf>,
     pub(crate) target: PathBuf,
     pub(crate) read_only: bool,
 }
@@ -101,7 +104,7 @@ pub(crate) struct Limits {
 }
 
 /// A container runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) struct Started {
     pub(crate) at_ns: i64,
     /// Of the container's first process.
@@ -109,6 +112,9 @@ pub(crate) struct Started {
     /// When that process began, in ticks since the machine did: two processes of one number differ in it.
     pub(crate) ticks: u64,
     pub(crate) shim: i32,
+    /// Where its terminal is, if it has one.
+    #[serde(default)]
+    pub(crate) terminal: Option<PathBuf>,
 }
 
 /// A container is over.
@@ -219,15 +225,23 @@ pub(crate) fn write<T: Serialize>(path: &Path, value: &T, is_durable: bool) -> i
 
 /// When a process began, in ticks since the machine did; `None` if it is gone.
 pub(crate) fn ticks_of(pid: i32) -> Option<u64> {
+    let (is_dead, ticks) = stat(pid)?;
+    (!is_dead).then_some(ticks)
+}
+
+/// Whether the number of a process that began then is somebody else's by now.
+pub(crate) fn is_taken(pid: i32, ticks: u64) -> bool {
+    stat(pid).is_some_and(|(_, began)| began != ticks)
+}
+
+/// Whether a process is dead and only waits to be asked how it died, and when it began.
+fn stat(pid: i32) -> Option<(bool, u64)> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name is in parentheses and may have any of them inside.
     let (_, rest) = stat.rsplit_once(") ")?;
     let mut fields = rest.split(' ');
-    let state = fields.next()?;
-    if matches!(state, "Z" | "X") {
-        return None;
-    }
-    fields.nth(18)?.parse().ok()
+    let is_dead = matches!(fields.next()?, "Z" | "X");
+    Some((is_dead, fields.nth(18)?.parse().ok()?))
 }
 
 pub(crate) fn time(nanos: i64) -> Time {

@@ -1,7 +1,7 @@
 //! The variables of a container. Upstream: `makeEnvironmentVariables` in `kubelet_pods.go`.
 
 use crate::expand::expand;
-use crate::fields::{Place, field, resource};
+use crate::fields::{Place, container_named, field, resource};
 use crate::sources::Sources;
 use k8s_openapi::api::core::v1::{Container, EnvVar, Pod, Service};
 use std::collections::BTreeMap;
@@ -88,10 +88,8 @@ fn value_of(
         return field(pod, &one.field_path, place).map(Some);
     }
     if let Some(one) = &from.resource_field_ref {
-        let other = one.container_name.as_deref().and_then(|name| {
-            let all = &pod.spec.as_ref()?.containers;
-            all.iter().find(|container| container.name == name)
-        });
+        let other = one.container_name.as_deref();
+        let other = other.and_then(|name| container_named(pod, name));
         return resource(other.unwrap_or(container), one, place).map(Some);
     }
     let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
@@ -102,7 +100,10 @@ fn value_of(
         let found = sources.secret(&one.name, one.optional)?;
         (found, &one.key, one.optional, "Secret", &one.name)
     } else {
-        return Ok(None);
+        return Err(format!(
+            "variable {:?} is of a kind that is not supported for processes",
+            variable.name
+        ));
     };
     match found.and_then(|all| all.get(key)) {
         Some(value) => Ok(Some(String::from_utf8_lossy(value).into_owned())),

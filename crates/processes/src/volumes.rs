@@ -4,7 +4,7 @@ mod render;
 
 pub(crate) use render::{File, render};
 
-use crate::fields::{Place, field, resource};
+use crate::fields::{Place, container_named, field, resource};
 use crate::sources::{Entries, Names, Sources};
 use k8s_openapi::api::core::v1::{
     Container, DownwardAPIVolumeFile, HostPathVolumeSource, KeyToPath, PersistentVolume,
@@ -140,6 +140,9 @@ impl Volumes<'_> {
         let mode = wanted.default_mode.unwrap_or(MODE);
         let mut files = Vec::new();
         for source in wanted.sources.iter().flatten() {
+            if source.cluster_trust_bundle.is_some() || source.pod_certificate.is_some() {
+                return Err("sources of this kind are not supported for processes".to_owned());
+            }
             if let Some(one) = &source.config_map {
                 let names = Names {
                     config_maps: [one.name.clone()].into(),
@@ -204,12 +207,6 @@ impl Volumes<'_> {
     }
 
     fn downward(&self, items: &[DownwardAPIVolumeFile], mode: i32) -> Result<Vec<File>, String> {
-        let containers = self
-            .pod
-            .spec
-            .as_ref()
-            .map(|spec| spec.containers.as_slice());
-        let containers = containers.unwrap_or_default();
         let text = |item: &DownwardAPIVolumeFile| {
             if let Some(one) = &item.field_ref {
                 return field(self.pod, &one.field_path, self.place);
@@ -217,10 +214,8 @@ impl Volumes<'_> {
             let Some(one) = &item.resource_field_ref else {
                 return Ok(String::new());
             };
-            let name = one.container_name.as_deref();
-            let container = containers
-                .iter()
-                .find(|one| Some(one.name.as_str()) == name);
+            let name = one.container_name.as_deref().unwrap_or_default();
+            let container = container_named(self.pod, name);
             resource(container.unwrap_or(&Container::default()), one, self.place)
         };
         let file = |item: &DownwardAPIVolumeFile| {

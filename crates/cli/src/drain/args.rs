@@ -76,6 +76,10 @@ pub(crate) struct Drain {
     #[arg(long, value_name = "DURATION", default_value = "0s")]
     pub(super) timeout: Duration,
 
+    /// Do not wait for pods that have been on their way out for more than so many seconds; 0 waits for all.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0)]
+    pub(super) skip_wait_for_delete_timeout: u64,
+
     /// Drain only pods with these labels.
     #[arg(long, value_name = "SELECTOR", value_parser = selector)]
     pub(super) pod_selector: Option<Labels>,

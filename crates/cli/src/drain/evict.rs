@@ -26,7 +26,23 @@ struct Eviction {
     grace_seconds: Option<i64>,
     deadline: Option<Instant>,
     timeout: stowplan_config::Duration,
+    skip_after: u64,
 }
+
+/// Several things went wrong. Upstream's `Aggregate`.
+#[derive(Debug)]
+pub(super) struct Errors(pub(super) Vec<String>);
+
+impl std::fmt::Display for Errors {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0.as_slice() {
+            [one] => f.write_str(one),
+            all => write!(f, "[{}]", all.join(", ")),
+        }
+    }
+}
+
+impl std::error::Error for Errors {}
 
 /// Makes pods leave, and waits until they are gone.
 pub(super) async fn all(client: &Client, args: &Drain, pods: Vec<Pod>) -> Result<()> {
@@ -38,6 +54,7 @@ pub(super) async fn all(client: &Client, args: &Drain, pods: Vec<Pod>) -> Result
         grace_seconds: args.grace_seconds(),
         deadline: deadline.map(|nanos| Instant::now() + Duration::from_nanos(nanos)),
         timeout: args.timeout,
+        skip_after: args.skip_wait_for_delete_timeout,
     });
     let mut tasks = JoinSet::new();
     for pod in pods {
@@ -53,8 +70,17 @@ pub(super) async fn all(client: &Client, args: &Drain, pods: Vec<Pod>) -> Result
     errors.sort();
     match errors.is_empty() {
         true => Ok(()),
-        false => bail!("{}", errors.join(", ")),
+        false => Err(Errors(errors).into()),
     }
+}
+
+/// Whether a pod has been on its way out for longer than anybody wants to wait.
+pub(super) fn is_given_up(pod: &Pod, skip_after: u64) -> bool {
+    let Some(since) = pod.metadata.deletion_timestamp.as_ref() else {
+        return false;
+    };
+    let age = jiff::Timestamp::now().as_second() - since.0.as_second();
+    skip_after > 0 && u64::try_from(age).is_ok_and(|age| age > skip_after)
 }
 
 /// What the API said to an eviction.
@@ -74,28 +100,31 @@ impl Eviction {
         let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
         let name = pod.metadata.name.as_deref().unwrap_or_default();
         let path = format!("/api/v1/namespaces/{namespace}/pods/{name}");
-        let work = async {
-            if self.ask(pod, &path, namespace, name).await? {
-                self.wait(pod, &path).await?;
-                let done = if self.uses_eviction {
-                    "evicted"
-                } else {
-                    "deleted"
-                };
-                output::print(&format!("pod/{name} {done}\n"))?;
-            }
-            Ok(())
-        };
-        let Some(deadline) = self.deadline else {
-            return work.await;
-        };
-        tokio::select! {
-            done = work => done,
-            () = sleep_until(deadline) => Err(anyhow!(
-                "error when evicting pods/{name:?} -n {namespace:?}: global timeout reached: {}",
-                self.timeout
-            )),
+        if !self.ask(pod, &path, namespace, name).await? {
+            return Ok(());
         }
+        let waited = self.wait(pod, &path).await;
+        waited.map_err(|why| match self.uses_eviction {
+            true => anyhow!(
+                "error when waiting for pod {name:?} in namespace {namespace:?} to terminate: {why}"
+            ),
+            false => anyhow!("{why}"),
+        })
+    }
+
+    fn is_late(&self) -> bool {
+        self.deadline.is_some_and(|at| at <= Instant::now())
+    }
+
+    /// Tells that nothing more is done for a pod.
+    fn tell(&self, name: &str, is_gone: bool) -> Result<()> {
+        let done = match (self.uses_eviction, is_gone) {
+            (true, true) => "evicted",
+            (true, false) => "eviction failed",
+            (false, true) => "deleted",
+            (false, false) => "deletion failed",
+        };
+        output::print(&format!("pod/{name} {done}\n"))
     }
 
     /// Asks until the pod may go; `false` if it is not there any more.
@@ -104,6 +133,12 @@ impl Eviction {
         loop {
             if self.uses_eviction {
                 output::print(&format!("evicting pod {namespace}/{name}\n"))?;
+                if self.is_late() {
+                    bail!(
+                        "error when evicting pods/{name:?} -n {namespace:?}: global timeout reached: {}",
+                        self.timeout
+                    );
+                }
             }
             let why = match self.send(path, namespace, name).await? {
                 Answer::Accepted => return Ok(true),
@@ -160,21 +195,36 @@ impl Eviction {
             404 => Ok(Answer::NotThere),
             429 => Ok(Answer::Refused(message)),
             403 if namespace_leaves => Ok(Answer::NamespaceLeaves(message)),
+            _ if !self.uses_eviction => bail!("{message}"),
             _ => bail!("error when evicting pods/{name:?} -n {namespace:?}: {message}"),
         }
     }
 
     /// Waits until the pod is gone, or another one has its name.
     async fn wait(&self, pod: &Pod, path: &str) -> Result<()> {
+        let name = pod.metadata.name.as_deref().unwrap_or_default();
         loop {
             match cluster::get::<Pod>(&self.client, path).await {
-                Ok(now) if now.metadata.uid != pod.metadata.uid => return Ok(()),
-                Ok(_) => sleep(LOOK).await,
-                Err(kube::Error::Api(status)) if status.code == 404 => return Ok(()),
-                Err(error) => {
-                    let name = pod.metadata.name.as_deref().unwrap_or_default();
-                    bail!("error when waiting for pod {name:?} to terminate: {error}");
+                Ok(now) if now.metadata.uid != pod.metadata.uid => return self.tell(name, true),
+                Ok(now) if is_given_up(&now, self.skip_after) => {
+                    let seconds = self.skip_after;
+                    return output::print(&format!(
+                        "pod {name:?} has DeletionTimestamp older than {seconds} seconds, skipping\n"
+                    ));
                 }
+                Ok(_) => {}
+                Err(kube::Error::Api(status)) if status.code == 404 => {
+                    return self.tell(name, true);
+                }
+                Err(error) => {
+                    self.tell(name, false)?;
+                    bail!("{error}");
+                }
+            }
+            let next = Instant::now() + LOOK;
+            sleep_until(self.deadline.map_or(next, |at| at.min(next))).await;
+            if self.is_late() {
+                bail!("context deadline exceeded");
             }
         }
     }

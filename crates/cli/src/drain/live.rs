@@ -4,6 +4,7 @@
 //! Upstream: `k8s.io/kubectl/pkg/cmd/drain` and `pkg/drain/drain.go`.
 
 use super::args::Drain;
+use super::evict::Errors;
 use super::{allowed, cluster, evict};
 use crate::{Verdict, output};
 use anyhow::{Result, bail};
@@ -20,7 +21,7 @@ pub(super) async fn drain(args: &Drain) -> Result<Verdict> {
     for node in &nodes {
         cordon(&client, node).await?;
     }
-    let mut left = Vec::new();
+    let (mut left, mut errors) = (Vec::new(), Vec::new());
     for node in &nodes {
         let name = node.metadata.name.as_deref().unwrap_or_default();
         match empty(&client, args, name).await {
@@ -31,6 +32,10 @@ pub(super) async fn drain(args: &Drain) -> Result<Verdict> {
                     "unable to drain node {name:?} due to error: {why}, continuing command..."
                 ));
                 left.push(name);
+                match error.downcast::<Errors>() {
+                    Ok(several) => errors.extend(several.0),
+                    Err(_) => errors.push(why),
+                }
             }
         }
     }
@@ -40,6 +45,9 @@ pub(super) async fn drain(args: &Drain) -> Result<Verdict> {
     anstream::eprintln!("There are pending nodes to be drained:");
     for name in left {
         anstream::eprintln!(" {}", output::printable(name));
+    }
+    for error in errors {
+        anstream::eprintln!("{}", output::printable(&error));
     }
     Ok(Verdict::SomePending)
 }
@@ -94,6 +102,9 @@ async fn leaving(client: &Client, args: &Drain, node: &str, warn: bool) -> Resul
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         (text(&meta.namespace), text(&meta.name))
     };
+    let skip_after = args.skip_wait_for_delete_timeout;
+    let mut pods = pods;
+    pods.retain(|pod| !evict::is_given_up(pod, skip_after));
     let judged: Vec<(String, PodDeleteStatus)> = pods
         .iter()
         .map(|pod| {
@@ -109,11 +120,13 @@ async fn leaving(client: &Client, args: &Drain, node: &str, warn: bool) -> Resul
     let told = || judged.iter().map(|(name, status)| (name.as_str(), status));
     let refused = errors(told());
     if !refused.is_empty() {
-        bail!("{}", refused.join(", "));
+        return Err(Errors(refused).into());
     }
     let warnings = warnings(told());
     if warn && !warnings.is_empty() {
-        output::warn(warnings.join("; "));
+        // In kubectl's letters.
+        let warnings = warnings.join("; ");
+        anstream::eprintln!("Warning: {}", output::printable(&warnings));
     }
     let going = pods.into_iter().zip(&judged);
     let going = going.filter(|(_, (_, status))| status.is_delete());

@@ -153,7 +153,7 @@ pub(crate) struct Which {
     #[arg(long, value_name = "ZONE")]
     pub(crate) zone: Option<String>,
 
-    /// The kubeconfig of the cluster [default: that of `stowplan up`].
+    /// The kubeconfig of the cluster [default: KUBECONFIG, or that of `stowplan up`].
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) kubeconfig: Option<PathBuf>,
 }

@@ -2,7 +2,7 @@
 
 use super::args::{Node as Args, What, Which};
 use crate::scheduler::connection;
-use crate::{Verdict, output, up};
+use crate::{Verdict, explain, output, up};
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -10,6 +10,8 @@ use stowplan_api::k8s::api::core::v1::Node;
 use stowplan_client::{Requests, Unguarded};
 use stowplan_env::System;
 use stowplan_nodes::{FAULT, KWOK_NODE, NODE};
+
+const ZONE: &str = "topology.kubernetes.io/zone";
 
 /// Does it.
 pub(crate) fn run(args: &Args) -> Result<Verdict> {
@@ -33,11 +35,7 @@ async fn change(args: &Args) -> Result<()> {
         }
         What::Recover(which) => (which, Value::Null, "recovered"),
     };
-    let kubeconfig = match &which.kubeconfig {
-        Some(file) => file.clone(),
-        None => up::usual_kubeconfig()?,
-    };
-    let config = connection(Some(&kubeconfig), None).await?;
+    let config = cluster(which).await?;
     let client = kube::Client::try_from(config).context("cannot make a client")?;
     let env = Arc::new(System::new());
     let requests = Requests::new(client, env, Arc::new(Unguarded));
@@ -54,20 +52,32 @@ async fn change(args: &Args) -> Result<()> {
     Ok(())
 }
 
+/// How to reach the cluster that is meant.
+async fn cluster(which: &Which) -> Result<kube::Config> {
+    if which.kubeconfig.is_some() {
+        return connection(which.kubeconfig.as_deref(), None).await;
+    }
+    match std::env::var_os("KUBECONFIG").is_some_and(|files| !files.is_empty()) {
+        true => explain::live::connection(None).await,
+        false => connection(Some(&up::usual_kubeconfig()?), None).await,
+    }
+}
+
 /// The nodes that are meant, all of them simulated.
 async fn meant(requests: &Requests, which: &Which) -> Result<Vec<Node>> {
     let mut nodes: Vec<Node> = Vec::new();
     if let Some(zone) = &which.zone {
-        let path = "/api/v1/nodes?labelSelector=topology.kubernetes.io/zone%3D";
         let list: Value = requests
-            .get(&format!("{path}{zone}"))
+            .get("/api/v1/nodes")
             .await
             .context("cannot list nodes")?;
         for item in list["items"].as_array().into_iter().flatten() {
-            nodes.push(serde_json::from_value(item.clone())?);
+            if item["metadata"]["labels"][ZONE] == *zone {
+                nodes.push(serde_json::from_value(item.clone())?);
+            }
         }
         if nodes.is_empty() {
-            bail!("no node has the label topology.kubernetes.io/zone={zone}");
+            bail!("no node has the label {ZONE}={zone}");
         }
     }
     for name in &which.names {

@@ -65,8 +65,9 @@ async fn simulate(args: &NodesArgs) -> Result<()> {
     let runtime = match args.runtime.is_process() {
         true => {
             let folder = up::usual_folder()?;
+            let place = (&*folder, args.kubeconfig.as_deref());
             args.runtime
-                .start(&env, &informers, &requests, &folder, None)?
+                .start(&env, &informers, &requests, place, None)?
         }
         false => None,
     };

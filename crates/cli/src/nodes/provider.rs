@@ -22,7 +22,7 @@ pub(crate) struct NodesOfThisProcess {
 
 impl Provider for NodesOfThisProcess {
     fn has_node(&self, node: &str) -> bool {
-        self.nodes.has(node) && !self.nodes.is_real(node)
+        self.nodes.is_heard(node) && !self.nodes.is_real(node)
     }
 
     fn log<'a>(

@@ -81,9 +81,10 @@ fn nodes(
     // Nobody else takes the taint of new nodes away.
     config.untaint = args.no_controllers;
     let address = super::reachable(address);
+    let place = (folder, args.kubeconfig.as_deref());
     let processes = args
         .runtime
-        .start(env, &informers, &requests, folder, Some(address))?;
+        .start(env, &informers, &requests, place, Some(address))?;
     if let Some(processes) = &processes {
         config.is_real = true;
         config.conditions = processes.conditions();

@@ -5,7 +5,7 @@ mod log_reader;
 mod writers;
 
 use crate::events::EventSink;
-use crate::node::Fault;
+use crate::node::{Fault, NodeSim};
 use crate::observe::{self, LogsWanted, NodeUsage, PodUsage};
 use crate::runtime::{Reports, Runtime};
 use crate::world::{Config, Told, Which, World};
@@ -214,10 +214,18 @@ impl Nodes {
 
     /// Whether the pods of this node really run.
     pub fn is_real(&self, node: &str) -> bool {
+        self.is(node, |node| node.is_real)
+    }
+
+    /// Whether anything is heard of this node: it did not fail, and is not cut off.
+    pub fn is_heard(&self, node: &str) -> bool {
+        self.is(node, |node| !node.is_silent())
+    }
+
+    fn is(&self, node: &str, so: impl FnOnce(&NodeSim) -> bool) -> bool {
         let world = self.0.world();
         let id = world.node_id(node);
-        id.and_then(|id| world.nodes.get(id))
-            .is_some_and(|node| node.is_real)
+        id.and_then(|id| world.nodes.get(id)).is_some_and(so)
     }
 
     /// How many nodes, and pods on them, there are.

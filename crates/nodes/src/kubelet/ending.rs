@@ -77,6 +77,7 @@ impl PodSim {
             Cause::Deleted(grace_s) => grace_s,
             Cause::Completed | Cause::Deadline => own.unwrap_or(30),
         };
+        self.leave_hooks(cx, now);
         for i in 0..self.containers.len() {
             let is_running = self
                 .containers

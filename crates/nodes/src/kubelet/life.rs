@@ -146,7 +146,7 @@ impl PodSim {
         let mains = of(cx, Role::Main);
         for i in &mains {
             self.run(cx, *i, now);
-            if self.stage != Stage::Living {
+            if self.stage != Stage::Living || self.holds_others(cx, *i) {
                 return;
             }
         }
@@ -252,7 +252,7 @@ impl PodSim {
         let always = spec
             .container
             .and_then(|one| one.image_pull_policy.as_deref());
-        if always == Some("Always") {
+        if always == Some("Always") && self.real.is_none() {
             let took = "0s";
             cx.tell(i, "Pulling", format!("Pulling image {image:?}"));
             let size = hash(&[image]) % 500_000_000;
@@ -379,6 +379,9 @@ impl PodSim {
             let ready = self.is_ready(cx.pod, spec, container);
             let restarts = u64::from(container.restarts);
             note(restarts << 2 | u64::from(started) << 1 | u64::from(ready));
+        }
+        for trouble in self.troubles() {
+            note(hash(&[trouble.reason, &trouble.message]));
         }
         for condition in self.conditions {
             note(u64::from(condition.secs) << 1 | u64::from(condition.holds));

@@ -126,8 +126,14 @@ impl Cx<'_> {
 
     fn tell(&mut self, container: usize, reason: &'static str, message: String) {
         let name = self.specs.get(container).map(|spec| spec.name.to_owned());
+        let is_warning = match reason {
+            // Upstream warns of restarts, and not of images.
+            "BackOff" => !message.starts_with("Back-off pulling"),
+            "Unhealthy" | "ErrImageNeverPull" => true,
+            reason => reason.starts_with("Failed"),
+        };
         self.events.push(PodEvent {
-            is_warning: matches!(reason, "BackOff" | "Unhealthy") || reason.starts_with("Failed"),
+            is_warning,
             reason: reason.into(),
             message,
             container: name,

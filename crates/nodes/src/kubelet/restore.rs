@@ -46,6 +46,9 @@ impl PodSim {
             let found = list.iter().flatten().find(|one| one.name == spec.name);
             if let (Some(found), Some(container)) = (found, sim.containers.get_mut(i)) {
                 take_up(container, found, cx, i);
+                if let Some(real) = &mut sim.real {
+                    real.take_up_probes(i, spec, found.started == Some(true), found.ready);
+                }
             }
         }
         sim.take_up_conditions(status);

@@ -1,7 +1,7 @@
 //! What has to be written, and what became of it.
 
 use super::World;
-use crate::kubelet::specs;
+use crate::kubelet::{Stage, specs};
 use crate::node::{Facts, is_reached_at, reached_at, status_patch};
 use crate::status;
 use jiff::Timestamp;
@@ -276,5 +276,35 @@ impl World {
                 self.retry(id, now);
             }
         }
+    }
+
+    /// Queues what has to be written of a pod: its status, or its end.
+    pub(super) fn enqueue(&mut self, id: u32) {
+        let Some(entry) = self.pods.get_mut(id) else {
+            return;
+        };
+        if entry.is_queued || entry.is_in_flight || (entry.failures > 0 && entry.again.is_some()) {
+            return;
+        }
+        let job = match (entry.is_dirty, entry.sim.stage) {
+            (true, _) => Job::PodStatus(id),
+            (false, Stage::Finished) if entry.is_deleted && !entry.is_gone => Job::PodDelete(id),
+            _ => return,
+        };
+        entry.is_queued = true;
+        self.pod_jobs.push_back(job);
+        self.fresh += 1;
+    }
+
+    /// A write failed and has to be tried again after a while.
+    pub(super) fn retry(&mut self, id: u32, now: Time) {
+        let Some(entry) = self.pods.get_mut(id) else {
+            return;
+        };
+        entry.failures = (entry.failures + 1).min(6);
+        let pause = Duration::from_millis(500 << entry.failures);
+        entry.again = Some(now + pause);
+        let at = [entry.timer, entry.again].into_iter().flatten().min();
+        self.timers.set(id, &mut entry.timer, at);
     }
 }

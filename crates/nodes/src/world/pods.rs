@@ -1,6 +1,6 @@
 //! Pods that come, change and go.
 
-use super::{Entry, Job, Told, World};
+use super::{Entry, Told, World};
 use crate::admission::{admit, requests_of};
 use crate::behaviour::Usage;
 use crate::events::PodEvent;
@@ -380,35 +380,5 @@ impl World {
                 }
             }
         }
-    }
-
-    /// Queues what has to be written of a pod: its status, or its end.
-    pub(super) fn enqueue(&mut self, id: u32) {
-        let Some(entry) = self.pods.get_mut(id) else {
-            return;
-        };
-        if entry.is_queued || entry.is_in_flight || (entry.failures > 0 && entry.again.is_some()) {
-            return;
-        }
-        let job = match (entry.is_dirty, entry.sim.stage) {
-            (true, _) => Job::PodStatus(id),
-            (false, Stage::Finished) if entry.is_deleted && !entry.is_gone => Job::PodDelete(id),
-            _ => return,
-        };
-        entry.is_queued = true;
-        self.pod_jobs.push_back(job);
-        self.fresh += 1;
-    }
-
-    /// A write failed and has to be tried again after a while.
-    pub(super) fn retry(&mut self, id: u32, now: Time) {
-        let Some(entry) = self.pods.get_mut(id) else {
-            return;
-        };
-        entry.failures = (entry.failures + 1).min(6);
-        let pause = Duration::from_millis(500 << entry.failures);
-        entry.again = Some(now + pause);
-        let at = [entry.timer, entry.again].into_iter().flatten().min();
-        self.timers.set(id, &mut entry.timer, at);
     }
 }

@@ -1,6 +1,7 @@
 //! What there is of a pod is found, made ready, released and taken away.
 
 use super::news::exit_of;
+use super::signals::kill_rest;
 use super::{Inner, uid_of};
 use crate::record::{RunState, time};
 use crate::volumes::Volumes;
@@ -61,7 +62,10 @@ impl Inner {
                 RunState::Starting => FoundState::Starting,
                 RunState::Running(started) => FoundState::Running(time(started.at_ns)),
                 RunState::Exited(exited) => FoundState::Exited(exit_of(&folder, &exited)),
-                RunState::Lost => FoundState::Lost,
+                RunState::Lost => {
+                    kill_rest(&folder);
+                    FoundState::Lost
+                }
             };
             if matches!(state, FoundState::Starting | FoundState::Running(_)) {
                 self.live().insert((uid.to_owned(), run.clone()));
@@ -80,9 +84,13 @@ impl Inner {
     /// Stops all that runs of a pod: asks first, if there is time.
     async fn end_all(&self, uid: &str, grace: Duration) {
         for (run, folder) in self.state.runs(uid) {
-            if let RunState::Running(started) = folder.state() {
-                tracing::debug!(uid, ?run, "stopped");
-                self.signal(&started, rustix::process::Signal::TERM);
+            match folder.state() {
+                RunState::Running(started) => {
+                    tracing::debug!(uid, ?run, "stopped");
+                    self.signal(&started, rustix::process::Signal::TERM);
+                }
+                RunState::Lost => kill_rest(&folder),
+                _ => {}
             }
         }
         let mut left = grace;

@@ -6,7 +6,7 @@ use crate::logs::{LogRead, LogWanted};
 use crate::record::{RunFolder, RunState};
 use crate::runtime::Processes;
 use crate::shim::{self, ExecSpec};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use crate::terminal::{Terminal, open_slave};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
@@ -138,7 +138,7 @@ impl Processes {
         };
         command.kill_on_drop(true);
         if streams.tty {
-            let (master, slave) = terminal()?;
+            let Terminal { master, slave, .. } = Terminal::open()?;
             command
                 .stdin(slave.try_clone()?)
                 .stdout(slave.try_clone()?)
@@ -164,6 +164,15 @@ impl Processes {
         latest.is_some_and(|(_, folder)| {
             matches!(folder.state(), RunState::Starting | RunState::Running(_))
         })
+    }
+
+    /// The terminal of a container, to say how large it is; `None` if it has none, or does not run.
+    pub fn terminal(&self, uid: &str, container: &str) -> Option<File> {
+        let (_, folder) = self.0.latest(uid, container, false)?;
+        match folder.state() {
+            RunState::Running(started) => open_slave(&started.terminal?).ok(),
+            _ => None,
+        }
     }
 
     /// What to write to so that a container reads it; `None` if it reads nothing, or does not run.
@@ -203,31 +212,4 @@ impl Processes {
     pub fn isolation(&self) -> Isolation {
         self.0.isolation
     }
-}
-
-/// A terminal: the end that we keep, and the command's.
-fn terminal() -> io::Result<(File, File)> {
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
-    grantpt(&master)?;
-    unlockpt(&master)?;
-    let path = ptsname(&master, Vec::new())?;
-    let path = path.to_string_lossy().into_owned();
-    let flags = rustix::fs::OFlags::NOCTTY.bits().cast_signed();
-    let slave = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .custom_flags(flags)
-        .open(path)?;
-    Ok((File::from(master), slave))
-}
-
-/// Says how large a terminal is.
-pub fn set_size(terminal: &File, width: u16, height: u16) -> io::Result<()> {
-    let size = rustix::termios::Winsize {
-        ws_row: height,
-        ws_col: width,
-        ws_xpixel: 0,
-        ws_ypixel: 0,
-    };
-    Ok(rustix::termios::tcsetwinsize(terminal, size)?)
 }

@@ -3,12 +3,14 @@
 mod adopt;
 mod exec;
 mod hooks;
+mod mounts;
 mod news;
 mod probe;
 mod signals;
 mod start;
+mod user;
 
-pub use exec::{Execution, Streams, set_size};
+pub use exec::{Execution, Streams};
 
 use crate::cgroup::Cgroups;
 use crate::fields::Place;
@@ -21,7 +23,7 @@ use crate::usage::Samples;
 use k8s_openapi::api::core::v1::{Node, Pod, Service};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use stowplan_base::Env;
@@ -37,7 +39,7 @@ const STARTS_MAX: usize = 16;
 pub struct Settings {
     /// Where everything is kept that has to outlive this process.
     pub state: PathBuf,
-    /// More folders of the host that containers must not see.
+    /// More folders and files of the host that containers must not see, whether or not they are there yet.
     pub hidden: Vec<PathBuf>,
     /// How to reach the API.
     pub requests: Arc<Requests>,
@@ -88,8 +90,12 @@ pub(crate) struct PodState {
 
 impl Processes {
     /// Within a tokio runtime. An error says what to do.
-    pub fn new(settings: Settings) -> Result<Self, String> {
+    pub fn new(mut settings: Settings) -> Result<Self, String> {
         let state = StateFolder::open(&settings.state)?;
+        // Containers know no other paths, and look at them from elsewhere.
+        for place in &mut settings.hidden {
+            *place = real_path(place);
+        }
         let (isolation, refusal) = match settings.isolation {
             Some(Isolation::Plain) => (Isolation::Plain, "it was not wanted".to_owned()),
             wanted => match (try_isolation(&state), wanted) {
@@ -155,6 +161,18 @@ impl Processes {
         };
         vec![isolated, limited]
     }
+}
+
+/// A path without links, as far as it is there.
+fn real_path(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    for there in path.ancestors() {
+        if let Ok(real) = there.canonicalize() {
+            let rest = path.strip_prefix(there).unwrap_or(Path::new(""));
+            return real.join(rest).components().collect();
+        }
+    }
+    path
 }
 
 /// Whether containers can be kept apart; or why not.
@@ -270,4 +288,23 @@ impl Inner {
 
 fn uid_of(pod: &Pod) -> &str {
     pod.metadata.uid.as_deref().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Folder;
+
+    #[test]
+    fn a_path_is_real_as_far_as_it_is_there() {
+        let folder = Folder::new("real-path");
+        let root = folder.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("there")).unwrap();
+        std::os::unix::fs::symlink("there", root.join("link")).unwrap();
+        let real = |path: &str| real_path(&root.join(path));
+        assert_eq!(real("link"), root.join("there"));
+        assert_eq!(real("link/new/file"), root.join("there/new/file"));
+        let here = std::env::current_dir().unwrap().canonicalize().unwrap();
+        assert_eq!(real_path(Path::new("./data")), here.join("data"));
+    }
 }

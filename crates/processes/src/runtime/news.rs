@@ -1,8 +1,11 @@
 //! What shims tell, and what they can no longer tell.
 
 use super::Inner;
+use super::signals::kill_rest;
 use crate::logs;
 use crate::record::{Exited, RunFolder, RunState, time};
+use std::fs::File;
+use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 use stowplan_nodes::{Exit, Report, RunId, Trouble};
@@ -12,7 +15,7 @@ use tokio::net::UnixDatagram;
 const SWEEP: Duration = Duration::from_secs(2);
 /// How much of what a container said last is told. Upstream's `MaxContainerTerminationMessageLength`,
 /// `MaxContainerTerminationMessageLogLength` and `MaxContainerTerminationMessageLogLines`.
-const MESSAGE_BYTES: usize = 4 << 10;
+const MESSAGE_BYTES: u64 = 4 << 10;
 const MESSAGE_LOG_BYTES: usize = 2 << 10;
 const MESSAGE_LOG_LINES: usize = 80;
 
@@ -84,6 +87,7 @@ impl Inner {
                 self.tell(uid, report);
             }
             RunState::Lost | RunState::NotBegun => {
+                kill_rest(&folder);
                 self.live().remove(&(uid.to_owned(), run.clone()));
                 self.tell(uid, Report::Lost(run.clone()));
             }
@@ -91,14 +95,17 @@ impl Inner {
     }
 }
 
+fn not_started(run: &RunId, why: &str) -> Report {
+    let (reason, message) = (Trouble::START_ERROR, start_error(why));
+    Report::NotStarted(run.clone(), Trouble { reason, message })
+}
+
 /// The program could not be started, in containerd's words.
-pub(super) fn not_started(run: &RunId, why: &str) -> Report {
-    let message = format!(
+fn start_error(why: &str) -> String {
+    format!(
         "failed to create containerd task: failed to create shim task: OCI runtime create failed: runc \
          create failed: unable to start container process: {why}"
-    );
-    let reason = Trouble::START_ERROR;
-    Report::NotStarted(run.clone(), Trouble { reason, message })
+    )
 }
 
 /// How a run ended, with what it said last.
@@ -115,7 +122,7 @@ pub(super) fn exit_of(folder: &RunFolder, exited: &Exited) -> Exit {
         signal: exited.signal,
         reason,
         message: match &exited.start_error {
-            Some(why) => why.clone(),
+            Some(why) => start_error(why),
             None => last_words(folder, exited.code),
         },
     }
@@ -123,10 +130,13 @@ pub(super) fn exit_of(folder: &RunFolder, exited: &Exited) -> Exit {
 
 /// The message that the container left; or the end of its log, if that is wanted.
 fn last_words(folder: &RunFolder, code: i32) -> String {
-    let left = std::fs::read(folder.file("termination-log")).unwrap_or_default();
-    let left = left.get(..MESSAGE_BYTES).unwrap_or(&left);
+    let mut left = Vec::new();
+    if let Ok(file) = File::open(folder.file("termination-log")) {
+        // The container decides how large it is.
+        let _ = file.take(MESSAGE_BYTES).read_to_end(&mut left);
+    }
     if !left.is_empty() {
-        return String::from_utf8_lossy(left).into_owned();
+        return String::from_utf8_lossy(&left).into_owned();
     }
     let falls_back = folder.spec().is_ok_and(|spec| spec.logs_are_last_words);
     match falls_back && code != 0 {

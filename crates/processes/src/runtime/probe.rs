@@ -2,13 +2,15 @@
 
 use super::start::container_of;
 use super::{Inner, uid_of};
+use crate::expand::expand;
+use crate::shim::NOT_STARTED;
 use k8s_openapi::api::core::v1::{Container, HTTPGetAction, Pod, Probe};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use std::sync::Arc;
 use std::time::Duration;
 use stowplan_base::Env;
 use stowplan_env::timeout;
-use stowplan_nodes::{ProbeKind, Report, RunId};
+use stowplan_nodes::{Answer, ProbeKind, Report, RunId};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -27,7 +29,31 @@ pub(super) async fn ask(inner: Arc<Inner>, pod: Arc<Pod>, run: RunId, kind: Prob
         Some(probe) => inner.probe(&pod, &run, &container, probe).await,
         None => Ok(()),
     };
+    let answer = match answer {
+        Ok(()) => Answer::Good,
+        Err(Problem::Bad(why)) => Answer::Bad(why),
+        Err(Problem::NotAsked(why)) => Answer::NotAsked(why),
+    };
     inner.tell(uid_of(&pod), Report::Probed(run, kind, answer));
+}
+
+/// Why a container is not known to be well.
+enum Problem {
+    /// It is not.
+    Bad(String),
+    /// It could not be asked.
+    NotAsked(String),
+}
+
+/// A command as a probe has it: with variables that the container sets by a plain value, and no others.
+/// Upstream's `ExpandContainerCommandOnlyStatic`.
+fn expanded(command: &[String], container: &Container) -> Vec<String> {
+    let value = |name: &str| {
+        let mut all = container.env.iter().flatten().rev();
+        let found = all.find(|one| one.name == name)?;
+        Some(found.value.clone().unwrap_or_default())
+    };
+    command.iter().map(|word| expand(word, &value)).collect()
 }
 
 impl Inner {
@@ -37,30 +63,32 @@ impl Inner {
         run: &RunId,
         container: &Container,
         probe: &Probe,
-    ) -> Result<(), String> {
+    ) -> Result<(), Problem> {
         let seconds = u64::try_from(probe.timeout_seconds.unwrap_or(1)).unwrap_or(1);
         let longest = Duration::from_secs(seconds.max(1));
         if let Some(exec) = &probe.exec {
-            let argv = exec.command.as_deref().unwrap_or_default();
+            let argv = expanded(exec.command.as_deref().unwrap_or_default(), container);
             let folder = self.state.run(uid_of(pod), run);
-            return match self.run_in(&folder, argv, longest).await {
+            return match self.run_in(&folder, &argv, longest).await {
                 Ok(Some((status, _))) if status.success() => Ok(()),
-                Ok(Some((_, said))) => Err(said),
+                Ok(Some((status, said))) => Err(match status.code() {
+                    Some(NOT_STARTED) if said.starts_with("exec") => Problem::NotAsked(said),
+                    _ => Problem::Bad(said),
+                }),
                 Ok(None) => {
                     let command = argv.join(" ");
-                    Err(format!("command {command:?} timed out"))
+                    Err(Problem::Bad(format!(
+                        "command timed out: {command:?} timed out after {seconds}s"
+                    )))
                 }
-                Err(error) => Err(error.to_string()),
+                Err(error) => Err(Problem::NotAsked(error.to_string())),
             };
         }
         let pod_ip = self.place(pod).pod_ip;
         if let Some(get) = &probe.http_get {
-            return http_get(
-                &*self.settings.env,
-                &Asked::of(get, container, &pod_ip)?,
-                longest,
-            )
-            .await;
+            let asked = Asked::of(get, container, &pod_ip).map_err(Problem::NotAsked)?;
+            let answered = http_get(&*self.settings.env, &asked, longest).await;
+            return answered.map_err(Problem::Bad);
         }
         if let Some(tcp) = &probe.tcp_socket {
             let host = tcp
@@ -68,17 +96,31 @@ impl Inner {
                 .as_deref()
                 .filter(|host| !host.is_empty())
                 .unwrap_or(&pod_ip);
-            let port = port(&tcp.port, container)?;
+            let port = port(&tcp.port, container).map_err(Problem::NotAsked)?;
             let address = format!("{host}:{port}");
             let connected =
                 timeout(&*self.settings.env, longest, TcpStream::connect(&address)).await;
             return match connected {
                 Ok(Ok(_)) => Ok(()),
-                Ok(Err(error)) => Err(format!("dial tcp {address}: {error}")),
-                Err(_) => Err(format!("dial tcp {address}: i/o timeout")),
+                Ok(Err(error)) => Err(Problem::Bad(format!(
+                    "dial tcp {address}: {}",
+                    in_go(&error)
+                ))),
+                Err(_) => Err(Problem::Bad(format!("dial tcp {address}: i/o timeout"))),
             };
         }
-        Err("probes of this kind are not supported for processes".to_owned())
+        Err(Problem::NotAsked(
+            "probes of this kind are not supported for processes".to_owned(),
+        ))
+    }
+}
+
+/// What went wrong with a connection, as Go says it.
+fn in_go(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::ConnectionRefused => "connect: connection refused".to_owned(),
+        std::io::ErrorKind::ConnectionReset => "read: connection reset by peer".to_owned(),
+        _ => error.to_string(),
     }
 }
 
@@ -136,23 +178,25 @@ fn port(wanted: &IntOrString, container: &Container) -> Result<u16, String> {
 }
 
 /// Whether a request is answered with a code from 200 to 399.
-pub(super) async fn http_get(
-    env: &dyn Env,
-    asked: &Asked,
-    longest: Duration,
-) -> Result<(), String> {
+async fn http_get(env: &dyn Env, asked: &Asked, longest: Duration) -> Result<(), String> {
     let url = format!("http://{}:{}{}", asked.host, asked.port, asked.path);
     match timeout(env, longest, code_of(asked)).await {
         Ok(Ok(200..=399)) => Ok(()),
         Ok(Ok(code)) => Err(format!("HTTP probe failed with statuscode: {code}")),
-        Ok(Err(error)) => Err(format!("Get {url:?}: {error}")),
+        Ok(Err(error)) => Err(match error.kind() {
+            std::io::ErrorKind::ConnectionRefused => {
+                let (host, port) = (&asked.host, asked.port);
+                format!("Get {url:?}: dial tcp {host}:{port}: {}", in_go(&error))
+            }
+            _ => format!("Get {url:?}: {}", in_go(&error)),
+        }),
         Err(_) => Err(format!(
             "Get {url:?}: context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
         )),
     }
 }
 
-async fn code_of(asked: &Asked) -> std::io::Result<u16> {
+pub(super) async fn code_of(asked: &Asked) -> std::io::Result<u16> {
     let (host, port) = (&asked.host, asked.port);
     let mut stream = TcpStream::connect((host.as_str(), port)).await?;
     let mut request = format!("GET {} HTTP/1.1\r\n", asked.path);

@@ -2,7 +2,7 @@
 
 use super::{Inner, uid_of};
 use crate::isolation::Isolation;
-use crate::record::{RunState, Started, ticks_of};
+use crate::record::{RunFolder, RunState, Started, is_taken, ticks_of};
 use k8s_openapi::api::core::v1::Pod;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, pidfd_send_signal};
 use stowplan_nodes::RunId;
@@ -57,6 +57,21 @@ impl Inner {
         if let Err(error) = sent {
             tracing::debug!(pid = started.pid, %error, "a signal was not taken");
         }
+    }
+}
+
+/// Kills what a plain container left behind whose shim was killed: only its first process died with that.
+pub(super) fn kill_rest(folder: &RunFolder) {
+    let is_plain = folder
+        .spec()
+        .is_ok_and(|spec| spec.isolation == Isolation::Plain);
+    let Some(started) = folder.started().filter(|_| is_plain) else {
+        return;
+    };
+    // While one of its group lives nobody else is given the number. Once somebody was, no group of ours is left.
+    let is_taken = is_taken(started.pid, started.ticks);
+    if let Some(group) = Pid::from_raw(started.pid).filter(|_| !is_taken) {
+        let _ = kill_process_group(group, Signal::KILL);
     }
 }
 

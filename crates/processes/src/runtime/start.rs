@@ -1,9 +1,10 @@
 //! A container is started: all that it is given is gathered, and its shim takes over.
 
+use super::user::{amount, limits, user};
 use super::{Inner, uid_of};
 use crate::cgroup;
 use crate::expand::expand;
-use crate::fields::{Place, quantity};
+use crate::fields::Place;
 use crate::images::{Image, command_line, lookup};
 use crate::isolation::Isolation;
 use crate::record::{Limits, Mount, RunFolder, RunSpec, RunState, hold, write};
@@ -11,20 +12,23 @@ use crate::shim;
 use crate::sources::{Names, Sources};
 use crate::variables::{Variables, of_container, of_services};
 use crate::volumes::Ready;
-use k8s_openapi::api::core::v1::{Container, Pod, VolumeMount};
+use k8s_openapi::api::core::v1::{Container, Pod};
 use std::fs;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 use stowplan_nodes::{Report, RunId, Trouble};
 
 /// Where programs are looked for if nobody says.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-const CONFIG_ERROR: &str = "CreateContainerConfigError";
+/// How often a lock is tried.
+const LOOKS_MAX: usize = 100;
+
+pub(super) const CONFIG_ERROR: &str = "CreateContainerConfigError";
 const CREATE_ERROR: &str = "CreateContainerError";
 
-fn trouble(reason: &'static str, message: impl Into<String>) -> Trouble {
+pub(super) fn trouble(reason: &'static str, message: impl Into<String>) -> Trouble {
     let message = message.into();
     Trouble { reason, message }
 }
@@ -145,7 +149,7 @@ impl Inner {
         if container.image_pull_policy.as_deref() == Some("Never") {
             let message =
                 format!("Container image {name:?} is not present with pull policy of Never");
-            return Err(trouble("ErrImageNeverPull", message));
+            return Err(trouble(Trouble::NEVER_PULL, message));
         }
         let message = "nobody knows what this image would run: give the container a command, or describe \
                        the image in the file of --image-map";
@@ -173,42 +177,6 @@ impl Inner {
         all.map_err(|why| trouble(CONFIG_ERROR, why))
     }
 
-    /// What the container sees beside the host.
-    fn mounts(
-        &self,
-        container: &Container,
-        volumes: &[Ready],
-        known: &dyn Fn(&str) -> Option<String>,
-        folder: &RunFolder,
-    ) -> Result<Vec<Mount>, Trouble> {
-        let mut mounts = Vec::new();
-        for wanted in container.volume_mounts.iter().flatten() {
-            let volume = volumes.iter().find(|one| one.name == wanted.name);
-            let Some(volume) = volume else {
-                let message = format!(
-                    "cannot find volume {:?} to mount into container {:?}",
-                    wanted.name, container.name
-                );
-                return Err(trouble(CONFIG_ERROR, message));
-            };
-            mounts.push(Mount {
-                source: source(wanted, volume, known).map_err(|why| trouble(CONFIG_ERROR, why))?,
-                target: PathBuf::from(&wanted.mount_path),
-                read_only: volume.read_only || wanted.read_only == Some(true),
-            });
-        }
-        let path = container.termination_message_path.as_deref();
-        let path = path
-            .filter(|path| !path.is_empty())
-            .unwrap_or("/dev/termination-log");
-        mounts.push(Mount {
-            source: folder.file("termination-log"),
-            target: PathBuf::from(path),
-            read_only: false,
-        });
-        Ok(mounts)
-    }
-
     /// Plain processes find what is theirs by variables.
     fn set_home(&self, variables: &mut Variables, folder: &RunFolder, mounts: &[Mount]) {
         if self.isolation == Isolation::Namespaces {
@@ -229,7 +197,11 @@ impl Inner {
                     }
                 })
                 .collect();
-            let source = mount.source.display().to_string();
+            let source = match &mount.sub_path {
+                Some(path) => mount.source.join(path),
+                None => mount.source.clone(),
+            };
+            let source = source.display().to_string();
             variables.set_if_missing(&format!("STOWPLAN_MOUNT{name}"), &source);
         }
     }
@@ -252,6 +224,10 @@ impl Inner {
     /// Makes the folder of a run and starts its shim there.
     fn begin_run(&self, uid: &str, run: &RunId, spec: &RunSpec) -> io::Result<()> {
         let folder = self.state.run(uid, run);
+        if !self.state.volumes(uid).exists() {
+            // The pod is over, or gone: this order comes too late.
+            return Ok(());
+        }
         if folder.0.exists() {
             match folder.state() {
                 RunState::NotBegun => fs::remove_dir_all(&folder.0)?,
@@ -271,7 +247,7 @@ impl Inner {
             shim::make_fifo(&folder.file("input"))?;
         }
         write(&folder.file("spec.json"), spec, false)?;
-        let lock = hold(&folder.file("lock"))?;
+        let lock = hold_for_a_while(&folder.file("lock"))?;
         let lock = lock.ok_or_else(|| io::Error::other("the container's folder is in use"))?;
         self.live().insert((uid.to_owned(), run.clone()));
         let child = shim::command(&folder.0, lock).spawn()?;
@@ -293,6 +269,17 @@ impl Inner {
     }
 }
 
+/// Takes a lock of which others may only look whether it is held; they have it for a moment then.
+fn hold_for_a_while(path: &Path) -> io::Result<Option<fs::File>> {
+    for _ in 0..LOOKS_MAX {
+        if let Some(lock) = hold(path)? {
+            return Ok(Some(lock));
+        }
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    Ok(None)
+}
+
 /// A container of the pod, of any kind.
 pub(super) fn container_of(pod: &Pod, name: &str) -> Option<Container> {
     let spec = pod.spec.as_ref()?;
@@ -310,41 +297,6 @@ pub(super) fn container_of(pod: &Pod, name: &str) -> Option<Container> {
     serde_json::from_value(serde_json::to_value(found).ok()?).ok()
 }
 
-/// Who the container is to be.
-fn user(pod: &Pod, container: &Container) -> Result<(u32, u32), Trouble> {
-    let of_pod = pod
-        .spec
-        .as_ref()
-        .and_then(|spec| spec.security_context.as_ref());
-    let own = container.security_context.as_ref();
-    let uid = own
-        .and_then(|one| one.run_as_user)
-        .or(of_pod.and_then(|one| one.run_as_user));
-    let gid = own
-        .and_then(|one| one.run_as_group)
-        .or(of_pod.and_then(|one| one.run_as_group));
-    let non_root = own.and_then(|one| one.run_as_non_root);
-    let non_root = non_root.or(of_pod.and_then(|one| one.run_as_non_root));
-    if non_root == Some(true) && uid.unwrap_or(0) == 0 {
-        let (name, uid_text) = (
-            pod.metadata.name.as_deref().unwrap_or_default(),
-            uid_of(pod),
-        );
-        let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
-        let place = format!(
-            "(pod: \"{name}_{namespace}({uid_text})\", container: {})",
-            container.name
-        );
-        let message = match uid {
-            Some(_) => format!("container's runAsUser breaks non-root policy {place}"),
-            None => format!("container has runAsNonRoot and image will run as root {place}"),
-        };
-        return Err(trouble(CONFIG_ERROR, message));
-    }
-    let id = |id: Option<i64>| u32::try_from(id.unwrap_or(0)).unwrap_or(0);
-    Ok((id(uid), id(gid)))
-}
-
 fn hostname(pod: &Pod) -> String {
     let own = pod.spec.as_ref().and_then(|spec| spec.hostname.clone());
     let name = own
@@ -354,66 +306,4 @@ fn hostname(pod: &Pod) -> String {
     // As kubelets do: the kernel takes no more.
     let cut: String = name.chars().take(63).collect();
     cut.trim_end_matches(['-', '.']).to_owned()
-}
-
-/// Where a mount of a volume is on the host.
-fn source(
-    wanted: &VolumeMount,
-    volume: &Ready,
-    known: &dyn Fn(&str) -> Option<String>,
-) -> Result<PathBuf, String> {
-    let path = match (&wanted.sub_path_expr, &wanted.sub_path) {
-        (Some(text), _) if !text.is_empty() => expand(text, known),
-        (_, Some(text)) => text.clone(),
-        _ => String::new(),
-    };
-    if path.is_empty() {
-        return Ok(volume.source.clone());
-    }
-    let path = Path::new(&path);
-    if !path
-        .components()
-        .all(|one| matches!(one, Component::Normal(_) | Component::CurDir))
-    {
-        return Err(format!("subPath {path:?} must not contain \"..\""));
-    }
-    let source = volume.source.join(path);
-    if !source.exists() {
-        fs::create_dir_all(&source).map_err(|error| {
-            format!("failed to create subPath directory for volumeMount: {error}")
-        })?;
-    }
-    // A link in the volume must not lead out of it.
-    let real = source.canonicalize().map_err(|error| error.to_string())?;
-    let root = volume
-        .source
-        .canonicalize()
-        .map_err(|error| error.to_string())?;
-    match real.starts_with(&root) {
-        true => Ok(real),
-        false => Err(format!("subPath {path:?} is not within the volume")),
-    }
-}
-
-fn amount(container: &Container, list: &str, name: &str) -> Option<i64> {
-    let resources = container.resources.as_ref()?;
-    let list = match list {
-        "limits" => resources.limits.as_ref()?,
-        _ => resources.requests.as_ref()?,
-    };
-    let amount = quantity(list.get(name)?).ok()?;
-    Some(match name {
-        "cpu" => amount.milli_value(),
-        _ => amount.value(),
-    })
-}
-
-/// Limits of each process, where there is no cgroup.
-fn limits(container: &Container) -> Limits {
-    let memory = amount(container, "limits", "memory");
-    Limits {
-        data: memory
-            .and_then(|bytes| u64::try_from(bytes).ok())
-            .filter(|bytes| *bytes > 0),
-    }
 }

@@ -36,6 +36,9 @@ const EXEC: &str = "container-exec";
 const JOIN: &str = "container-join";
 const CHECK: &str = "container-check";
 
+/// The exit code of what could not be started.
+pub(crate) const NOT_STARTED: i32 = 128;
+
 /// The path of this very program, whatever became of its file.
 pub(crate) const SELF: &str = "/proc/self/exe";
 
@@ -56,7 +59,7 @@ pub fn run_if_asked() -> Option<ExitCode> {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("{error}");
-            ExitCode::from(128)
+            ExitCode::from(NOT_STARTED as u8)
         }
     })
 }
@@ -107,6 +110,7 @@ fn shim(folder: &Path) -> io::Result<()> {
                 pid: running.pid(),
                 ticks: ticks_of(running.pid()).unwrap_or(0),
                 shim: rustix::process::getpid().as_raw_nonzero().get(),
+                terminal: running.terminal.clone(),
             };
             record::write(&folder.file("started.json"), &started, false)?;
             tell(&spec);

@@ -3,6 +3,7 @@
 
 use super::namespaces::named;
 use crate::record::{Mount, RunSpec};
+use crate::within;
 use rustix::fs::CWD;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind_recursive, mount_change,
@@ -10,6 +11,7 @@ use rustix::mount::{
 };
 use std::fs::{self, File};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 
@@ -107,12 +109,24 @@ impl View {
         Ok(())
     }
 
-    /// Folders of the host that are nobody's business.
-    fn hide(&self, folders: &[PathBuf]) -> io::Result<()> {
-        for folder in folders {
-            let place = self.inside(folder);
-            if !folder.starts_with("/tmp") && !folder.starts_with("/run") && place.is_dir() {
+    /// Folders and files of the host that are nobody's business.
+    fn hide(&self, places: &[PathBuf]) -> io::Result<()> {
+        for hidden in places {
+            let place = self.inside(hidden);
+            if OWN
+                .iter()
+                .any(|own| hidden.starts_with(Path::new("/").join(own)))
+            {
+                continue;
+            }
+            if place.is_dir() {
                 temporary(&place, "mode=0755,size=4k")?;
+            } else if place.exists() {
+                named(
+                    "cannot hide a file",
+                    mount_bind_recursive("/dev/null", &place),
+                )?;
+                read_only(&place, &options_of(&place)?)?;
             }
         }
         Ok(())
@@ -169,12 +183,20 @@ impl View {
 
     /// A volume at its place.
     fn mount(&self, one: &Mount) -> io::Result<()> {
-        let is_folder = fs::metadata(&one.source)?.is_dir();
+        let opened = one.sub_path.as_deref();
+        let opened = opened.map(|path| within::open(&one.source, path));
+        let opened = opened.transpose()?;
+        // What was opened is mounted, even if somebody puts a link in its place.
+        let source = match &opened {
+            Some(opened) => PathBuf::from(format!("/proc/self/fd/{}", opened.as_raw_fd())),
+            None => one.source.clone(),
+        };
+        let is_folder = fs::metadata(&source)?.is_dir();
         let place = self.resolve(&one.target)?;
         if !place.exists() {
             self.make_places(&place, is_folder)?;
         }
-        mount_bind_recursive(&one.source, &place)?;
+        mount_bind_recursive(&source, &place)?;
         if one.read_only {
             read_only(&place, &options_of(&place)?)?;
         }

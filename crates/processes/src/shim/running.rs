@@ -4,11 +4,11 @@ use super::log::LogFile;
 use super::{INIT, SELF, kill_descendants, namespaces, wait};
 use crate::isolation::Isolation;
 use crate::record::{RunFolder, RunSpec};
+use crate::terminal::Terminal;
 use rustix::event::{PollFd, PollFlags};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
@@ -25,6 +25,8 @@ pub(super) struct Running {
     child: Child,
     outputs: Vec<(File, &'static str)>,
     input: Option<Input>,
+    /// Where its terminal is, if it has one.
+    pub(super) terminal: Option<PathBuf>,
 }
 
 /// What others say to a container.
@@ -71,22 +73,6 @@ fn open_fifo(path: &std::path::Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
-/// A terminal: the end that we keep, and the container's.
-fn terminal() -> io::Result<(File, File)> {
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
-    grantpt(&master)?;
-    unlockpt(&master)?;
-    let path = ptsname(&master, Vec::new())?;
-    let path = path.to_string_lossy().into_owned();
-    let flags = OFlags::NOCTTY.bits().cast_signed();
-    let slave = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .custom_flags(flags)
-        .open(path)?;
-    Ok((File::from(master), slave))
-}
-
 /// Starts the container's command; an error if it could not be.
 pub(super) fn start(folder: &RunFolder, spec: &RunSpec) -> io::Result<Running> {
     if spec.isolation == Isolation::Namespaces {
@@ -100,9 +86,15 @@ pub(super) fn start(folder: &RunFolder, spec: &RunSpec) -> io::Result<Running> {
         .arg(&folder.0)
         .stdin(handshake);
     let mut input = None;
+    let mut terminal = None;
     let outputs = match spec.tty {
         true => {
-            let (master, slave) = terminal()?;
+            let Terminal {
+                master,
+                slave,
+                path,
+            } = Terminal::open()?;
+            terminal = Some(path);
             command.stdout(slave.try_clone()?).stderr(slave);
             if spec.stdin {
                 input = Some(Input::open(folder, master.try_clone()?, spec.stdin_once)?);
@@ -147,6 +139,7 @@ pub(super) fn start(folder: &RunFolder, spec: &RunSpec) -> io::Result<Running> {
         child,
         outputs,
         input,
+        terminal,
     })
 }
 

@@ -143,3 +143,26 @@ fn services_are_told_of_and_the_api_is_where_it_can_be_reached() {
     assert_eq!(none.get("MY_WEB_SERVICE_HOST"), None);
     assert_eq!(none.get("KUBERNETES_SERVICE_HOST"), Some("10.0.0.1"));
 }
+
+#[test]
+fn a_variable_of_an_unknown_kind_is_not_left_out_silently() {
+    let from = json!({"fileKeyRef": {"key": "k", "path": "p", "volumeName": "v"}});
+    check(
+        json!({"name": "c", "env": [{"name": "A", "valueFrom": from}]}),
+        Err("variable \"A\" is of a kind that is not supported for processes"),
+    );
+}
+
+#[test]
+fn amounts_of_init_containers_are_known() {
+    let limits = json!({"limits": {"memory": "64Mi"}});
+    let pod = json!({"metadata": {"name": "p"}, "spec": {
+        "initContainers": [{"name": "i", "resources": limits}],
+        "containers": [{"name": "c"}],
+    }});
+    let pod: Pod = serde_json::from_value(pod).unwrap();
+    let found = |name: &str| crate::fields::container_named(&pod, name).map(|one| &*one.name);
+    assert_eq!(found("i"), Some("i"));
+    assert_eq!(found("c"), Some("c"));
+    assert_eq!(found("x"), None);
+}

@@ -106,7 +106,7 @@ impl RuntimeArgs {
         env: &Arc<dyn Env>,
         informers: &Informers,
         requests: &Arc<Requests>,
-        folder: &Path,
+        (folder, kubeconfig): (&Path, Option<&Path>),
         api: Option<SocketAddr>,
     ) -> Result<Option<Processes>> {
         if !self.is_process() {
@@ -120,7 +120,12 @@ impl RuntimeArgs {
             .unwrap_or_else(|| folder.join("processes"));
         let settings = Settings {
             state,
-            hidden: vec![folder.to_owned()],
+            // Who reads it is an admin.
+            hidden: kubeconfig
+                .into_iter()
+                .chain([folder])
+                .map(Path::to_owned)
+                .collect(),
             requests: requests.clone(),
             cluster: informers.cluster().clone(),
             env: env.clone(),

@@ -40,7 +40,7 @@ pub(super) fn uid(pod: &Value) -> String {
 
 impl Provider for ProcessesOfThisMachine {
     fn has_node(&self, node: &str) -> bool {
-        self.nodes.nodes.is_real(node)
+        self.nodes.nodes.is_heard(node) && self.nodes.nodes.is_real(node)
     }
 
     fn log<'a>(

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use stowplan_base::Env;
 use stowplan_processes::{Execution, LogWanted, Processes, set_size};
-use stowplan_server::{Attached, Outcome, PIECE_BYTES_MAX, Status};
+use stowplan_server::{Attached, Outcome, PIECE_BYTES_MAX, Status, TerminalSize};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 
@@ -72,14 +72,10 @@ fn talk_by_terminal(
     terminal: File,
     stdin: Option<mpsc::Receiver<Bytes>>,
     stdout: Option<mpsc::Sender<Bytes>>,
-    resize: Option<mpsc::Receiver<stowplan_server::TerminalSize>>,
+    resize: Option<mpsc::Receiver<TerminalSize>>,
 ) -> Vec<Task> {
-    if let (Some(mut sizes), Ok(terminal)) = (resize, terminal.try_clone()) {
-        tokio::spawn(async move {
-            while let Some(size) = sizes.recv().await {
-                let _ = set_size(&terminal, size.width, size.height);
-            }
-        });
+    if let (Some(sizes), Ok(terminal)) = (resize, terminal.try_clone()) {
+        tokio::spawn(follow_size(sizes, terminal));
     }
     if let (Some(mut said), Ok(mut terminal)) = (stdin, terminal.try_clone()) {
         tokio::task::spawn_blocking(move || {
@@ -106,6 +102,13 @@ fn talk_by_terminal(
             }
         }
     })]
+}
+
+/// A terminal is as large as that of the client.
+async fn follow_size(mut sizes: mpsc::Receiver<TerminalSize>, terminal: File) {
+    while let Some(size) = sizes.recv().await {
+        let _ = set_size(&terminal, size.width, size.height);
+    }
 }
 
 /// What the client says goes to the command.
@@ -145,9 +148,12 @@ pub(super) async fn join(
         stdin,
         stdout,
         stderr,
-        resize: _resize,
+        resize,
         mut outcome,
     } = attached;
+    if let (Some(sizes), Some(terminal)) = (resize, processes.terminal(&uid, &container)) {
+        tokio::spawn(follow_size(sizes, terminal));
+    }
     // From now on.
     let since = Some(env.now());
     let outputs = [("stdout", stdout), ("stderr", stderr)];

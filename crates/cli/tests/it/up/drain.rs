@@ -80,6 +80,11 @@ fn a_node_is_emptied_within_budgets() {
             "{said}"
         );
         assert!(said.contains("global timeout reached: 1s"), "{said}");
+        // What went wrong is said once more at the end, a line each.
+        let errors = said.split("There are pending nodes to be drained:\n node-1\n");
+        let errors: Vec<&str> = errors.last().unwrap_or_default().lines().collect();
+        let is_late = |line: &&str| line.ends_with(": global timeout reached: 1s");
+        assert!(!errors.is_empty() && errors.iter().all(is_late), "{said}");
         let (_, pods) = ask(api, Method::GET, "/api/v1/namespaces/shop/pods", None).await;
         assert!(!on(&pods, "node-1").is_empty());
 
@@ -125,10 +130,12 @@ fn a_node_is_emptied_within_budgets() {
         let refused = "cannot delete Pods that declare no controller (use --force to override): \
                        shop/alone";
         assert!(said.contains(refused), "{said}");
+        let ends = format!("There are pending nodes to be drained:\n node-2\n{refused}\n");
+        assert!(said.ends_with(&ends), "{said}");
         let told = drain(&kubeconfig, &[&args[..], &["--force"]].concat());
         assert_eq!(told.status.code(), Some(0), "{told:?}");
         let said = text(&told.stderr);
-        let warned = "warning: deleting Pods that declare no controller: shop/alone";
+        let warned = "Warning: deleting Pods that declare no controller: shop/alone";
         assert!(said.contains(warned), "{said}");
     });
     assert_eq!(server.stop("-TERM").code(), Some(0));

@@ -5,6 +5,7 @@ mod damage;
 mod decisions;
 mod drain;
 mod game_day;
+mod kept_apart;
 mod kill;
 mod living;
 mod processes;

@@ -10,11 +10,11 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use stowplan_base::Rng;
 
-const PODS: &str = "/api/v1/namespaces/default/pods";
+pub(super) const PODS: &str = "/api/v1/namespaces/default/pods";
 const JOBS: &str = "/apis/batch/v1/namespaces/default/jobs";
 
 /// A server that runs pods for real.
-fn command(folder: &Path, listen: &str, isolation: &str) -> Command {
+pub(super) fn command(folder: &Path, listen: &str, isolation: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_stowplan"));
     command.args([
         "up",
@@ -38,7 +38,7 @@ async fn ask(
     (status.as_u16(), said)
 }
 
-async fn create(api: &mut Connection, path: &str, body: Value) {
+pub(super) async fn create(api: &mut Connection, path: &str, body: Value) {
     let start = Instant::now();
     loop {
         let (status, said) = ask(api, Method::POST, path, Some(body.clone())).await;
@@ -64,7 +64,7 @@ async fn until(api: &mut Connection, path: &str, is_so: impl Fn(u16, &Value) -> 
     }
 }
 
-fn pod(name: &str, policy: &str, container: Value) -> Value {
+pub(super) fn pod(name: &str, policy: &str, container: Value) -> Value {
     let mut one = json!({"name": "c", "image": "busybox"});
     for (key, value) in container.as_object().into_iter().flatten() {
         one[key] = value.clone();
@@ -74,21 +74,21 @@ fn pod(name: &str, policy: &str, container: Value) -> Value {
     }})
 }
 
-fn shell(script: &str) -> Value {
+pub(super) fn shell(script: &str) -> Value {
     json!({"command": ["sh", "-c", script]})
 }
 
-async fn log(api: &mut Connection, pod: &str, more: &str) -> String {
+pub(super) async fn log(api: &mut Connection, pod: &str, more: &str) -> String {
     let path = format!("{PODS}/{pod}/log?{more}");
     api.text(&path).await.expect("a log")
 }
 
-async fn phase(api: &mut Connection, pod: &str, wanted: &str) -> Value {
+pub(super) async fn phase(api: &mut Connection, pod: &str, wanted: &str) -> Value {
     let path = format!("{PODS}/{pod}");
     until(api, &path, |_, said| said["status"]["phase"] == wanted).await
 }
 
-fn ended(pod: &Value) -> &Value {
+pub(super) fn ended(pod: &Value) -> &Value {
     &pod["status"]["containerStatuses"][0]["state"]["terminated"]
 }
 
@@ -207,7 +207,7 @@ fn processes(mark: &str) -> usize {
     count.count()
 }
 
-async fn until_processes(mark: &str, count: usize) {
+pub(super) async fn until_processes(mark: &str, count: usize) {
     let start = Instant::now();
     while processes(mark) != count {
         assert!(
@@ -265,7 +265,7 @@ fn probes_and_hooks_are_really_asked() {
 }
 
 /// Whether the node says that containers are kept apart.
-async fn is_isolated(api: &mut Connection) -> bool {
+pub(super) async fn is_isolated(api: &mut Connection) -> bool {
     let node = until(api, "/api/v1/nodes/node-1", |status, said| {
         status == 200 && said["status"]["conditions"].is_array()
     })

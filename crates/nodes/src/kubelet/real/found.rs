@@ -29,7 +29,6 @@ impl PodSim {
     }
 
     fn take_up_runs(&mut self, cx: &Cx<'_>, i: usize, runs: &[&Found]) {
-        let was_ready = self.was_ready(cx, i);
         let at = self.at;
         let Some(sim) = self.containers.get_mut(i) else {
             return;
@@ -56,6 +55,10 @@ impl PodSim {
             return;
         };
         let attempt = newest.run.attempt;
+        if attempt != sim.restarts {
+            // What is known of probes is about another run.
+            one.workers = [None; 3];
+        }
         if let Some(spec) = cx.specs.get(i) {
             sim.image = hash(&[spec.image]) as u32;
         }
@@ -84,7 +87,7 @@ impl PodSim {
                     is_stopping: false,
                 });
                 let since = *since;
-                self.begin_probes(cx, i, since, was_ready);
+                self.begin_probes(cx, i, since);
             }
             FoundState::Exited(exit) => {
                 sim.restarts = attempt;
@@ -96,18 +99,6 @@ impl PodSim {
                 sim.run = Run::Ended(lost(at));
             }
         }
-    }
-
-    /// Whether the API said that the container is ready.
-    fn was_ready(&self, cx: &Cx<'_>, i: usize) -> bool {
-        let name = cx.specs.get(i).map(|spec| spec.name).unwrap_or_default();
-        let status = cx.pod.status.as_ref();
-        let lists = status.map(|one| [&one.init_container_statuses, &one.container_statuses]);
-        let mut all = lists
-            .iter()
-            .flatten()
-            .flat_map(|list| list.iter().flatten());
-        all.any(|one| one.name == name && one.ready)
     }
 }
 

@@ -62,6 +62,8 @@ pub(super) enum Setup {
 pub(super) struct RealContainer {
     /// The attempt that was ordered, while nothing is heard of it.
     pub(super) asked: Option<u32>,
+    /// Since when it runs, while the hook runs that comes after its start: until then nobody is told.
+    pub(super) begun: Option<Time>,
     pub(super) trouble: Option<Box<Trouble>>,
     /// When it is tried again, and how long the pause is.
     pub(super) again: Option<Time>,
@@ -208,6 +210,27 @@ impl PodSim {
     pub(super) fn must_restart(&self, i: usize) -> bool {
         let one = self.real.as_ref().and_then(|real| real.container(i));
         one.is_some_and(|one| one.must_restart)
+    }
+
+    /// Why containers wait.
+    pub(super) fn troubles(&self) -> impl Iterator<Item = &Trouble> {
+        let all = self.real.iter().flat_map(|real| &real.containers);
+        all.filter_map(|one| one.trouble.as_deref())
+    }
+
+    /// Whether a container is being started that has a hook for that: those behind it wait for it.
+    pub(super) fn holds_others(&self, cx: &Cx<'_>, i: usize) -> bool {
+        let one = self.real.as_ref().and_then(|real| real.container(i));
+        let spec = cx.specs.get(i).and_then(|spec| spec.container);
+        let lifecycle = spec.and_then(|one| one.lifecycle.as_ref());
+        one.is_some_and(|one| one.asked.is_some())
+            && lifecycle.is_some_and(|one| one.post_start.is_some())
+    }
+
+    /// Whether the hook of a container runs that comes after its start.
+    pub(super) fn awaits_hook(&self, i: usize) -> bool {
+        let one = self.real.as_ref().and_then(|real| real.container(i));
+        one.is_some_and(|one| one.begun.is_some())
     }
 
     /// Tells a container to stop that is wanted to be another one now.

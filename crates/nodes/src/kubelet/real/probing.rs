@@ -1,9 +1,9 @@
 //! Probes that are really asked. Upstream's `prober/worker.go`.
 
-use super::probe_place;
+use super::{Real, probe_place};
 use crate::kubelet::probes::{first, period};
 use crate::kubelet::{Cx, PodSim, Role, Spec, Stage};
-use crate::runtime::{Order, ProbeKind, RunId};
+use crate::runtime::{Answer, Order, ProbeKind, RunId};
 use k8s_openapi::api::core::v1::Probe;
 use stowplan_base::Time;
 
@@ -38,9 +38,37 @@ pub(super) fn probe<'p>(spec: &Spec<'p>, kind: ProbeKind) -> Option<&'p Probe> {
     probe.as_ref()
 }
 
+impl Real {
+    /// What the API says of a container that ran before this process did holds until it is asked.
+    pub(in crate::kubelet) fn take_up_probes(
+        &mut self,
+        i: usize,
+        spec: &Spec<'_>,
+        started: bool,
+        ready: bool,
+    ) {
+        let Some(one) = self.containers.get_mut(i) else {
+            return;
+        };
+        for (kind, holds) in [(ProbeKind::Startup, started), (ProbeKind::Readiness, ready)] {
+            if probe(spec, kind).is_some() {
+                one.workers[probe_place(kind)] = Some(Worker {
+                    next: None,
+                    is_asked: false,
+                    last: None,
+                    count: 0,
+                    holds,
+                });
+            }
+        }
+    }
+}
+
 impl PodSim {
-    /// A container runs: its probes have their times. `was_ready` is what is known of its readiness.
-    pub(super) fn begin_probes(&mut self, cx: &Cx<'_>, i: usize, since: Time, was_ready: bool) {
+    /// A container runs: its probes have their times. What was known of them before holds until they are asked.
+    pub(super) fn begin_probes(&mut self, cx: &Cx<'_>, i: usize, since: Time) {
+        let was = |kind| self.workers_hold(i, kind);
+        let (was_started, was_ready) = (was(ProbeKind::Startup), was(ProbeKind::Readiness));
         let Some(spec) = cx.specs.get(i) else { return };
         let Some(real) = &mut self.real else { return };
         let Some(one) = real.containers.get_mut(i) else {
@@ -52,9 +80,11 @@ impl PodSim {
                 continue;
             };
             let next = match kind {
+                // Once is enough.
+                ProbeKind::Startup if was_started => None,
                 ProbeKind::Startup => Some(first(asked, since, since + period(asked))),
                 // They wait for the startup probe.
-                _ if has_startup && !was_ready => None,
+                _ if has_startup && !was_started => None,
                 ProbeKind::Readiness => Some(first(asked, since, since)),
                 ProbeKind::Liveness => Some(first(asked, since, since + period(asked))),
             };
@@ -64,7 +94,8 @@ impl PodSim {
                 last: None,
                 count: 0,
                 holds: match kind {
-                    ProbeKind::Startup | ProbeKind::Readiness => was_ready,
+                    ProbeKind::Startup => was_started,
+                    ProbeKind::Readiness => was_ready,
                     ProbeKind::Liveness => true,
                 },
             });
@@ -76,6 +107,13 @@ impl PodSim {
         let one = self.real.as_ref().and_then(|real| real.container(i));
         let worker = one.and_then(|one| one.workers[probe_place(kind)]);
         worker.is_none_or(|worker| worker.holds)
+    }
+
+    /// Whether a probe is known to have held.
+    fn workers_hold(&self, i: usize, kind: ProbeKind) -> bool {
+        let one = self.real.as_ref().and_then(|real| real.container(i));
+        let worker = one.and_then(|one| one.workers[probe_place(kind)]);
+        worker.is_some_and(|worker| worker.holds)
     }
 
     /// Asks the probes that are due.
@@ -123,7 +161,7 @@ impl PodSim {
         cx: &mut Cx<'_>,
         (i, run): (usize, &RunId),
         kind: ProbeKind,
-        answer: Result<(), String>,
+        answer: Answer,
         now: Time,
     ) {
         let is_it = |sim: &Self| {
@@ -144,11 +182,21 @@ impl PodSim {
             return;
         };
         worker.is_asked = false;
-        let is_good = answer.is_ok();
-        if let Err(why) = &answer {
-            let message = format!("{} probe failed: {why}", kind.capital());
-            cx.tell(i, "Unhealthy", message);
-        }
+        let capital = kind.capital();
+        let is_good = match answer {
+            Answer::Good => true,
+            Answer::Bad(why) => {
+                cx.tell(i, "Unhealthy", format!("{capital} probe failed: {why}"));
+                false
+            }
+            Answer::NotAsked(why) => {
+                let message =
+                    format!("{capital} probe errored and resulted in unknown state: {why}");
+                cx.tell(i, "Unhealthy", message);
+                // It says nothing about the container.
+                return;
+            }
+        };
         worker.count = match worker.last == Some(is_good) {
             true => worker.count.saturating_add(1),
             false => 1,

@@ -43,9 +43,9 @@ impl PodSim {
                     self.lost(i, &run, now);
                 }
             }
-            Report::HookEnded(run, hook, result) => {
-                if let Some(i) = place(cx, &run).filter(|i| self.is_current(*i, &run)) {
-                    self.hook_ended(cx, i, hook, result, now);
+            Report::HookEnded(run, hook, is_done) => {
+                if let Some(i) = place(cx, &run) {
+                    self.hook_ended(cx, (i, &run), hook, is_done, now);
                 }
             }
             Report::Probed(run, kind, answer) => {
@@ -78,8 +78,43 @@ impl PodSim {
         });
     }
 
-    /// A container runs.
+    /// A container runs. If it has a hook for that, nothing more is done before the hook is over.
     fn started(&mut self, cx: &mut Cx<'_>, i: usize, run: &RunId, at: Time, now: Time) {
+        let Some(real) = &mut self.real else { return };
+        let (Some(one), Some(spec)) = (real.containers.get_mut(i), cx.specs.get(i)) else {
+            return;
+        };
+        if one.asked != Some(run.attempt) || one.begun.is_some() {
+            return;
+        }
+        let hook = spec
+            .container
+            .and_then(|one| one.lifecycle.as_ref()?.post_start.as_ref());
+        let waits = hook.is_some() && self.stage != Stage::Ending;
+        if waits {
+            one.begun = Some(at);
+            let longest_s = u32::MAX;
+            real.order(Order::Hook(run.clone(), Hook::PostStart, longest_s));
+        }
+        self.tell_started(cx, i);
+        if !waits {
+            self.runs(cx, i, run.attempt, at, now);
+        }
+    }
+
+    /// The pod is to end: hooks that run after a start are not waited for.
+    pub(in crate::kubelet) fn leave_hooks(&mut self, cx: &mut Cx<'_>, now: Time) {
+        for i in 0..self.containers.len() {
+            let one = self.real.as_ref().and_then(|real| real.container(i));
+            let begun = one.and_then(|one| one.asked.zip(one.begun));
+            if let Some((attempt, at)) = begun {
+                self.runs(cx, i, attempt, at, now);
+            }
+        }
+    }
+
+    /// A container runs, and all may know.
+    fn runs(&mut self, cx: &mut Cx<'_>, i: usize, attempt: u32, at: Time, now: Time) {
         let Some(real) = &mut self.real else { return };
         let (Some(one), Some(spec), Some(sim)) = (
             real.containers.get_mut(i),
@@ -88,10 +123,8 @@ impl PodSim {
         ) else {
             return;
         };
-        if one.asked != Some(run.attempt) {
-            return;
-        }
         one.asked = None;
+        one.begun = None;
         one.trouble = None;
         one.pause_s = 0;
         one.stopping = None;
@@ -99,22 +132,14 @@ impl PodSim {
         if let Run::Ended(ended) = sim.run {
             sim.last = Some(ended);
         }
-        sim.restarts = run.attempt;
+        sim.restarts = attempt;
         sim.image = hash(&[spec.image]) as u32;
         sim.run = Run::Running(Running {
             since: at,
             ends: None,
             is_stopping: false,
         });
-        let post_start = spec
-            .container
-            .and_then(|one| one.lifecycle.as_ref()?.post_start.as_ref());
-        if post_start.is_some() {
-            let longest_s = u32::MAX;
-            real.order(Order::Hook(run.clone(), Hook::PostStart, longest_s));
-        }
-        self.tell_started(cx, i);
-        self.begin_probes(cx, i, at, false);
+        self.begin_probes(cx, i, at);
         if self.stage == Stage::Ending {
             // Somebody wanted it to go while it was being started.
             let own = pod_spec(cx.pod).termination_grace_period_seconds;
@@ -171,8 +196,6 @@ impl PodSim {
             return;
         }
         sim.run = Run::Waiting;
-        let image = spec.image;
-        let message = trouble.message.clone();
         let is_pull = trouble.reason == Trouble::PULL_ERROR;
         let before = one.trouble.as_ref().map(|trouble| trouble.reason);
         let is_again = is_pull && matches!(before, Some(Trouble::PULL_ERROR | BACK_OFF));
@@ -181,21 +204,11 @@ impl PodSim {
             false => RETRY_S,
         };
         one.again = Some(now + seconds(one.pause_s));
-        if is_pull {
-            cx.tell(
-                i,
-                "Failed",
-                format!("Failed to pull image {image:?}: {message}"),
-            );
-            cx.tell(i, "Failed", "Error: ErrImagePull".to_owned());
-        } else {
-            cx.tell(i, "Failed", format!("Error: {message}"));
-        }
+        tell_trouble(cx, i, spec.image, &trouble, is_again);
         if is_again {
-            cx.tell(i, "BackOff", format!("Back-off pulling image {image:?}"));
-            cx.tell(i, "Failed", "Error: ImagePullBackOff".to_owned());
-            trouble.reason = BACK_OFF;
+            let (image, message) = (spec.image, &trouble.message);
             trouble.message = format!("Back-off pulling image {image:?}: ErrImagePull: {message}");
+            trouble.reason = BACK_OFF;
         }
         one.trouble = Some(Box::new(trouble));
     }
@@ -207,8 +220,11 @@ impl PodSim {
                 .is_some_and(|one| one.asked == Some(run.attempt))
         });
         if is_asked {
-            // It was so short that its start was not heard of.
-            self.started(cx, i, run, exit.since, now);
+            // It was so short that its start was not heard of, or is over before its hook.
+            if !self.awaits_hook(i) {
+                self.tell_started(cx, i);
+            }
+            self.runs(cx, i, run.attempt, exit.since, now);
         }
         if !self.is_current(i, run) {
             return;
@@ -247,6 +263,7 @@ impl PodSim {
             return;
         }
         one.asked = None;
+        one.begun = None;
         one.stopping = None;
         one.workers = [None; 3];
         if let Run::Ended(ended) = sim.run {
@@ -264,30 +281,56 @@ impl PodSim {
     fn hook_ended(
         &mut self,
         cx: &mut Cx<'_>,
-        i: usize,
+        (i, run): (usize, &RunId),
         hook: Hook,
-        result: Result<(), String>,
+        is_done: bool,
         now: Time,
     ) {
-        match (hook, result) {
-            (Hook::PostStart, Ok(())) => {}
-            (Hook::PostStart, Err(why)) => {
-                cx.tell(
-                    i,
-                    "FailedPostStartHook",
-                    format!("PostStartHook failed: {why}"),
-                );
+        let one = self.real.as_ref().and_then(|real| real.container(i));
+        let begun = one.filter(|one| one.asked == Some(run.attempt));
+        if let Some(at) = begun.and_then(|one| one.begun) {
+            self.runs(cx, i, run.attempt, at, now);
+        }
+        if !self.is_current(i, run) {
+            return;
+        }
+        match (hook, is_done) {
+            (Hook::PostStart, true) => {}
+            (Hook::PostStart, false) => {
+                cx.tell(i, "FailedPostStartHook", "PostStartHook failed".to_owned());
                 cx.tell(i, "Killing", "FailedPostStartHook".to_owned());
                 let grace_s = pod_spec(cx.pod).termination_grace_period_seconds;
                 self.stop(cx, i, grace_s.unwrap_or(30), now, now);
             }
-            (Hook::PreStop, result) => {
-                if let Err(why) = result {
-                    cx.tell(i, "FailedPreStopHook", format!("PreStopHook failed: {why}"));
+            (Hook::PreStop, is_done) => {
+                if !is_done {
+                    cx.tell(i, "FailedPreStopHook", "PreStopHook failed".to_owned());
                 }
                 self.stop_hook_ended(i);
             }
         }
+    }
+}
+
+/// Tells why a container waits, in the words of upstream's `image_manager.go` and `startContainer`.
+fn tell_trouble(cx: &mut Cx<'_>, i: usize, image: &str, trouble: &Trouble, is_again: bool) {
+    let message = &trouble.message;
+    match trouble.reason {
+        Trouble::PULL_ERROR => {
+            cx.tell(i, "Pulling", format!("Pulling image {image:?}"));
+            let failed = format!("Failed to pull image {image:?}: {message}");
+            cx.tell(i, "Failed", failed);
+            cx.tell(i, "Failed", "Error: ErrImagePull".to_owned());
+        }
+        reason @ Trouble::NEVER_PULL => {
+            cx.tell(i, reason, message.clone());
+            cx.tell(i, "Failed", format!("Error: {reason}"));
+        }
+        _ => cx.tell(i, "Failed", format!("Error: {message}")),
+    }
+    if is_again {
+        cx.tell(i, "BackOff", format!("Back-off pulling image {image:?}"));
+        cx.tell(i, "Failed", "Error: ImagePullBackOff".to_owned());
     }
 }
 

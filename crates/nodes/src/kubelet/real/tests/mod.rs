@@ -1,11 +1,16 @@
 //! Pods that really run: what is ordered, and what comes of what is told.
 
+mod found;
+mod starts;
+
 use crate::admission::requests_of;
 use crate::behaviour::Rules;
 use crate::events::PodEvent;
 use crate::kubelet::testing::{START, pod};
 use crate::kubelet::{Cx, PodSim, Stage, specs};
-use crate::runtime::{Exit, Found, FoundState, Hook, Order, ProbeKind, Report, RunId, Trouble};
+use crate::runtime::{
+    Answer, Exit, Found, FoundState, Hook, Order, ProbeKind, Report, RunId, Trouble,
+};
 use crate::status;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
@@ -95,11 +100,12 @@ impl Life {
         self.with(|sim, cx, now| sim.advance(cx, now));
     }
 
-    fn tell(&mut self, report: Report) {
+    /// Says whether anything can be seen of it.
+    fn tell(&mut self, report: Report) -> bool {
         self.with(|sim, cx, now| {
             sim.report(cx, report, now);
             sim.advance(cx, now)
-        });
+        })
     }
 
     fn delete(&mut self, grace_s: i64) {
@@ -219,72 +225,6 @@ fn restarts_follow_the_policy_and_the_pauses() {
 }
 
 #[test]
-fn a_container_that_cannot_be_started_says_why_and_is_tried_again() {
-    let mut life = Life::new(one("Never", json!({})));
-    life.tell(Report::Prepared(Vec::new()));
-    life.orders();
-    let missing = |reason| Trouble {
-        reason,
-        message: "configmap \"x\" not found".to_owned(),
-    };
-    life.tell(Report::NotStarted(
-        run("c", 0),
-        missing("CreateContainerConfigError"),
-    ));
-    assert_eq!(life.state(), "Pending: CreateContainerConfigError (0)");
-    life.at(9);
-    assert_eq!(life.orders(), []);
-    life.at(10);
-    assert_eq!(life.orders(), [Order::Start(run("c", 0))]);
-    life.tell(Report::NotStarted(
-        run("c", 0),
-        missing(Trouble::PULL_ERROR),
-    ));
-    assert_eq!(life.state(), "Pending: ErrImagePull (0)");
-    life.at(20);
-    life.tell(Report::NotStarted(
-        run("c", 0),
-        missing(Trouble::PULL_ERROR),
-    ));
-    assert_eq!(life.state(), "Pending: ImagePullBackOff (0)");
-    life.orders();
-    life.at(39);
-    assert_eq!(life.orders(), []);
-    life.at(40);
-    assert_eq!(life.orders(), [Order::Start(run("c", 0))]);
-    life.tell(Report::NotStarted(
-        run("c", 0),
-        missing(Trouble::START_ERROR),
-    ));
-    assert_eq!(life.state(), "Failed: StartError 128 (0)");
-    assert_eq!(life.orders(), [Order::Release]);
-}
-
-#[test]
-fn volumes_that_are_missing_are_tried_again_after_longer_and_longer_pauses() {
-    let mut life = Life::new(one("Never", json!({})));
-    life.orders();
-    life.tell(Report::NotPrepared("a secret is missing".to_owned()));
-    assert!(
-        life.events
-            .iter()
-            .any(|event| event.reason == "FailedMount" && event.is_warning)
-    );
-    life.at(1);
-    assert_eq!(life.orders(), [Order::Prepare]);
-    life.tell(Report::NotPrepared("a secret is missing".to_owned()));
-    life.at(2);
-    assert_eq!(life.orders(), [Order::Prepare]);
-    life.tell(Report::NotPrepared("a secret is missing".to_owned()));
-    life.at(3);
-    assert_eq!(life.orders(), []);
-    life.at(4);
-    assert_eq!(life.orders(), [Order::Prepare]);
-    life.tell(Report::Prepared(Vec::new()));
-    assert_eq!(life.orders(), [Order::Start(run("c", 0))]);
-}
-
-#[test]
 fn a_stop_is_a_hook_a_signal_and_a_kill() {
     let hook = json!({"lifecycle": {"preStop": {"exec": {"command": ["true"]}}}});
     let mut life = Life::running(one("Always", hook));
@@ -292,7 +232,7 @@ fn a_stop_is_a_hook_a_signal_and_a_kill() {
     life.delete(30);
     assert_eq!(life.orders(), [Order::Hook(run("c", 0), Hook::PreStop, 30)]);
     life.at(8);
-    life.tell(Report::HookEnded(run("c", 0), Hook::PreStop, Ok(())));
+    life.tell(Report::HookEnded(run("c", 0), Hook::PreStop, true));
     assert_eq!(life.orders(), [Order::Stop(run("c", 0))]);
     life.at(34);
     assert_eq!(life.orders(), []);
@@ -371,7 +311,7 @@ fn probes_are_asked_by_period_and_count_up_to_their_thresholds() {
     let all = json!({"startupProbe": probe(1, 3), "readinessProbe": probe(5, 2), "livenessProbe": probe(2, 2)});
     let mut life = Life::running(one("Always", all));
     let ask = |kind| Order::Probe(run("c", 0), kind);
-    let (good, bad) = (|| Ok(()), || Err("no".to_owned()));
+    let (good, bad) = (|| Answer::Good, || Answer::Bad("no".to_owned()));
     let answer = |kind, answer| Report::Probed(run("c", 0), kind, answer);
     assert_eq!(life.state(), "Running: running (0)");
     life.at(1);
@@ -398,6 +338,11 @@ fn probes_are_asked_by_period_and_count_up_to_their_thresholds() {
     life.at(8);
     life.tell(answer(ProbeKind::Liveness, bad()));
     life.at(10);
+    // Who could not ask knows nothing.
+    let not_asked = Answer::NotAsked("exec: \"x\": not found".to_owned());
+    life.tell(answer(ProbeKind::Liveness, not_asked));
+    assert!(!life.orders().contains(&Order::Stop(run("c", 0))));
+    life.at(12);
     life.tell(answer(ProbeKind::Liveness, bad()));
     assert_eq!(life.orders().last(), Some(&Order::Stop(run("c", 0))));
     assert!(
@@ -405,86 +350,10 @@ fn probes_are_asked_by_period_and_count_up_to_their_thresholds() {
             event.message == "Container c failed liveness probe, will be restarted"
         })
     );
-    life.tell(Report::Exited(run("c", 0), exit(143, 0, 10)));
+    let errored = "Liveness probe errored and resulted in unknown state: exec: \"x\": not found";
+    assert!(life.events.iter().any(|event| event.message == errored));
+    life.tell(Report::Exited(run("c", 0), exit(143, 0, 12)));
     assert_eq!(life.orders(), [Order::Start(run("c", 1))]);
-    life.tell(Report::Started(run("c", 1), at(10)));
+    life.tell(Report::Started(run("c", 1), at(12)));
     assert_eq!(life.state(), "Running: running (1)");
-}
-
-#[test]
-fn what_is_found_counts_more_than_what_the_api_was_told() {
-    let status = |state: Value| {
-        json!({
-            "phase": "Running", "startTime": "2027-01-15T07:00:00Z",
-            "containerStatuses": [{"name": "c", "image": "i", "imageID": "", "ready": true, "restartCount": 0, "state": state}],
-        })
-    };
-    let running = json!({"running": {"startedAt": "2027-01-15T07:00:00Z"}});
-    let found = |attempt, state| Found {
-        run: run("c", attempt),
-        state,
-    };
-    let check = |policy: &str, runs: Vec<Found>, expected: &str, orders: &[Order]| {
-        let mut pod = pod(json!({}), one(policy, json!({})));
-        pod.status = serde_json::from_value(status(running.clone())).unwrap();
-        let mut life = Life::of(pod);
-        assert_eq!(life.orders(), [Order::Prepare]);
-        assert_eq!(life.state(), "Running: ready (0)");
-        life.tell(Report::Prepared(runs));
-        assert_eq!(life.state(), expected);
-        assert_eq!(life.orders(), orders, "{expected}");
-    };
-    let start = |attempt| Order::Start(run("c", attempt));
-    let exited = |code| FoundState::Exited(exit(code, -60, -1));
-    check(
-        "Never",
-        vec![found(0, FoundState::Running(at(-60)))],
-        "Running: ready (0)",
-        &[],
-    );
-    check(
-        "Never",
-        vec![found(0, exited(0))],
-        "Succeeded: Completed 0 (0)",
-        &[Order::Release],
-    );
-    check(
-        "Never",
-        vec![found(0, exited(4))],
-        "Failed: Error 4 (0)",
-        &[Order::Release],
-    );
-    // It ran, and nobody knows how it ended: it is not run a second time.
-    check(
-        "Never",
-        vec![found(0, FoundState::Lost)],
-        "Failed: ContainerStatusUnknown 137 (0)",
-        &[Order::Release],
-    );
-    check(
-        "Never",
-        vec![],
-        "Failed: ContainerStatusUnknown 137 (0)",
-        &[Order::Release],
-    );
-    check(
-        "Always",
-        vec![],
-        "Running: ContainerStatusUnknown 137 (0)",
-        &[start(1)],
-    );
-    let runs = vec![found(0, exited(1)), found(1, FoundState::Running(at(-1)))];
-    check("Always", runs, "Running: ready (1)", &[]);
-    let runs = vec![found(0, exited(1)), found(1, FoundState::Starting)];
-    check("Always", runs, "Running: Error 1 (1)", &[]);
-}
-
-#[test]
-fn a_pod_that_the_api_says_is_over_is_released_and_nothing_else() {
-    let mut pod = pod(json!({}), one("Never", json!({})));
-    let status =
-        json!({"phase": "Failed", "reason": "Evicted", "startTime": "2027-01-15T07:00:00Z"});
-    pod.status = serde_json::from_value(status).unwrap();
-    let mut life = Life::of(pod);
-    assert_eq!(life.orders(), [Order::Release]);
 }
