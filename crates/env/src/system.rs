@@ -35,6 +35,14 @@ impl Stopwatch {
     }
 }
 
+/// Randomness that nobody can foresee.
+pub(crate) fn fresh_rng() -> Rng {
+    // The only source of entropy in std.
+    let seed = RandomState::new().build_hasher().finish();
+    let word = wall_clock().as_nanos().rotate_left(32).cast_unsigned();
+    Rng::new(seed ^ word)
+}
+
 /// The machine's clock, tokio's timers, and randomness from the operating system's seed.
 #[derive(Debug)]
 pub struct System {
@@ -46,16 +54,17 @@ pub struct System {
 impl System {
     /// Seeded anew.
     pub fn new() -> Self {
-        // The only source of entropy in std.
-        let seed = RandomState::new().build_hasher().finish();
-        let word = wall_clock().as_nanos().rotate_left(32).cast_unsigned();
-        Self::seeded(seed ^ word)
+        Self::by(fresh_rng())
     }
 
     /// With the machine's clock, and randomness that a seed foresees.
     pub fn seeded(seed: u64) -> Self {
+        Self::by(Rng::new(seed))
+    }
+
+    fn by(rng: Rng) -> Self {
         Self {
-            rng: Mutex::new(Rng::new(seed)),
+            rng: Mutex::new(rng),
             start: (wall_clock(), Instant::now()),
         }
     }
