@@ -1,7 +1,7 @@
 //! The command line of the page.
 
 use crate::address;
-use crate::telling::Telling;
+use crate::telemetry_args::TelemetryArgs;
 use clap::{Args, ValueHint};
 use http::Uri;
 use std::net::SocketAddr;
@@ -62,5 +62,5 @@ pub(crate) struct Page {
     pub(super) served: Served,
 
     #[command(flatten)]
-    pub(super) telling: Telling,
+    pub(super) telemetry: TelemetryArgs,
 }

@@ -99,7 +99,7 @@ pub(crate) fn run(args: &args::Page) -> Result<Verdict> {
 
 async fn serve(args: &args::Page) -> Result<()> {
     let stop = up::stop_signal()?;
-    args.telling.begin();
+    args.telemetry.begin();
     let mut config = live::connection(args.kubeconfig.as_deref()).await?;
     // A watch may have nothing to say for long.
     config.read_timeout = None;
