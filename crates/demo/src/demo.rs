@@ -3,12 +3,11 @@
 use crate::manifests::{Unreadable, scene};
 use crate::story::{Act, Scene, Story, Write};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::core::GroupVersionKind;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use stowplan_base::Env;
-use stowplan_client::{Discovery, DiscoveryError, Failed, Requests, Unguarded};
+use stowplan_client::{Discovery, Failed, Requests, Unguarded};
 
 /// The ConfigMap that says how far the story is.
 const NAMESPACE: &str = "kube-system";
@@ -20,9 +19,12 @@ pub enum DemoError {
     /// What is part of the program is broken.
     #[error(transparent)]
     Unreadable(#[from] Unreadable),
-    /// The server does not know a kind.
-    #[error(transparent)]
-    Discovery(#[from] DiscoveryError),
+    /// The server does not say what it serves.
+    #[error("what the server has cannot be read")]
+    Discovery(#[source] Failed),
+    /// The server does not serve a kind.
+    #[error("the server has no {0}")]
+    Unserved(String),
     /// The server does not take an object.
     #[error("{what} cannot be made")]
     Make {
@@ -37,7 +39,6 @@ pub enum DemoError {
 /// A company, and the story of it.
 pub struct Demo {
     requests: Requests,
-    discovery: Discovery,
     env: Arc<dyn Env>,
     seed: Option<u64>,
 }
@@ -46,10 +47,9 @@ impl Demo {
     /// Within the cluster of this client. Without a seed a story that began goes on, and the first one is
     /// told where there is none.
     pub fn new(client: kube::Client, env: Arc<dyn Env>, seed: Option<u64>) -> Self {
-        let requests = Requests::new(client.clone(), env.clone(), Arc::new(Unguarded));
+        let requests = Requests::new(client, env.clone(), Arc::new(Unguarded));
         Self {
             requests: requests.named("stowplan-demo"),
-            discovery: Discovery::new(client),
             env,
             seed,
         }
@@ -57,8 +57,10 @@ impl Demo {
 
     /// Makes what is not there yet. What is there stays as it is.
     pub async fn set_the_scene(&self) -> Result<(), DemoError> {
+        let fetched = Discovery::fetch(&self.requests).await;
+        let discovery = fetched.map_err(DemoError::Discovery)?;
         for object in scene()? {
-            let path = self.list_path(&object).await?;
+            let path = list_path(&discovery, &object)?;
             if let Err(cause) = self.make(&path, &object).await {
                 let name = &object["metadata"]["name"];
                 let what = format!("{} {name}", object["kind"].as_str().unwrap_or_default());
@@ -177,22 +179,13 @@ impl Demo {
             _ => Ok(()),
         }
     }
+}
 
-    /// The path of the list that an object belongs to.
-    async fn list_path(&self, object: &Value) -> Result<String, DiscoveryError> {
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let version = text(&object["apiVersion"]);
-        let (group, version) = version.split_once('/').unwrap_or(("", &version));
-        let kind = text(&object["kind"]);
-        let gvk = GroupVersionKind::gvk(group, version, &kind);
-        let resource = self.discovery.resource(&gvk).await?;
-        let root = match group {
-            "" => format!("/api/{version}"),
-            group => format!("/apis/{group}/{version}"),
-        };
-        Ok(match object["metadata"]["namespace"].as_str() {
-            Some(namespace) => format!("{root}/namespaces/{namespace}/{}", resource.plural),
-            None => format!("{root}/{}", resource.plural),
-        })
-    }
+/// The path of the list that an object belongs to.
+fn list_path(discovery: &Discovery, object: &Value) -> Result<String, DemoError> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (api_version, kind) = (text(&object["apiVersion"]), text(&object["kind"]));
+    let resource = discovery.resource(&api_version, &kind);
+    let resource = resource.ok_or_else(|| DemoError::Unserved(format!("{api_version} {kind}")))?;
+    Ok(resource.path(&text(&object["metadata"]["namespace"])))
 }
