@@ -7,16 +7,19 @@ mod controllers;
 mod drain;
 mod explain;
 mod input;
+mod man;
 mod nodes;
 mod output;
 mod scheduler;
 mod simulate;
 mod telling;
+mod top;
 mod up;
+mod version;
 
 use alloc_tracker::Allocator;
 use args::{Cli, Color, Command};
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 use mimalloc::MiMalloc;
 use std::process::ExitCode;
 use stowplan_sim::InputErrors;
@@ -61,12 +64,11 @@ fn main() -> ExitCode {
             explain::run(&args.complete().unwrap_or_else(|error| error.exit()))
         }
         Command::Drain(args) => drain::run(&args),
+        Command::Top(args) => top::run(&args),
         Command::Bench(args) => bench::run(&args),
-        Command::Completions(args) => {
-            let mut script = Vec::new();
-            clap_complete::generate(args.shell, &mut Cli::command(), "stowplan", &mut script);
-            output::print(&String::from_utf8_lossy(&script)).map(|()| Verdict::AllPlaced)
-        }
+        Command::Man(args) => man::run(&args),
+        Command::Version(args) => version::run(&args),
+        Command::Completions(args) => output::print(&args.script()).map(|()| Verdict::AllPlaced),
     };
     match result {
         Ok(Verdict::AllPlaced) => ExitCode::SUCCESS,

@@ -1,6 +1,7 @@
 //! `stowplan up`: a Kubernetes API of one's own.
 
 mod decisions;
+pub(crate) mod demo;
 mod folder;
 mod identity;
 mod living;
@@ -11,6 +12,7 @@ use crate::input::read_config;
 use crate::output;
 use anyhow::{Context, Result, bail};
 use axum::body::Body;
+use http::header::DATE;
 use identity::Identity;
 pub(crate) use identity::write_private;
 use std::collections::BTreeMap;
@@ -21,7 +23,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use stowplan_base::Env;
 use stowplan_client::Informers;
-use stowplan_env::System;
 use stowplan_scheduler::server::{SchedulerServer, SecurePort};
 use stowplan_server::{Api, AuditLog, Config, User, token};
 use stowplan_store::{Options, Store};
@@ -43,7 +44,7 @@ async fn serve(args: &Up) -> Result<()> {
     args.telling.begin();
     args.runtime.check(Some((args.listen, args.allow_remote)))?;
     let folder = data_folder(args)?;
-    let (store, identity) = match args.memory {
+    let (store, identity) = match args.in_memory() {
         true => (Store::in_memory(Options::default()), Identity::generate()?),
         false => folder::open(&folder)?,
     };
@@ -57,7 +58,7 @@ async fn serve(args: &Up) -> Result<()> {
     let address = listener.address()?;
     let mut admin = User::new("admin", &["system:masters"]);
     "admin".clone_into(&mut admin.uid);
-    let env: Arc<dyn Env> = Arc::new(System::new());
+    let env = demo::clock(&args.demo, &store);
     let api = Api::new(Config {
         env: env.clone(),
         store: store.clone(),
@@ -79,7 +80,10 @@ async fn serve(args: &Up) -> Result<()> {
     let informers = living::informers(&api, &env);
     let scheduler = match args.no_scheduler {
         true => None,
-        false => Some(scheduler(args, api.clone(), &identity.pki, informers.clone()).await?),
+        false => {
+            let started = scheduler(args, (&api, &env), &identity.pki, informers.clone());
+            Some(started.await?)
+        }
     };
     if let Some(scheduler) = &scheduler {
         api.decide_by(Box::new(decisions::EmbeddedScheduler(
@@ -101,12 +105,13 @@ async fn serve(args: &Up) -> Result<()> {
         output::print(&format!("scheduler: https://{}\n", reachable(address)))?;
     }
     output::print(&format!("kubeconfig: {}\n", path.display()))?;
+    let demo = demo::start(args, &api, &env, &path);
     let told = async {
         stop.await;
         // They would not end by themselves.
         api.end_watches();
     };
-    let serving = listener.serve(service(Arc::clone(&api)), told);
+    let serving = listener.serve(service(Arc::clone(&api), env), told);
     let served = match scheduler {
         Some(scheduler) => scheduler.run_until(serving).await.map_err(Into::into),
         None => {
@@ -114,7 +119,7 @@ async fn serve(args: &Up) -> Result<()> {
             Ok(())
         }
     };
-    drop(living);
+    drop((demo, living));
     store.close();
     served
 }
@@ -122,14 +127,14 @@ async fn serve(args: &Up) -> Result<()> {
 /// Starts the scheduler, which asks the API in process.
 async fn scheduler(
     args: &Up,
-    api: Arc<Api>,
+    (api, env): (&Arc<Api>, &Arc<dyn Env>),
     pki: &Pki,
     informers: Arc<Informers>,
 ) -> Result<SchedulerServer> {
     let config = read_config(args.scheduler_config.as_deref())?;
     let user = User::new("system:kube-scheduler", &["system:authenticated"]);
     let options = stowplan_scheduler::server::ServerOptions {
-        env: Arc::new(System::new()),
+        env: env.clone(),
         seed: 0,
         host: crate::scheduler::host_name(),
         // Nobody else is in this process, and there is no network to spare.
@@ -164,7 +169,7 @@ pub(crate) fn usual_kubeconfig() -> Result<PathBuf> {
 
 /// A server that keeps nothing leaves the file of the one that does alone.
 fn kubeconfig_name(args: &Up) -> &'static str {
-    match args.memory && args.data_dir.is_none() {
+    match args.in_memory() && args.data_dir.is_none() {
         true => "kubeconfig-memory",
         false => "kubeconfig",
     }
@@ -214,6 +219,7 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 /// The API as a tower service for bodies from the network.
 fn service(
     api: Arc<Api>,
+    env: Arc<dyn Env>,
 ) -> impl tower::Service<
     http::Request<hyper::body::Incoming>,
     Response = http::Response<Body>,
@@ -223,8 +229,13 @@ fn service(
 + Send
 + 'static {
     tower::service_fn(move |request: http::Request<hyper::body::Incoming>| {
-        let api = Arc::clone(&api);
-        async move { Ok(api.call(request.map(Body::new)).await) }
+        let (api, env) = (Arc::clone(&api), Arc::clone(&env));
+        async move {
+            let mut answer = api.call(request.map(Body::new)).await;
+            // Else it would be the machine's time, which may not be that of the objects.
+            answer.headers_mut().insert(DATE, demo::date(env.now()));
+            Ok(answer)
+        }
     })
 }
 
@@ -264,6 +275,8 @@ mod tests {
             (vec![], "kubeconfig"),
             (vec!["--memory"], "kubeconfig-memory"),
             (vec!["--memory", "--data-dir", "d"], "kubeconfig"),
+            (vec!["--demo"], "kubeconfig-memory"),
+            (vec!["--demo", "--data-dir", "d"], "kubeconfig"),
         ] {
             let line = ["stowplan", "up"].into_iter().chain(flags);
             let Command::Up(args) = Cli::try_parse_from(line).unwrap().command else {
