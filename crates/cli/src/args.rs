@@ -2,14 +2,17 @@
 
 use crate::controllers::args::{Chosen, Controllers};
 use crate::drain::args::Drain;
+use crate::man::Man;
 use crate::nodes::RuntimeArgs;
 use crate::nodes::args::{Alike, Node, Nodes};
 use crate::output::Format;
 use crate::page::args::{Page, UpPage};
 use crate::scheduler::args::Scheduler;
 use crate::telemetry_args::TelemetryArgs;
+use crate::top::Top;
+use crate::up::demo::DemoArgs;
+use crate::version::Version;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint};
-use clap_complete::Shell;
 use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
@@ -71,8 +74,11 @@ pub(crate) enum Command {
     Explain(Explain),
     Drain(Drain),
     Page(Page),
+    Top(Top),
     Bench(Bench),
     Completions(Completions),
+    Man(Man),
+    Version(Version),
 }
 
 /// Run a Kubernetes cluster in one process: an API server, a scheduler, controllers, and nodes that simulate
@@ -163,10 +169,20 @@ pub(crate) struct Up {
     pub(crate) allow_remote: bool,
 
     #[command(flatten)]
+    pub(crate) demo: DemoArgs,
+
+    #[command(flatten)]
     pub(crate) page: UpPage,
 
     #[command(flatten)]
     pub(crate) telemetry: TelemetryArgs,
+}
+
+impl Up {
+    /// Whether nothing is kept when the process ends.
+    pub(crate) fn in_memory(&self) -> bool {
+        self.memory || (self.demo.demo && self.data_dir.is_none())
+    }
 }
 
 /// What a cluster is read from, and how the answer is printed.
@@ -532,10 +548,42 @@ fn share(text: &str) -> Result<f64, String> {
 Examples:
   source <(stowplan completions bash)
   stowplan completions zsh > \"${fpath[1]}/_stowplan\"
-  stowplan completions fish > ~/.config/fish/completions/stowplan.fish")]
+  stowplan completions fish > ~/.config/fish/completions/stowplan.fish
+  stowplan completions nushell > ~/.config/nushell/autoload/stowplan.nu")]
 pub(crate) struct Completions {
     /// The shell.
+    #[arg(value_enum)]
     pub(crate) shell: Shell,
+}
+
+/// A shell that completes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Shell {
+    Bash,
+    Elvish,
+    Fish,
+    Nushell,
+    #[value(name = "powershell")]
+    PowerShell,
+    Zsh,
+}
+
+impl Completions {
+    /// The script.
+    pub(crate) fn script(&self) -> String {
+        use clap_complete::{generate, shells};
+        let mut out = Vec::new();
+        let (command, name) = (&mut Cli::command(), "stowplan");
+        match self.shell {
+            Shell::Bash => generate(shells::Bash, command, name, &mut out),
+            Shell::Elvish => generate(shells::Elvish, command, name, &mut out),
+            Shell::Fish => generate(shells::Fish, command, name, &mut out),
+            Shell::Nushell => generate(clap_complete_nushell::Nushell, command, name, &mut out),
+            Shell::PowerShell => generate(shells::PowerShell, command, name, &mut out),
+            Shell::Zsh => generate(shells::Zsh, command, name, &mut out),
+        }
+        String::from_utf8_lossy(&out).into_owned()
+    }
 }
 
 #[cfg(test)]

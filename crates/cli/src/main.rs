@@ -7,17 +7,20 @@ mod controllers;
 mod drain;
 mod explain;
 mod input;
+mod man;
 mod nodes;
 mod output;
 mod page;
 mod scheduler;
 mod simulate;
 mod telemetry_args;
+mod top;
 mod up;
+mod version;
 
 use alloc_tracker::Allocator;
 use args::{Cli, Color, Command};
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 use mimalloc::MiMalloc;
 use std::process::ExitCode;
 use stowplan_sim::InputErrors;
@@ -63,12 +66,11 @@ fn main() -> ExitCode {
         }
         Command::Drain(args) => drain::run(&args),
         Command::Page(args) => page::run(&args),
+        Command::Top(args) => top::run(&args),
         Command::Bench(args) => bench::run(&args),
-        Command::Completions(args) => {
-            let mut script = Vec::new();
-            clap_complete::generate(args.shell, &mut Cli::command(), "stowplan", &mut script);
-            output::print(&String::from_utf8_lossy(&script)).map(|()| Verdict::AllPlaced)
-        }
+        Command::Man(args) => man::run(&args),
+        Command::Version(args) => version::run(&args),
+        Command::Completions(args) => output::print(&args.script()).map(|()| Verdict::AllPlaced),
     };
     match result {
         Ok(Verdict::AllPlaced) => ExitCode::SUCCESS,

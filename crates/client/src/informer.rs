@@ -134,6 +134,11 @@ impl<K: Object> Informer<K> {
     pub async fn synced(&self) {
         self.synced.wait().await;
     }
+
+    /// Whether all objects are known.
+    pub fn is_synced(&self) -> bool {
+        self.synced.is_reached()
+    }
 }
 
 /// Puts what a reflector tells into the store of a kind.

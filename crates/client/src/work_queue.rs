@@ -279,8 +279,8 @@ where
                 Ok(Ok(())) => queue.forget(&key),
                 Ok(Err(error)) => {
                     queue.add_rate_limited(key.clone());
-                    // Most of what fails once has met a write of somebody else, and works the second time. What
-                    // fails for long is told ever more rarely.
+                    // What fails once is mostly a conflict, and over by the next try. What fails for long is
+                    // told ever more rarely.
                     let failures = queue.failures(&key);
                     match failures > 1 && failures.is_power_of_two() {
                         true => tracing::warn!(?key, %error, "it will be tried again"),

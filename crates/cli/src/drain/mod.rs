@@ -20,6 +20,9 @@ use stowplan_sim::{InputErrors, Source};
 
 /// Runs the command.
 pub(crate) fn run(args: &Drain) -> Result<Verdict> {
+    let working = args
+        .dry_run
+        .then(|| output::Working::on("playing the drain"));
     let report = match (args.dry_run, args.input()) {
         (true, Some(files)) => {
             // Dumps may leave DaemonSets out, so those that pods name are taken to be there.
@@ -28,6 +31,7 @@ pub(crate) fn run(args: &Drain) -> Result<Verdict> {
         (true, None) => runtime()?.block_on(what_if_live(args))?,
         (false, _) => return runtime()?.block_on(live::drain(args)),
     };
+    drop(working);
     match args.output {
         format @ (Format::Json | Format::Yaml) => output::print_document(&report, format)?,
         _ => output::print(&tables::render(&report, output::width()))?,

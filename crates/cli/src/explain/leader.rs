@@ -1,7 +1,6 @@
 //! The scheduler that leads, found by its Lease.
 
 use crate::address;
-use crate::args::Explain;
 use kube::{Api, Client, Config};
 use std::time::Duration;
 use stowplan_api::k8s::api::coordination::v1::Lease;
@@ -26,11 +25,11 @@ pub(crate) struct Leader {
 
 /// Finds the leader by the Lease that is named, or by the usual one. An error says what was tried.
 pub(super) async fn find(
-    args: &Explain,
+    lease: Option<&str>,
     config: &Config,
     client: &Client,
 ) -> Result<Leader, String> {
-    at(args.lease.as_deref().unwrap_or(LEASE), config, client).await
+    at(lease.unwrap_or(LEASE), config, client).await
 }
 
 /// As [`find`], by the Lease of this name.

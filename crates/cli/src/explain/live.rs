@@ -67,7 +67,7 @@ async fn ask(args: &Explain) -> Result<Report> {
     if args.config.is_some() {
         return here(args, &client, &namespace, &name).await;
     }
-    let path = format!("/apis/stowplan.dev/v1/namespaces/{namespace}/decisions/{name}/tournament");
+    let path = tournament_path(&namespace, &name);
     let told = tell(&client, &path).await;
     match told.with_context(|| format!("cannot ask {asked}"))? {
         Answer::Report(report) => Ok(*report),
@@ -75,29 +75,51 @@ async fn ask(args: &Explain) -> Result<Report> {
         Answer::NobodyThere if args.scheduler.is_some() => {
             bail!("what answers there is no scheduler of ours")
         }
-        Answer::NobodyThere => match ask_leader(args, &config, &client, &path).await {
-            Ok(Some(report)) => Ok(*report),
-            Ok(None) => bail!("the scheduler knows no pod {namespace}/{name}"),
-            Err(why) => {
-                crate::output::warn(format_args!(
-                    "the scheduler is not asked: {why}. Say where it is with --scheduler \
+        Answer::NobodyThere => {
+            match ask_leader(args.lease.as_deref(), &config, &client, &path).await {
+                Ok(Some(report)) => Ok(*report),
+                Ok(None) => bail!("the scheduler knows no pod {namespace}/{name}"),
+                Err(why) => {
+                    crate::output::warn(format_args!(
+                        "the scheduler is not asked: {why}. Say where it is with --scheduler \
                      https://HOST:PORT, or which Lease it holds with --lease NAMESPACE/NAME"
-                ));
-                here(args, &client, &namespace, &name).await
+                    ));
+                    here(args, &client, &namespace, &name).await
+                }
             }
+        }
+    }
+}
+
+/// What the scheduler of a cluster decided about a pod, as far as it or the leader by its usual Lease tells.
+pub(crate) async fn decision(config: &kube::Config, namespace: &str, name: &str) -> Result<Report> {
+    let client = Client::try_from(config.clone()).context("cannot make a client")?;
+    let path = tournament_path(namespace, name);
+    let unknown = || anyhow::anyhow!("the scheduler knows no pod {namespace}/{name}");
+    match tell(&client, &path).await? {
+        Answer::Report(report) => Ok(*report),
+        Answer::NoSuchPod => Err(unknown()),
+        Answer::NobodyThere => match ask_leader(None, config, &client, &path).await {
+            Ok(Some(report)) => Ok(*report),
+            Ok(None) => Err(unknown()),
+            Err(why) => bail!("the scheduler is not asked: {why}"),
         },
     }
+}
+
+fn tournament_path(namespace: &str, name: &str) -> String {
+    format!("/apis/stowplan.dev/v1/namespaces/{namespace}/decisions/{name}/tournament")
 }
 
 /// What the leader says, whom its Lease tells; nothing if it knows no such pod. An error says what
 /// was tried.
 async fn ask_leader(
-    args: &Explain,
+    lease: Option<&str>,
     config: &kube::Config,
     client: &Client,
     path: &str,
 ) -> Result<Option<Box<Report>>, String> {
-    let leader = leader::find(args, config, client).await?;
+    let leader = leader::find(lease, config, client).await?;
     let title = leader.title;
     let told = async { tell(&Client::try_from(leader.config)?, path).await };
     match told.await {

@@ -11,7 +11,7 @@ mod tables;
 use crate::Verdict;
 use crate::args::{Explain, Input};
 use crate::input;
-use crate::output::{self, Format};
+use crate::output::{self, Format, Working};
 use anyhow::{Result, bail};
 use find::Found;
 use stowplan_report::{Outcome, Report};
@@ -52,7 +52,13 @@ pub(crate) fn run(args: &Explain) -> Result<Verdict> {
     })
 }
 
+/// A tournament as `explain` prints it.
+pub(crate) fn table(report: &Report, width: Option<usize>) -> String {
+    tables::render(report, false, width)
+}
+
 fn from_manifests(args: &Explain, files: &Input) -> Result<Report> {
+    let _working = Working::on("playing the tournament");
     let mut simulation = input::read(files)?.into_simulation()?;
     if args.after_simulation {
         play(&mut simulation, args.seed);

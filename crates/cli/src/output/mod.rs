@@ -5,10 +5,12 @@
 
 mod bar;
 mod table;
+mod working;
 
 pub(crate) use bar::bar;
 pub(crate) use stowplan_report::amount;
 pub(crate) use table::{Align, Cell, Table, wrap};
+pub(crate) use working::Working;
 
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;

@@ -6,18 +6,20 @@ mod tables;
 use crate::Verdict;
 use crate::args::{Pack, Simulate};
 use crate::input;
-use crate::output::{self, Format};
+use crate::output::{self, Format, Working};
 use anyhow::Result;
 use stowplan_sim::{Comparison, Document, Policy, SimulationReport, Source};
 
 /// Runs the command.
 pub(crate) fn run(args: &Simulate) -> Result<Verdict> {
+    let working = Working::on("placing pods");
     let source = input::read(&args.input)?;
     if args.pack == Some(Pack::All) {
-        return compare(&source, args);
+        return compare(&source, args, working);
     }
     let policy = args.pack.and_then(policy);
     let outcome = SimulationReport::play(&source, policy, args.input.seed)?;
+    drop(working);
     match args.input.output {
         format @ (Format::Json | Format::Yaml) => {
             output::print_document(&Document::of(&outcome, args.input.seed), format)?;
@@ -31,11 +33,12 @@ pub(crate) fn run(args: &Simulate) -> Result<Verdict> {
 }
 
 /// Plays the simulation once for every policy.
-fn compare(source: &Source, args: &Simulate) -> Result<Verdict> {
+fn compare(source: &Source, args: &Simulate, working: Working) -> Result<Verdict> {
     let policies = Policy::ALL.into_iter();
     let outcomes: Vec<SimulationReport> = policies
         .map(|policy| SimulationReport::play(source, Some(policy), args.input.seed))
         .collect::<Result<_, _>>()?;
+    drop(working);
     match args.input.output {
         format @ (Format::Json | Format::Yaml) => {
             output::print_document(&Comparison::of(&outcomes, args.input.seed), format)?;

@@ -78,6 +78,13 @@ fn nodes(
 ) -> Result<()> {
     let (recorder, events) = Recorder::new(env.clone());
     let mut config = args.alike.config()?;
+    let mut wanted = args.alike.nodes(args.nodes, &args.node_memory)?;
+    if args.demo.demo {
+        wanted = stowplan_demo::nodes();
+        if args.alike.rules.is_none() {
+            config.rules = stowplan_demo::rules();
+        }
+    }
     // Nobody else takes the taint of new nodes away.
     config.untaint = args.no_controllers;
     let address = super::reachable(address);
@@ -91,7 +98,7 @@ fn nodes(
     }
     let settings = stowplan_nodes::Settings {
         config,
-        nodes: args.alike.nodes(args.nodes, &args.node_memory)?,
+        nodes: wanted,
         env: env.clone(),
         events: Arc::new(Events(recorder)),
         writers: WRITERS,

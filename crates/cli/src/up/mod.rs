@@ -1,6 +1,7 @@
 //! `stowplan up`: a Kubernetes API of one's own.
 
 mod decisions;
+pub(crate) mod demo;
 mod folder;
 mod identity;
 mod living;
@@ -12,6 +13,7 @@ use crate::output;
 use crate::page;
 use anyhow::{Context, Result, bail};
 use axum::body::Body;
+use http::header::DATE;
 use identity::Identity;
 pub(crate) use identity::write_private;
 use std::collections::BTreeMap;
@@ -22,7 +24,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use stowplan_base::Env;
 use stowplan_client::Informers;
-use stowplan_env::System;
 use stowplan_scheduler::server::{SchedulerServer, SecurePort};
 use stowplan_server::{Api, AuditLog, Config, User, token};
 use stowplan_store::{Options, Store};
@@ -44,7 +45,7 @@ async fn serve(args: &Up) -> Result<()> {
     args.telemetry.begin();
     args.runtime.check(Some((args.listen, args.allow_remote)))?;
     let folder = data_folder(args)?;
-    let (store, identity) = match args.memory {
+    let (store, identity) = match args.in_memory() {
         true => (Store::in_memory(Options::default()), Identity::generate()?),
         false => folder::open(&folder)?,
     };
@@ -58,7 +59,7 @@ async fn serve(args: &Up) -> Result<()> {
     let address = listener.address()?;
     let mut admin = User::new("admin", &["system:masters"]);
     "admin".clone_into(&mut admin.uid);
-    let env: Arc<dyn Env> = Arc::new(System::new());
+    let env = demo::clock(&args.demo, &store);
     let api = Api::new(Config {
         env: env.clone(),
         store: store.clone(),
@@ -80,7 +81,10 @@ async fn serve(args: &Up) -> Result<()> {
     let informers = living::informers(&api, &env);
     let scheduler = match args.no_scheduler {
         true => None,
-        false => Some(scheduler(args, api.clone(), &identity.pki, informers.clone()).await?),
+        false => {
+            let started = scheduler(args, (&api, &env), &identity.pki, informers.clone());
+            Some(started.await?)
+        }
     };
     if let Some(scheduler) = &scheduler {
         api.decide_by(Box::new(decisions::EmbeddedScheduler(
@@ -107,12 +111,13 @@ async fn serve(args: &Up) -> Result<()> {
     }
     output::print(&format!("kubeconfig: {}\n", path.display()))?;
     let page = page.map(page::Opened::serve).transpose()?;
+    let demo = demo::start(args, &api, &env, &path);
     let told = async {
         stop.await;
         // They would not end by themselves.
         api.end_watches();
     };
-    let serving = listener.serve(service(Arc::clone(&api)), told);
+    let serving = listener.serve(service(Arc::clone(&api), env), told);
     let served = match scheduler {
         Some(scheduler) => scheduler.run_until(serving).await.map_err(Into::into),
         None => {
@@ -120,7 +125,7 @@ async fn serve(args: &Up) -> Result<()> {
             Ok(())
         }
     };
-    drop((living, page));
+    drop((demo, living, page));
     // While it can still be read: afterwards every watch would fail.
     informers.stop().await;
     store.close();
@@ -136,14 +141,14 @@ async fn page(args: &Up, api: &Arc<Api>, admin: User) -> Result<page::Opened> {
 /// Starts the scheduler, which asks the API in process.
 async fn scheduler(
     args: &Up,
-    api: Arc<Api>,
+    (api, env): (&Arc<Api>, &Arc<dyn Env>),
     pki: &Pki,
     informers: Arc<Informers>,
 ) -> Result<SchedulerServer> {
     let config = read_config(args.scheduler_config.as_deref())?;
     let user = User::new("system:kube-scheduler", &["system:authenticated"]);
     let options = stowplan_scheduler::server::ServerOptions {
-        env: Arc::new(System::new()),
+        env: env.clone(),
         seed: 0,
         host: crate::scheduler::host_name(),
         // Nobody else is in this process, and there is no network to spare.
@@ -178,7 +183,7 @@ pub(crate) fn usual_kubeconfig() -> Result<PathBuf> {
 
 /// A server that keeps nothing leaves the file of the one that does alone.
 fn kubeconfig_name(args: &Up) -> &'static str {
-    match args.memory && args.data_dir.is_none() {
+    match args.in_memory() && args.data_dir.is_none() {
         true => "kubeconfig-memory",
         false => "kubeconfig",
     }
@@ -228,6 +233,7 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 /// The API as a tower service for bodies from the network.
 fn service(
     api: Arc<Api>,
+    env: Arc<dyn Env>,
 ) -> impl tower::Service<
     http::Request<hyper::body::Incoming>,
     Response = http::Response<Body>,
@@ -237,8 +243,13 @@ fn service(
 + Send
 + 'static {
     tower::service_fn(move |request: http::Request<hyper::body::Incoming>| {
-        let api = Arc::clone(&api);
-        async move { Ok(api.call(request.map(Body::new)).await) }
+        let (api, env) = (Arc::clone(&api), Arc::clone(&env));
+        async move {
+            let mut answer = api.call(request.map(Body::new)).await;
+            // Else it would be the machine's time, which may not be that of the objects.
+            answer.headers_mut().insert(DATE, demo::date(env.now()));
+            Ok(answer)
+        }
     })
 }
 
@@ -278,6 +289,8 @@ mod tests {
             (vec![], "kubeconfig"),
             (vec!["--memory"], "kubeconfig-memory"),
             (vec!["--memory", "--data-dir", "d"], "kubeconfig"),
+            (vec!["--demo"], "kubeconfig-memory"),
+            (vec!["--demo", "--data-dir", "d"], "kubeconfig"),
         ] {
             let line = ["stowplan", "up"].into_iter().chain(flags);
             let Command::Up(args) = Cli::try_parse_from(line).unwrap().command else {

@@ -113,11 +113,68 @@ fn help_has_examples_and_exit_statuses() {
 
 #[test]
 fn completions_for_every_shell() {
-    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell", "nushell"] {
         let run = stowplan(&format!("completions {shell}"));
         assert_eq!(run.status, 0);
-        assert!(run.stdout.contains("simulate"), "{shell}");
+        for command in ["simulate", "demo", "version"] {
+            assert!(run.stdout.contains(command), "{shell}");
+        }
     }
+}
+
+#[test]
+fn every_command_has_its_man_page() {
+    let folder = temporary("-man");
+    let run = stowplan(&format!("man {}", folder.display()));
+    assert_eq!((run.status, &*run.stderr), (0, ""));
+    let page = |name: &str| {
+        let page = std::fs::read_to_string(folder.join(name));
+        page.unwrap_or_else(|error| panic!("{name}: {error}"))
+    };
+    let help = stowplan("help").stdout;
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let commands = commands.take_while(|line| !line.is_empty());
+    let commands: Vec<&str> = commands
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|command| *command != "help")
+        .collect();
+    assert!(commands.len() > 10, "{commands:?}");
+    for command in commands {
+        let page = page(&format!("stowplan-{command}.1"));
+        let title = format!(".TH stowplan-{command} 1");
+        assert!(page.contains(&title), "{command}: {page}");
+    }
+    assert!(page("stowplan.1").contains("stowplan\\-up(1)"));
+    assert!(page("stowplan-up.1").contains("\\-\\-demo"));
+    assert!(page("stowplan-bench-server.1").contains("API server"));
+    std::fs::remove_dir_all(folder).expect("it was there");
+}
+
+#[test]
+fn the_version_is_told_to_people_and_machines() {
+    let run = stowplan("version");
+    assert!(
+        run.stdout.ends_with("equals Kubernetes v1.36.4\n"),
+        "{}",
+        run.stdout
+    );
+    let json: serde_json::Value =
+        serde_json::from_str(&stowplan("version -o json").stdout).expect("JSON");
+    let yaml = serde_yaml_ng::from_str::<serde_json::Value>(&stowplan("version -o yaml").stdout);
+    assert_eq!(json, yaml.expect("YAML"));
+    assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(json["kubernetesVersion"], "v1.36.4");
+}
+
+#[test]
+fn nothing_is_coloured_where_nobody_wants_it() {
+    let coloured = |args: &str| stowplan(args).stdout.contains('\u{1b}');
+    let simulate = "simulate -f examples/cluster";
+    // A pipe gets no colours, unless somebody says so.
+    assert!(!coloured(simulate));
+    assert!(coloured(&format!("--color always {simulate}")));
+    assert!(!coloured(&format!("--color never {simulate}")));
 }
 
 #[test]

@@ -77,6 +77,13 @@ impl Server {
             .into()
     }
 
+    /// What it says next, without the end of the line; nothing if it is over.
+    pub(super) fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).expect("text");
+        line.trim_end().to_owned()
+    }
+
     /// Tells it to stop, and waits until it has.
     pub(super) fn stop(&mut self, signal: &str) -> ExitStatus {
         let process = self.child.id().to_string();

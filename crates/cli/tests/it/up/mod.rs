@@ -3,6 +3,7 @@
 mod client;
 mod damage;
 mod decisions;
+mod demo;
 mod drain;
 mod game_day;
 mod kept_apart;
