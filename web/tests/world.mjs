@@ -10,7 +10,7 @@ import { chromium } from "playwright-core";
 const STOWPLAN = process.env.STOWPLAN ?? new URL("../../target/debug/stowplan", import.meta.url).pathname;
 const FLAGS = [
   "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-  "--disable-component-update", "--disable-sync",
+  "--disable-component-update", "--disable-sync", "--enable-precise-memory-info",
 ];
 
 export function browser() {
