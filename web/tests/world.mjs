@@ -10,7 +10,7 @@ import { chromium } from "playwright-core";
 const STOWPLAN = process.env.STOWPLAN ?? new URL("../../target/debug/stowplan", import.meta.url).pathname;
 const FLAGS = [
   "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-  "--disable-component-update", "--disable-sync",
+  "--disable-component-update", "--disable-sync", "--enable-precise-memory-info",
 ];
 
 export function browser() {
@@ -82,12 +82,26 @@ function call(server, token, method, path, body, type = "application/json") {
   });
 }
 
+/** With PAGE_DIST the files of that folder take the place of those in the binary, so that nothing has to be built anew. */
+async function overlay(context) {
+  const folder = process.env.PAGE_DIST;
+  if (!folder) return;
+  await context.route(/\/(app\.js|app\.css)$/, async (route) => {
+    const response = await route.fetch();
+    const name = new URL(route.request().url()).pathname.slice(1);
+    await route.fulfill({ response, body: readFileSync(join(folder, name)) });
+  });
+}
+
 /** A window of a browser that has a session; what its console says is kept. */
 export async function visit(chromium, link, options = {}) {
   const context = await chromium.newContext({ viewport: { width: 1440, height: 900 }, colorScheme: "dark", ...options });
+  await overlay(context);
   const window = await context.newPage();
   const errors = [];
-  window.on("console", (message) => message.type() === "error" && errors.push(message.text()));
+  // What was refused is told with its address, which the console leaves out.
+  window.on("console", (message) => message.type() === "error" && !/Failed to load resource/.test(message.text()) && errors.push(message.text()));
+  window.on("response", (answer) => answer.status() >= 400 && errors.push(`${answer.status()} ${new URL(answer.url()).pathname}`));
   window.on("pageerror", (error) => errors.push(error.message));
   await window.goto(link);
   await window.waitForURL((url) => url.pathname === "/", { timeout: 15_000 });
