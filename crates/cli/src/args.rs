@@ -2,6 +2,7 @@
 
 use crate::controllers::args::{Chosen, Controllers};
 use crate::drain::args::Drain;
+use crate::jobs::args::Jobs;
 use crate::nodes::RuntimeArgs;
 use crate::nodes::args::{Alike, Node, Nodes};
 use crate::output::Format;
@@ -62,6 +63,7 @@ pub(crate) enum Command {
     Simulate(Simulate),
     Explain(Explain),
     Drain(Drain),
+    Jobs(Box<Jobs>),
     Bench(Bench),
     Completions(Completions),
 }

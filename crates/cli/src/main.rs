@@ -7,6 +7,7 @@ mod controllers;
 mod drain;
 mod explain;
 mod input;
+mod jobs;
 mod nodes;
 mod output;
 mod scheduler;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
             explain::run(&args.complete().unwrap_or_else(|error| error.exit()))
         }
         Command::Drain(args) => drain::run(&args),
+        Command::Jobs(args) => jobs::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Completions(args) => {
             let mut script = Vec::new();
