@@ -2,6 +2,7 @@
 
 use crate::controllers::args::{Chosen, Controllers};
 use crate::drain::args::Drain;
+use crate::jobs::args::Jobs;
 use crate::man::Man;
 use crate::nodes::RuntimeArgs;
 use crate::nodes::args::{Alike, Node, Nodes};
@@ -75,6 +76,7 @@ pub(crate) enum Command {
     Drain(Drain),
     Page(Page),
     Top(Top),
+    Jobs(Box<Jobs>),
     Bench(Bench),
     Completions(Completions),
     Man(Man),

@@ -7,6 +7,7 @@ mod controllers;
 mod drain;
 mod explain;
 mod input;
+mod jobs;
 mod man;
 mod nodes;
 mod output;
@@ -67,6 +68,7 @@ fn main() -> ExitCode {
         Command::Drain(args) => drain::run(&args),
         Command::Page(args) => page::run(&args),
         Command::Top(args) => top::run(&args),
+        Command::Jobs(args) => jobs::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Man(args) => man::run(&args),
         Command::Version(args) => version::run(&args),

@@ -112,6 +112,17 @@ impl Certificates {
         self
     }
 
+    /// For a listener at this address that speaks something else than HTTP.
+    pub fn without_http(&self, address: IpAddr) -> Result<ServerConfig, CertificateError> {
+        let what = "the certificate and its key";
+        let made = self
+            .config(address)
+            .map_err(|why| CertificateError { what, why })?;
+        let mut config = made.config;
+        config.alpn_protocols.clear();
+        Ok(config)
+    }
+
     /// Whether the certificate is made here, and can be made anew.
     pub(crate) fn is_made(&self) -> bool {
         matches!(self.server, Server::Made(_))

@@ -1,0 +1,9 @@
+//! The job server: its log under power losses, its process under kills, its protocol against recorded
+//! conversations with a real Faktory 1.10.0.
+
+mod conversations;
+mod disk;
+mod hostile;
+mod kill;
+mod power;
+mod tools;

@@ -1,0 +1,4 @@
+//! The queue against what is obvious.
+
+mod twin;
+mod whole;
