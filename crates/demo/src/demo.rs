@@ -3,6 +3,7 @@
 use crate::manifests::{Unreadable, scene};
 use crate::story::{Act, Scene, Story, Write};
 use k8s_openapi::api::core::v1::ConfigMap;
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,8 +62,13 @@ impl Demo {
         let discovery = fetched.map_err(DemoError::Discovery)?;
         for object in scene()? {
             let path = list_path(&discovery, &object)?;
+            let name = object["metadata"]["name"].as_str().unwrap_or_default();
+            // Admission may refuse to make what is there before it is known to be there.
+            let own = format!("{path}/{name}");
+            if self.requests.get::<IgnoredAny>(&own).await.is_ok() {
+                continue;
+            }
             if let Err(cause) = self.make(&path, &object).await {
-                let name = &object["metadata"]["name"];
                 let what = format!("{} {name}", object["kind"].as_str().unwrap_or_default());
                 return Err(DemoError::Make { what, cause });
             }

@@ -155,7 +155,11 @@ fn name_line<'v>(node: &NodeRow, is_chosen: bool, width: usize, theme: &Theme) -
         (true, false) => ("", theme.plain),
     };
     let (used, room) = share(node, "cpu");
-    let tail = format!(" {:>3}% {:>3}", percent(used, room), node.pods);
+    // What is wrong needs the room.
+    let tail = match mark.is_empty() {
+        true => format!(" {:>3}% {:>3}", percent(used, room), node.pods),
+        false => format!(" {:>3}", node.pods),
+    };
     let left = width.saturating_sub(mark.len() + tail.len());
     let name = format!("{:<left$}", cut(&node.name, left));
     let name_style = if is_chosen { theme.chosen } else { theme.head };
