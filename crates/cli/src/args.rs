@@ -566,7 +566,7 @@ pub(crate) enum Shell {
     Fish,
     Nushell,
     #[value(name = "powershell")]
-    PowerShell,
+    Power,
     Zsh,
 }
 
@@ -581,7 +581,7 @@ impl Completions {
             Shell::Elvish => generate(shells::Elvish, command, name, &mut out),
             Shell::Fish => generate(shells::Fish, command, name, &mut out),
             Shell::Nushell => generate(clap_complete_nushell::Nushell, command, name, &mut out),
-            Shell::PowerShell => generate(shells::PowerShell, command, name, &mut out),
+            Shell::Power => generate(shells::PowerShell, command, name, &mut out),
             Shell::Zsh => generate(shells::Zsh, command, name, &mut out),
         }
         String::from_utf8_lossy(&out).into_owned()

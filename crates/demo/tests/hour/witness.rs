@@ -144,7 +144,7 @@ impl Witness {
                 self.web.extend(wanted.as_i64());
             }
             let all = ["replicas", "updatedReplicas", "availableReplicas"];
-            let seen = &status["observedGeneration"] == &deployment["metadata"]["generation"];
+            let seen = status["observedGeneration"] == deployment["metadata"]["generation"];
             if seen && all.iter().all(|field| &status[*field] == wanted) {
                 let image = &deployment["spec"]["template"]["spec"]["containers"][0]["image"];
                 let image = image.as_str().expect("an image").to_owned();

@@ -198,7 +198,6 @@ impl Usage for UsageOf {
                     .into_iter()
                     .collect(),
                 containers: vec![(container, amounts)],
-                ..Sample::default()
             })
         };
         wanted.filter_map(sample).collect()

@@ -122,7 +122,7 @@ fn a_container_runs_for_others_when_its_hook_is_over() {
     let ended = |is_done| Report::HookEnded(run("c", 0), Hook::PostStart, is_done);
     // The next container waits for it, too.
     let mut life = two("Always");
-    assert_eq!(life.orders(), [post_start.clone()]);
+    assert_eq!(life.orders(), std::slice::from_ref(&post_start));
     assert_eq!(life.state(), "Pending: ContainerCreating (0)");
     life.at(5);
     life.tell(ended(true));
