@@ -16,8 +16,10 @@ pub struct Kind {
     pub plural: &'static str,
     /// Reads an object without its managed fields.
     pub read: fn(&str) -> serde_json::Result<Box<dyn Erased>>,
-    /// Takes an object that a watch says is gone out of its store.
-    pub delete: fn(&Cluster, &Key),
+    /// Takes an object that a watch says was gone as of a version out of its store.
+    pub delete: fn(&Cluster, &Key, &str),
+    /// Takes all objects out of its store that a list of a version does not have.
+    pub retain: fn(&Cluster, &str, &dyn Fn(&Key) -> bool),
     /// Lets somebody know of the metadata of all objects in its store, as [`Store::add_handler`] does.
     ///
     /// [`Store::add_handler`]: crate::Store::add_handler
@@ -47,7 +49,10 @@ impl Kind {
             version: K::VERSION,
             plural: K::URL_PATH_SEGMENT,
             read: |text| Ok(Box::new(read_lean::<K>(text)?)),
-            delete: |cluster, key| cluster.of::<K>().delete(key),
+            delete: |cluster, key, version| cluster.of::<K>().delete_as_of(key, version),
+            retain: |cluster, version, is_there| {
+                cluster.of::<K>().retain_as_of(version, is_there);
+            },
             follow: |cluster, mut handler| {
                 cluster.of::<K>().add_handler(move |delta| {
                     handler(match delta {
@@ -128,7 +133,7 @@ mod tests {
         assert_eq!(object.metadata().managed_fields, None);
         object.put(&cluster);
         assert_eq!(cluster.all::<Node>().len(), 1);
-        (kind.delete)(&cluster, &Key::new("", "n1"));
+        (kind.delete)(&cluster, &Key::new("", "n1"), "8");
         assert!(cluster.all::<Node>().is_empty());
     }
 }

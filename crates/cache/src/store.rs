@@ -192,13 +192,41 @@ impl<K: Object> Store<K> {
         }
     }
 
-    /// A watch says that an object is gone.
+    /// An object is gone.
     pub fn delete(&self, key: &Key) {
+        self.delete_if(key, |_| true);
+    }
+
+    /// A watch says that an object was gone as of this version, or a list of this version does not have it.
+    /// Who has made another one of its name since, and knows that by the answer, keeps that.
+    pub fn delete_as_of(&self, key: &Key, version: &str) {
+        self.delete_if(key, |known| {
+            let versions = version_of(known).zip(version.parse::<u64>().ok());
+            versions.is_none_or(|(known, version)| known <= version)
+        });
+    }
+
+    /// Everything that there was as of this version is known by its key: the rest is gone. What was made since
+    /// stays.
+    pub fn retain_as_of(&self, version: &str, is_there: &dyn Fn(&Key) -> bool) {
+        let keys: Vec<Key> = self.read(|objects| {
+            let keys = objects.by_key.keys();
+            keys.filter(|key| !is_there(key)).cloned().collect()
+        });
+        for key in keys {
+            self.delete_as_of(&key, version);
+        }
+    }
+
+    fn delete_if(&self, key: &Key, is_it: impl Fn(&K) -> bool) {
         let mut handlers = self.handlers();
-        let Some(before) = self.write(|objects| objects.remove(key)) else {
-            return;
-        };
-        self.write(|objects| objects.gone.insert(uid(&*before)));
+        let before = self.write(|objects| {
+            objects.by_key.get(key).filter(|known| is_it(known))?;
+            let before = objects.remove(key)?;
+            objects.gone.insert(uid(&*before));
+            Some(before)
+        });
+        let Some(before) = before else { return };
         for handler in handlers.iter_mut() {
             handler(Delta::Deleted(&before));
         }
@@ -340,14 +368,15 @@ fn owners<K: Object>(object: &K) -> Vec<String> {
 /// Whether what is known is the same version of the object or a later one. Resource versions of one kind
 /// can be compared as numbers (KEP-5504); what is no number is never newer.
 fn is_as_new<K: Object>(known: &K, told: &K) -> bool {
-    let version = |object: &K| -> Option<u64> {
-        let version = object.metadata().resource_version.as_deref()?;
-        version.parse().ok()
-    };
-    match (version(known), version(told)) {
+    match (version_of(known), version_of(told)) {
         (Some(known), Some(told)) => known >= told,
         _ => false,
     }
+}
+
+fn version_of<K: Object>(object: &K) -> Option<u64> {
+    let version = object.metadata().resource_version.as_deref()?;
+    version.parse().ok()
 }
 
 #[cfg(test)]
@@ -423,6 +452,41 @@ mod tests {
         store.upsert(map("a", "1", 6));
         assert!(store.is_empty());
         assert_eq!(*told.lock().unwrap(), ["added 5", "deleted 5"]);
+    }
+
+    /// A pod of a StatefulSet is deleted and made again faster than the watch tells of the first.
+    #[test]
+    fn a_deletion_that_is_told_late_does_not_take_away_what_was_made_since() {
+        let store = Store::default();
+        let told = told(&store);
+        let key = Key::new("shop", "a");
+        store.upsert(map("a", "1", 5));
+        store.forget(&key, "1");
+        store.upsert(map("a", "2", 7));
+        store.delete_as_of(&key, "6");
+        // Later events of the new one are believed.
+        store.upsert(map("a", "2", 8));
+        assert_eq!(
+            *told.lock().unwrap(),
+            ["added 5", "deleted 5", "added 7", "updated 8"]
+        );
+        store.delete_as_of(&key, "9");
+        assert!(store.is_empty());
+    }
+
+    #[test]
+    fn what_a_list_does_not_have_is_gone_unless_it_was_made_since() {
+        let store = Store::default();
+        store.upsert(map("a", "1", 5));
+        store.upsert(map("b", "2", 6));
+        store.upsert(map("c", "3", 9));
+        store.retain_as_of("7", &|key| &*key.name == "a");
+        let names: Vec<_> = store
+            .all()
+            .iter()
+            .map(|map| map.metadata.name.clone())
+            .collect();
+        assert_eq!(names, [Some("a".to_owned()), Some("c".to_owned())]);
     }
 
     #[test]

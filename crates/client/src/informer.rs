@@ -155,8 +155,23 @@ impl Sink<Box<dyn Erased>> for Fill {
     }
 
     fn delete(&mut self, namespace: Box<str>, name: Box<str>) -> Result<(), Closed> {
-        (self.kind.delete)(&self.cluster, &Key { namespace, name });
+        self.delete_as_of(namespace, name, "")
+    }
+
+    fn delete_as_of(
+        &mut self,
+        namespace: Box<str>,
+        name: Box<str>,
+        version: &str,
+    ) -> Result<(), Closed> {
+        (self.kind.delete)(&self.cluster, &Key { namespace, name }, version);
         Ok(())
+    }
+
+    /// Answers to writes put objects in as well, which may have gone before a watch told of them.
+    fn listed(&mut self, version: &str, is_there: &dyn Fn(&str, &str) -> bool) {
+        let is_there = |key: &Key| is_there(&key.namespace, &key.name);
+        (self.kind.retain)(&self.cluster, version, &is_there);
     }
 
     fn synced(&mut self) -> Result<(), Closed> {

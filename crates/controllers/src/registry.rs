@@ -49,6 +49,7 @@ pub fn all() -> Vec<Descriptor> {
         controller("taint-eviction-controller", make::<taint_eviction::TaintEviction>),
         controller("ttl-after-finished-controller", make::<ttlafterfinished::TtlAfterFinished>),
         controller("ttl-controller", make::<ttl::Ttl>),
+        controller("volumeattributesclass-protection-controller", make::<volume::ClassProtection>),
     ]
 }
 

@@ -15,6 +15,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use stowplan_cache::{Cluster, Kind, Object};
 
+#[cfg(test)]
+mod faults;
+#[cfg_attr(not(test), allow(dead_code))]
+mod trouble;
+
 /// Decides which writes fail, and how.
 type Refuse = Box<dyn FnMut(&Write) -> Option<Failure>>;
 
@@ -38,6 +43,7 @@ pub struct World {
     refuse: Refuse,
     /// What controllers that [joined](Self::join) have to look at: by controller, key and time.
     queue: Arc<Mutex<Queue>>,
+    trouble: trouble::Trouble,
 }
 
 #[derive(Default)]
@@ -60,6 +66,7 @@ impl Default for World {
             version: 100,
             refuse: Box::new(|_| None),
             queue: Arc::default(),
+            trouble: trouble::Trouble::default(),
         }
     }
 }
@@ -80,10 +87,9 @@ impl World {
         } else if value["metadata"]["generation"].is_null() {
             value["metadata"]["generation"] = json!(1);
         }
-        self.keep(kind, path, value);
-        self.cluster
-            .get::<K>(&key.namespace, &key.name)
-            .expect("it was put in")
+        let kept = self.keep(kind, path, value);
+        let known = self.cluster.get::<K>(&key.namespace, &key.name);
+        known.unwrap_or_else(|| Arc::new(serde_json::from_value(kept).expect("an object")))
     }
 
     /// The same, from JSON.
@@ -94,8 +100,10 @@ impl World {
     /// Takes an object out, as if it had never had finalizers or grace.
     pub fn remove<K: Object>(&mut self, namespace: &str, name: &str) {
         let (kind, key) = (Kind::of::<K>(), Key::new(namespace, name));
-        self.objects.remove(&kind.path_of(&key));
-        (kind.delete)(&self.cluster, &key);
+        let path = kind.path_of(&key);
+        self.objects.remove(&path);
+        self.version += 1;
+        self.tell(kind, key, path, None);
     }
 
     /// An object that must be there.
@@ -181,6 +189,9 @@ impl World {
             }
             let mut outcomes: Vec<Outcome> = reads.iter().map(|path| self.read(path)).collect();
             outcomes.extend(self.carry_out(writes, order));
+            if self.trouble.has_crashed {
+                return (None, true);
+            }
             let failures = outcomes.iter().filter_map(Outcome::failure);
             let messages: Vec<String> = failures.map(|failure| failure.message.clone()).collect();
             failed |= !messages.is_empty();
@@ -205,9 +216,20 @@ impl World {
             match (self.served.get(plain), plain.strip_suffix("/scale")) {
                 (Some(answer), _) => answer.clone(),
                 (None, Some(of)) => self.objects.get(of).map(scale_of).map_or_else(none, Ok),
+                (None, None) if plain.ends_with("/pods") => Ok(self.list(plain)),
                 (None, None) => self.objects.get(plain).cloned().map_or_else(none, Ok),
             },
         )
+    }
+
+    /// All objects of a kind in a namespace.
+    fn list(&self, path: &str) -> Value {
+        let root = format!("{path}/");
+        let of = self
+            .objects
+            .iter()
+            .filter(|(path, _)| path.starts_with(&root));
+        json!({"items": of.map(|(_, object)| object).collect::<Vec<_>>()})
     }
 
     /// Replaces the number of replicas by the scale of an object.
@@ -245,6 +267,7 @@ impl World {
             }
             let is_batch_start = at + size == batch_end;
             let skipped = match order {
+                _ if self.trouble.has_crashed => true,
                 Order::Parallel => false,
                 Order::Sequence => broken,
                 Order::SlowStart => {
@@ -268,7 +291,8 @@ impl World {
         self.writes
             .push((write.method, write.path.clone(), body.clone()));
         let cluster = self.cluster.clone();
-        if let Some(failure) = (self.refuse)(write) {
+        let refused = self.next_refusal().or_else(|| (self.refuse)(write));
+        if let Some(failure) = refused {
             return write.answered(&cluster, Err(failure));
         }
         let answer = match write.method {
@@ -278,7 +302,7 @@ impl World {
             Method::Patch => self.replace(write, body, true),
             Method::Delete => self.delete(write, &body),
         };
-        match answer {
+        match self.lose_answer(answer) {
             Ok(value) => write.answered(&cluster, Ok(&value.to_string())),
             Err(failure) => write.answered(&cluster, Err(failure)),
         }
@@ -298,16 +322,14 @@ impl World {
         let is_gone = !meta["deletionTimestamp"].is_null()
             && meta["deletionGracePeriodSeconds"].as_i64().unwrap_or(0) == 0
             && meta["finalizers"].as_array().is_none_or(Vec::is_empty);
-        let object = (kind.read)(&value.to_string()).expect("an object of the kind");
-        let meta = object.metadata();
-        let namespace = meta.namespace.as_deref().unwrap_or_default();
-        let key = Key::new(namespace, meta.name.as_deref().unwrap_or_default());
+        let text = |field: &Value| field.as_str().unwrap_or_default().to_owned();
+        let key = Key::new(&text(&meta["namespace"]), &text(&meta["name"]));
         if is_gone {
             self.objects.remove(&path);
-            (kind.delete)(&self.cluster, &key);
+            self.tell(kind, key, path, None);
         } else {
-            object.put(&self.cluster);
-            self.objects.insert(path, value.clone());
+            self.objects.insert(path.clone(), value.clone());
+            self.tell(kind, key, path, Some(value.to_string()));
         }
         value
     }

@@ -8,6 +8,7 @@
 #![deny(clippy::disallowed_methods)]
 
 mod decode;
+mod dump;
 mod go;
 mod json;
 pub mod openapi;
@@ -24,6 +25,7 @@ pub use decode::{
     DecodeError, Decoded, TypeMeta, decode, decode_json, from_unstructured, parse_any, parse_json,
     type_meta,
 };
+pub use dump::dump_for_hash;
 pub use stored::to_stored_form;
 pub use table::{type_names, type_of};
 pub use types::{DEDUCED, Field, List, ListKind, Object, Scalar, Type, TypeRef, UNTYPED};

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};
 
-static TEXT: &str = include_str!("generated/types.txt");
+pub(crate) static TEXT: &str = include_str!("generated/types.txt");
 
 static TABLE: LazyLock<BTreeMap<&'static str, &'static OnceLock<Type>>> = LazyLock::new(read);
 

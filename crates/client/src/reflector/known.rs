@@ -52,6 +52,12 @@ impl Known {
         self.entries.remove(&key);
     }
 
+    /// Whether an object is there.
+    pub(super) fn has(&self, namespace: &str, name: &str) -> bool {
+        let key: (Box<str>, Box<str>) = (namespace.into(), name.into());
+        self.entries.contains_key(&key)
+    }
+
     /// Everything was listed: what was not seen is gone.
     pub(super) fn end_list(&mut self) -> Vec<(Box<str>, Box<str>)> {
         let list = self.list;

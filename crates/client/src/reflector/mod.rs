@@ -36,6 +36,20 @@ pub trait Sink<T>: Send {
     /// An object is gone.
     fn delete(&mut self, namespace: Box<str>, name: Box<str>) -> Result<(), Closed>;
 
+    /// An object was gone as of this version: for those who may know of a later one by other means.
+    fn delete_as_of(
+        &mut self,
+        namespace: Box<str>,
+        name: Box<str>,
+        _version: &str,
+    ) -> Result<(), Closed> {
+        self.delete(namespace, name)
+    }
+
+    /// All objects that there were as of this version have been told; `is_there` knows their namespaces and
+    /// names. For those who may know of others by other means.
+    fn listed(&mut self, _version: &str, _is_there: &dyn Fn(&str, &str) -> bool) {}
+
     /// All objects that there were at the start have been told. Told once.
     fn synced(&mut self) -> Result<(), Closed>;
 }
@@ -127,8 +141,11 @@ impl<T: Send + 'static, S: Sink<T>> Reflector<T, S> {
             listed = page.version;
         }
         for (namespace, name) in self.known.end_list() {
-            self.sink.delete(namespace, name)?;
+            self.sink.delete_as_of(namespace, name, &listed)?;
         }
+        let known = &self.known;
+        self.sink
+            .listed(&listed, &|namespace, name| known.has(namespace, name));
         self.sync()?;
         Ok(listed)
     }
@@ -146,7 +163,8 @@ impl<T: Send + 'static, S: Sink<T>> Reflector<T, S> {
                 Change::Upsert(object) => self.upsert(object).await?,
                 Change::Delete(key) => {
                     self.known.remove(&key.namespace, &key.name);
-                    self.sink.delete(key.namespace.into(), key.name.into())?;
+                    let (namespace, name) = (key.namespace.into(), key.name.into());
+                    self.sink.delete_as_of(namespace, name, &seen)?;
                 }
             }
             if !seen.is_empty() {

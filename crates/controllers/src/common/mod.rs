@@ -2,6 +2,7 @@
 
 mod availability;
 mod claim;
+mod fnv;
 mod hash;
 mod meta;
 mod orphans;
@@ -17,6 +18,7 @@ mod trigger_times;
 
 pub use availability::next_availability;
 pub use claim::{Claimed, claim, is_as_seen};
+pub use fnv::fnv_128a;
 pub use hash::{safe_encode, template_hash};
 pub use meta::{
     annotation, annotations, controller_of, controller_ref, created_at, finalizers,

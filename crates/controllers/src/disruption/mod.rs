@@ -29,6 +29,9 @@ const STALE_AFTER: SignedDuration = SignedDuration::from_secs(120);
 /// Keys of pods are told from those of budgets by this: names cannot contain it.
 const POD: char = '/';
 
+/// Keys of pods of several budgets begin with this.
+const SHARED: char = '+';
+
 /// `disruption-controller`.
 #[derive(Default)]
 pub struct Disruption;
@@ -46,6 +49,9 @@ impl Controller for Disruption {
     fn sync(&self, cx: &Cx<'_>, key: &Key) -> Plan {
         if let Some(name) = key.name.strip_prefix(POD) {
             return clear_stale(cx, &Key::new(&key.namespace, name));
+        }
+        if let Some(name) = key.name.strip_prefix(SHARED) {
+            return tell_shared(cx, &Key::new(&key.namespace, name));
         }
         let budget = cx
             .cluster
@@ -83,11 +89,17 @@ fn pod_changed(cluster: &Cluster, delta: &Delta<'_, Pod>, keys: &mut Keys) {
     if delta.before().is_some_and(|before| unchanged(before)) {
         return;
     }
+    let mut count = 0;
     for budget in cluster.namespace::<PodDisruptionBudget>(namespace(&**pod)) {
-        let before = delta.before();
-        if selects(&budget, pod) || before.is_some_and(|before| selects(&budget, before)) {
+        let (is_now, before) = (selects(&budget, pod), delta.before());
+        count += usize::from(is_now);
+        if is_now || before.is_some_and(|before| selects(&budget, before)) {
             keys.add_object(&*budget);
         }
+    }
+    if count > 1 && !matches!(delta, Delta::Deleted(_)) {
+        let name = format!("{SHARED}{}", crate::common::name(&**pod));
+        keys.add(Key::new(namespace(&**pod), &name));
     }
     let says_so = pod_condition(pod, "DisruptionTarget").is_some_and(|c| c.status == "True");
     if says_so && !matches!(delta, Delta::Deleted(_)) {
@@ -99,6 +111,26 @@ fn pod_changed(cluster: &Cluster, delta: &Delta<'_, Pod>, keys: &mut Keys) {
 fn selects(budget: &PodDisruptionBudget, pod: &Pod) -> bool {
     let selector = budget.spec.as_ref().and_then(|spec| spec.selector.as_ref());
     Selector::new(selector).matches(labels(pod))
+}
+
+/// A pod of several budgets cannot be evicted. Upstream's `getPdbForPod`.
+fn tell_shared(cx: &Cx<'_>, key: &Key) -> Plan {
+    let Some(pod) = cx.cluster.get::<Pod>(&key.namespace, &key.name) else {
+        return Plan::nothing();
+    };
+    let mut budgets = cx.cluster.namespace::<PodDisruptionBudget>(&key.namespace);
+    budgets.retain(|budget| selects(budget, &pod));
+    let [first, _, ..] = budgets.as_slice() else {
+        return Plan::nothing();
+    };
+    let message = format!(
+        "Pod {:?}/{:?} matches multiple PodDisruptionBudgets.  Chose {:?} arbitrarily.",
+        &*key.namespace,
+        &*key.name,
+        crate::common::name(&**first),
+    );
+    let event = Event::warning(&*pod, "MultiplePodDisruptionBudgets", message);
+    Plan::nothing().event(event)
 }
 
 fn sync_budget(cx: &Cx<'_>, budget: &Arc<PodDisruptionBudget>) -> Plan {

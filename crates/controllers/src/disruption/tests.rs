@@ -272,3 +272,41 @@ fn a_disruption_that_does_not_come_is_taken_back() {
     let seen = condition.and_then(|condition| condition.observed_generation);
     assert_eq!(seen, pod.metadata.generation);
 }
+
+/// Upstream's `TestMultiplePodDisruptionBudgets`: the pod is told, and all budgets are counted.
+#[test]
+fn a_pod_of_several_budgets_is_told() {
+    let mut world = World::default();
+    for name in ["a", "b"] {
+        world.add_json::<PodDisruptionBudget>(json!({
+            "metadata": {"namespace": "shop", "name": name, "generation": 1},
+            "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}},
+        }));
+    }
+    world.add_json::<Pod>(json!({
+        "metadata": {"namespace": "shop", "name": "p", "labels": {"app": "web"}},
+        "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+    }));
+    world.join(0, &Disruption);
+    world.settle(&[&Disruption], Duration::from_secs(1));
+    let told: Vec<_> = world
+        .events
+        .iter()
+        .map(|event| (event.reason, &*event.message))
+        .collect();
+    assert_eq!(
+        told,
+        [(
+            "MultiplePodDisruptionBudgets",
+            "Pod \"shop\"/\"p\" matches multiple PodDisruptionBudgets.  Chose \"a\" arbitrarily."
+        )]
+    );
+    for name in ["a", "b"] {
+        let status = world
+            .get::<PodDisruptionBudget>("shop", name)
+            .status
+            .clone()
+            .unwrap();
+        assert_eq!(status.current_healthy, Some(1), "{name}");
+    }
+}

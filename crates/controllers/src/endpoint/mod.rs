@@ -2,6 +2,7 @@
 //!
 //! Upstream: `pkg/controller/endpoint`.
 
+mod repack;
 mod subsets;
 #[cfg(test)]
 mod tests;
@@ -11,6 +12,7 @@ use crate::endpointslice::{HEADLESS, pod_changed, pods_of};
 use crate::{Controller, Cx, Event, Key, Plan, Watches, Write};
 use k8s_openapi::api::core::v1::{Endpoints, Pod, Service};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+pub(crate) use repack::repack;
 use subsets::subsets;
 
 /// How many addresses an object holds at most.

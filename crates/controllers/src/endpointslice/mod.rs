@@ -3,17 +3,26 @@
 //! Upstream: `pkg/controller/endpointslice` and `k8s.io/endpointslice`.
 
 mod endpoints;
+mod fill;
+mod hints;
 mod slices;
 #[cfg(test)]
 mod tests;
+mod topology;
 
-use crate::common::{Selector, TriggerTimes, is_deleting, labels, name, namespace};
+use crate::common::{Selector, TriggerTimes, labels, name, namespace};
 use crate::{Cluster, Controller, Cx, Delta, Event, Key, Keys, Method, Plan, Watches, Write};
 pub(crate) use endpoints::{is_in_endpoints, pods_of, port_number, sets_hostname};
 use k8s_openapi::api::core::v1::{Node, Pod, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
-use std::sync::Arc;
+use slices::Round;
+pub(crate) use slices::{hashed, port_key};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+use topology::Topology;
+
+/// How many endpoints a slice has at most. Upstream's `--max-endpoints-per-slice`.
+const ENDPOINTS_MAX: usize = 100;
 
 /// The label that says which Service a slice belongs to.
 const SERVICE: &str = "kubernetes.io/service-name";
@@ -23,9 +32,21 @@ const MANAGER: &str = "endpointslice-controller.k8s.io";
 /// The label of slices of Services without an address.
 pub(crate) const HEADLESS: &str = "service.kubernetes.io/headless";
 
+/// Labels that slices do not take over from their Services.
+fn is_reserved(label: &str) -> bool {
+    [SERVICE, MANAGED_BY, HEADLESS].contains(&label)
+}
+
 /// `endpointslice-controller`.
 #[derive(Default)]
-pub struct EndpointSlices(TriggerTimes);
+pub struct EndpointSlices {
+    times: TriggerTimes,
+    topology: Arc<Mutex<Topology>>,
+}
+
+fn locked(topology: &Mutex<Topology>) -> MutexGuard<'_, Topology> {
+    topology.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 impl Controller for EndpointSlices {
     fn watch(&self, watches: &mut Watches) {
@@ -45,24 +66,37 @@ impl Controller for EndpointSlices {
             }
         });
         watches.on::<Pod>(pod_changed);
-        watches.reads::<Node>();
+        let topology = self.topology.clone();
+        watches.on::<Node>(move |cluster, delta, keys| {
+            if topology::matters(delta) {
+                let concerned = locked(&topology).nodes_changed(cluster);
+                concerned.into_iter().for_each(|key| keys.add(key));
+            }
+        });
     }
 
     fn sync(&self, cx: &Cx<'_>, key: &Key) -> Plan {
         let Some(service) = cx.cluster.get::<Service>(&key.namespace, &key.name) else {
             // The garbage collector deletes slices with their Service.
-            self.0.forget(key);
+            self.times.forget(key);
+            locked(&self.topology).forget(key);
             return Plan::nothing();
         };
         let spec = service.spec.as_ref();
         let is_external = spec.is_some_and(|spec| spec.type_.as_deref() == Some("ExternalName"));
         let selects =
             spec.is_some_and(|spec| spec.selector.as_ref().is_some_and(|s| !s.is_empty()));
-        if is_external || !selects || is_deleting(&*service) {
+        if is_external || !selects {
             return Plan::nothing();
         }
-        let changed_at = self.0.look(&service, &pods_of(cx.cluster, &service));
-        let plan = slices::sync(cx, &service, changed_at);
+        let pods = pods_of(cx.cluster, &service);
+        let round = Round {
+            cx,
+            service: &service,
+            pods: &pods,
+            changed_at: self.times.look(&service, &pods),
+        };
+        let plan = slices::sync(&round, &mut locked(&self.topology));
         told(&service, plan, lost(cx.cluster, &service))
     }
 

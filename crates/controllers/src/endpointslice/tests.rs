@@ -1,6 +1,10 @@
+mod filling;
+mod hints;
+
 use super::*;
 use crate::testing::World;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 fn service(world: &mut World, spec: Value) {
     let mut whole = json!({

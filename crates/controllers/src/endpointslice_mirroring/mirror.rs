@@ -2,6 +2,8 @@
 
 use super::{MANAGED_BY, MANAGER, SERVICE};
 use crate::common::{annotations, controller_ref, is_deleting, labels, name, namespace};
+use crate::endpoint::repack;
+use crate::endpointslice::{hashed, port_key};
 use crate::{Event, Plan, Write};
 use k8s_openapi::api::core::v1::{EndpointAddress, EndpointPort as OldPort, Endpoints};
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointConditions, EndpointPort, EndpointSlice};
@@ -24,7 +26,7 @@ type Mirrored = BTreeMap<(String, String), Endpoint>;
 
 /// What slices should hold, by type of address and ports.
 #[derive(Default)]
-struct Wanted(BTreeMap<(&'static str, String), (Vec<EndpointPort>, Mirrored)>);
+struct Wanted(BTreeMap<(&'static str, Vec<u128>), (Vec<EndpointPort>, Mirrored)>);
 
 /// How many addresses were left out, and how many of them because they are none.
 #[derive(Default)]
@@ -36,7 +38,7 @@ struct LeftOut {
 /// Upstream's `reconcile`.
 pub(super) fn sync(endpoints: &Endpoints, existing: Vec<Arc<EndpointSlice>>) -> Plan {
     let (wanted, left_out) = wanted(endpoints);
-    let mut by_key: BTreeMap<(&str, String), Vec<Arc<EndpointSlice>>> = BTreeMap::new();
+    let mut by_key: BTreeMap<(&str, Vec<u128>), Vec<Arc<EndpointSlice>>> = BTreeMap::new();
     for slice in existing {
         let type_ = if slice.address_type == "IPv6" {
             "IPv6"
@@ -95,7 +97,7 @@ fn told(endpoints: &Endpoints, left_out: &LeftOut) -> Vec<Event> {
 
 fn wanted(endpoints: &Endpoints) -> (Wanted, LeftOut) {
     let (mut wanted, mut left_out) = (Wanted::default(), LeftOut::default());
-    for subset in endpoints.subsets.iter().flatten() {
+    for subset in &repack(endpoints.subsets.as_deref().unwrap_or_default()) {
         let ports = ports(subset.ports.as_deref().unwrap_or_default());
         let ready = subset.addresses.iter().flatten().map(|one| (one, true));
         let others = subset.not_ready_addresses.iter().flatten();
@@ -152,15 +154,8 @@ fn ports(ports: &[OldPort]) -> Vec<EndpointPort> {
             app_protocol: port.app_protocol.clone(),
         })
         .collect();
-    ports.sort_by(|a, b| (&a.name, a.port).cmp(&(&b.name, b.port)));
+    ports.sort_by_cached_key(hashed);
     ports
-}
-
-/// Ports as text, to tell slices apart.
-fn port_key(ports: &[EndpointPort]) -> String {
-    let mut texts: Vec<String> = ports.iter().map(|port| format!("{port:?}")).collect();
-    texts.sort_unstable();
-    texts.join(",")
 }
 
 fn wanted_slice(

@@ -150,7 +150,7 @@ fn what_is_left_out_is_told() {
     let mut addresses: Vec<Value> = (0..1_002)
         .map(|n| json!({"ip": format!("10.0.{}.{}", n / 250, n % 250)}))
         .collect();
-    addresses.insert(0, json!({"ip": "nowhere"}));
+    addresses.insert(0, json!({"ip": "1.nowhere"}));
     endpoints(
         &mut world,
         json!([{"addresses": addresses, "ports": [{"port": 80}]}]),

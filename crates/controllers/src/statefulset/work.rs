@@ -6,7 +6,7 @@ use super::replicas::{Round, known_claim, missing_claims, round};
 use super::revisions::{Versions, truncate};
 use super::status::{is_news, is_rolling_update, is_running_and_ready, status};
 use super::{is_any_failed, members, plan_of, selector};
-use crate::common::{is_deleting, is_pod_available, name, next_availability};
+use crate::common::{is_deleting, is_pod_available, name, next_availability, scaled_value};
 use crate::history;
 use crate::{Cx, Plan, Write};
 use k8s_openapi::api::apps::v1::{ControllerRevision, StatefulSet, StatefulSetSpec};
@@ -36,6 +36,8 @@ pub(super) struct Work {
     condemned: Vec<Arc<Pod>>,
     partition: usize,
     is_rolling_update: bool,
+    /// How many pods may be unavailable during an update, if the set says so.
+    max_unavailable: Option<usize>,
     versions: Versions,
 }
 
@@ -70,6 +72,16 @@ fn at_revision(set: &Arc<StatefulSet>, revision: &ControllerRevision) -> Option<
 fn partition(spec: &StatefulSetSpec) -> Option<i32> {
     let rolling = spec.update_strategy.as_ref()?.rolling_update.as_ref()?;
     Some(rolling.partition.unwrap_or(0))
+}
+
+/// How many pods may be unavailable during an update: at least one, if the set says anything. An API server
+/// keeps the field only if its gate `MaxUnavailableStatefulSet` is on. Upstream's
+/// `getStatefulSetMaxUnavailable`.
+fn max_unavailable(spec: &StatefulSetSpec) -> Option<usize> {
+    let rolling = spec.update_strategy.as_ref()?.rolling_update.as_ref()?;
+    let given = rolling.max_unavailable.as_ref()?;
+    let max = scaled_value(given, spec.replicas.unwrap_or(1), false)?;
+    Some(usize::try_from(max).unwrap_or(0).max(1))
 }
 
 impl Work {
@@ -114,6 +126,7 @@ impl Work {
             min_ready_s: spec.min_ready_seconds.unwrap_or(0),
             partition: usize::try_from(partition(spec).unwrap_or(0)).unwrap_or(0),
             is_rolling_update: is_rolling_update(spec),
+            max_unavailable: max_unavailable(spec),
             update_set,
             versions,
             set,
@@ -272,23 +285,45 @@ impl Work {
         !is_pod_available(pod, self.min_ready_s, cx.now) || is_deleting(pod)
     }
 
-    /// Deletes the pod of the highest ordinal that is of another revision, unless a later one is not
-    /// available.
+    /// Deletes pods of another revision, from the highest ordinal: one at a time, unless the set says how many
+    /// may be unavailable.
     fn roll(self: Arc<Self>, cx: &Cx<'_>) -> Plan {
-        let mut writes = Vec::new();
         let targets = self.replicas.iter().skip(self.partition).rev();
-        for replica in targets.filter(|_| self.is_rolling_update) {
-            let pod = &replica.pod;
-            let is_old = pod_revision(pod) != name(&*self.versions.update);
-            if replica.exists && is_old && !is_deleting(&**pod) {
-                writes.push(delete_pod(&self.set, pod));
-                break;
+        let targets = targets.filter(|_| self.is_rolling_update);
+        let doomed: Vec<&Replica> = match self.max_unavailable {
+            Some(max) => {
+                let is_down = |replica: &&Replica| self.is_unavailable(cx, &replica.pod);
+                let down = self.replicas.iter().filter(is_down).count();
+                let old = targets.filter(|replica| self.is_outdated(replica));
+                old.take(max.saturating_sub(down)).collect()
             }
-            if !replica.exists || self.is_unavailable(cx, pod) {
-                break;
-            }
+            None => self.next_outdated(cx, targets).into_iter().collect(),
+        };
+        let writes = doomed.iter();
+        let writes: Vec<Write> = writes
+            .map(|replica| delete_pod(&self.set, &replica.pod))
+            .collect();
+        if writes.is_empty() {
+            return self.finish(cx);
         }
-        self.step(cx, writes, |work, cx| work.finish(cx))
+        Plan::sequence(writes).then(move |cx, _| self.finish(cx))
+    }
+
+    /// Whether a pod is of another revision, and nobody has deleted it yet.
+    fn is_outdated(&self, replica: &Replica) -> bool {
+        let is_old = pod_revision(&replica.pod) != name(&*self.versions.update);
+        replica.exists && is_old && !is_deleting(&*replica.pod)
+    }
+
+    /// The first of these pods that is of another revision, unless one before it is not available.
+    fn next_outdated<'a>(
+        &self,
+        cx: &Cx<'_>,
+        mut targets: impl Iterator<Item = &'a Replica>,
+    ) -> Option<&'a Replica> {
+        let is_next =
+            |replica: &&Replica| self.is_outdated(replica) || self.is_unavailable(cx, &replica.pod);
+        targets.find(is_next).filter(|next| self.is_outdated(next))
     }
 
     /// Writes the status as it is now, and deletes revisions that nobody needs.

@@ -12,7 +12,7 @@ mod tests;
 mod volumes;
 
 pub use binder::Binder;
-pub use protection::{ClaimProtection, VolumeProtection};
+pub use protection::{ClaimProtection, ClassProtection, VolumeProtection};
 pub use provisioner::{PROVISIONER, Provisioner};
 
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};

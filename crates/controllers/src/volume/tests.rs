@@ -296,3 +296,81 @@ fn volumes_of_others_do_not_grow() {
     world.sync(&Provisioner, "shop", "data");
     assert!(world.take_writes().is_empty());
 }
+
+/// Upstream's `TestPVCProtectionController`: a pod that has ended still holds its claim, and one that is not
+/// known here yet does so, too.
+#[test]
+fn a_claim_is_held_by_pods_that_have_ended_and_by_those_not_known_yet() {
+    let is_there = |world: &World| !world.on_server::<PersistentVolumeClaim>().is_empty();
+    let delete = |world: &mut World| {
+        world.change::<PersistentVolumeClaim>("shop", "c", |claim| {
+            claim.metadata.deletion_timestamp = claim.metadata.creation_timestamp.clone();
+        });
+        world.settle(&[&ClaimProtection], Duration::from_secs(1));
+    };
+    let pod = json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"namespace": "shop", "name": "p"},
+        "spec": {"nodeName": "n", "containers": [],
+                 "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]},
+        "status": {"phase": "Succeeded"},
+    });
+    let mut world = World::default();
+    claim(&mut world, "c", json!({}));
+    world.add_json::<Pod>(pod.clone());
+    world.join(0, &ClaimProtection);
+    world.settle(&[&ClaimProtection], Duration::from_secs(1));
+    delete(&mut world);
+    assert!(is_there(&world));
+    world.remove::<Pod>("shop", "p");
+    world.settle(&[&ClaimProtection], Duration::from_secs(1));
+    assert!(!is_there(&world));
+    // The server knows of a pod that the controller has not heard of.
+    let mut world = World::default();
+    claim(&mut world, "c", json!({}));
+    world.join(0, &ClaimProtection);
+    world.settle(&[&ClaimProtection], Duration::from_secs(1));
+    world.serve("/api/v1/namespaces/shop/pods", Ok(json!({"items": [pod]})));
+    delete(&mut world);
+    assert!(is_there(&world));
+}
+
+/// Upstream's `TestVACProtectionController`.
+#[test]
+fn a_class_of_attributes_stays_as_long_as_a_claim_or_a_volume_has_it() {
+    use k8s_openapi::api::storage::v1::VolumeAttributesClass;
+    let mut world = World::default();
+    world.add_json::<VolumeAttributesClass>(json!({
+        "metadata": {"name": "gold"}, "driverName": "d", "parameters": {"a": "b"},
+    }));
+    claim(
+        &mut world,
+        "c",
+        json!({"volumeAttributesClassName": "gold"}),
+    );
+    volume(
+        &mut world,
+        "v",
+        "1Gi",
+        json!({"volumeAttributesClassName": "gold"}),
+    );
+    world.join(0, &ClassProtection);
+    world.settle(&[&ClassProtection], Duration::from_secs(1));
+    let made = world.get::<VolumeAttributesClass>("", "gold");
+    assert_eq!(finalizers(&*made), ["kubernetes.io/vac-protection"]);
+    world.change::<VolumeAttributesClass>("", "gold", |class| {
+        class.metadata.deletion_timestamp = class.metadata.creation_timestamp.clone();
+    });
+    world.settle(&[&ClassProtection], Duration::from_secs(1));
+    world.remove::<PersistentVolumeClaim>("shop", "c");
+    world.settle(&[&ClassProtection], Duration::from_secs(1));
+    assert_eq!(world.on_server::<VolumeAttributesClass>().len(), 1);
+    world.change::<PersistentVolume>("", "v", |volume| {
+        volume
+            .spec
+            .get_or_insert_default()
+            .volume_attributes_class_name = None;
+    });
+    world.settle(&[&ClassProtection], Duration::from_secs(1));
+    assert!(world.on_server::<VolumeAttributesClass>().is_empty());
+}

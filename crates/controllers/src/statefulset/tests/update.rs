@@ -202,3 +202,77 @@ fn a_pod_that_lost_its_labels_gets_them_back() {
     );
     assert_eq!(world.take_reasons(), ["SuccessfulUpdate"]);
 }
+
+fn roll_with(policy: &str, max_unavailable: Value, partition: i32) -> World {
+    let mut world = world(
+        5,
+        json!({
+            "podManagementPolicy": policy,
+            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {
+                "partition": partition, "maxUnavailable": max_unavailable}},
+        }),
+    );
+    live(&mut world);
+    world.take_writes();
+    set_image(&mut world, "two");
+    settle(&mut world);
+    world
+}
+
+/// Upstream's `TestStatefulSetControlRollingUpdateWithMaxUnavailable` and
+/// `TestGetStatefulSetMaxUnavailable`.
+#[test]
+fn as_many_pods_are_replaced_at_once_as_may_be_unavailable() {
+    for policy in ["OrderedReady", "Parallel"] {
+        for (max, partition, first) in [
+            (json!(1), 0, vec!["web-4"]),
+            (json!(2), 0, vec!["web-4", "web-3"]),
+            (json!("40%"), 0, vec!["web-4", "web-3"]),
+            // Rounded down, but never to nothing.
+            (json!("59%"), 0, vec!["web-4", "web-3"]),
+            (json!("10%"), 0, vec!["web-4"]),
+            (json!(3), 3, vec!["web-4", "web-3"]),
+            (
+                json!("100%"),
+                0,
+                vec!["web-4", "web-3", "web-2", "web-1", "web-0"],
+            ),
+        ] {
+            let mut world = roll_with(policy, max.clone(), partition);
+            assert_eq!(deletes(&mut world), first, "{policy} {max}");
+            live(&mut world);
+            let updated = images(&world)
+                .iter()
+                .filter(|image| *image == "two")
+                .count();
+            assert_eq!(
+                updated,
+                5 - usize::try_from(partition).unwrap(),
+                "{policy} {max}"
+            );
+        }
+    }
+}
+
+/// A pod that is down counts, wherever it is; the pods that are deleted are still those of the highest
+/// ordinals.
+#[test]
+fn pods_that_are_down_count_against_max_unavailable() {
+    let mut world = roll_with("Parallel", json!(2), 0);
+    assert_eq!(deletes(&mut world), ["web-4", "web-3"]);
+    world.remove::<Pod>("shop", "web-4");
+    settle(&mut world);
+    // One is still deleted, the other new: neither is available.
+    assert!(deletes(&mut world).is_empty());
+    run(&mut world, "web-4");
+    settle(&mut world);
+    assert_eq!(deletes(&mut world), ["web-2"]);
+    world.remove::<Pod>("shop", "web-3");
+    world.remove::<Pod>("shop", "web-2");
+    settle(&mut world);
+    run(&mut world, "web-3");
+    run(&mut world, "web-2");
+    set_state(&mut world, "web-0", "Running", false);
+    settle(&mut world);
+    assert_eq!(deletes(&mut world), ["web-1"]);
+}
