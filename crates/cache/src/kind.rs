@@ -19,12 +19,15 @@ pub struct Kind {
     /// Takes an object that a watch says was gone as of a version out of its store.
     pub delete: fn(&Cluster, &Key, &str),
     /// Takes all objects out of its store that a list of a version does not have.
-    pub retain: fn(&Cluster, &str, &dyn Fn(&Key) -> bool),
+    pub retain: Retain,
     /// Lets somebody know of the metadata of all objects in its store, as [`Store::add_handler`] does.
     ///
     /// [`Store::add_handler`]: crate::Store::add_handler
     pub follow: fn(&Cluster, MetadataHandler),
 }
+
+/// Takes objects out of a store that a list of a version does not have.
+pub type Retain = fn(&Cluster, &str, &dyn Fn(&Key) -> bool);
 
 /// Is told of metadata.
 pub type MetadataHandler = Box<dyn FnMut(MetadataDelta<'_>) + Send>;

@@ -14,7 +14,7 @@ mod reference;
 mod store;
 
 pub use cluster::Cluster;
-pub use kind::{Erased, Kind, MetadataDelta, MetadataHandler};
+pub use kind::{Erased, Kind, MetadataDelta, MetadataHandler, Retain};
 pub use lean::read_lean;
 pub use reference::{EventType, ObjectRef};
 pub use store::{Delta, Key, Store};

@@ -56,9 +56,9 @@ fn a_deployment_becomes_a_replica_set_and_pods() {
             "{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: web, namespace: shop}}, spec: {{replicas: 2, {SELECTOR}, {TEMPLATE}}}}}"
         ),
         expect![[r#"
-            Pod shop/web-0 of ReplicaSet web-56dcb6b6c4 (284068a7-2ad1-8fae-8961-cc07a9262aff) app=web pod-template-hash=56dcb6b6c4
-            Pod shop/web-1 of ReplicaSet web-56dcb6b6c4 (284068a7-2ad1-8fae-8961-cc07a9262aff) app=web pod-template-hash=56dcb6b6c4
-            ReplicaSet shop/web-56dcb6b6c4 of Deployment web (9b07c1f8-1033-8409-8e03-1398bf0f48e6) app=web pod-template-hash=56dcb6b6c4
+            Pod shop/web-0 of ReplicaSet web-59775d9dd6 (f09361a7-e1d1-8f3f-85ea-6e816291ac5c) app=web pod-template-hash=59775d9dd6
+            Pod shop/web-1 of ReplicaSet web-59775d9dd6 (f09361a7-e1d1-8f3f-85ea-6e816291ac5c) app=web pod-template-hash=59775d9dd6
+            ReplicaSet shop/web-59775d9dd6 of Deployment web (9b07c1f8-1033-8409-8e03-1398bf0f48e6) app=web pod-template-hash=59775d9dd6
         "#]],
     );
 }
