@@ -158,7 +158,7 @@ pub(super) fn unchanged(
     existing: &[Arc<EndpointSlice>],
     changes: &Changes,
 ) -> Vec<Arc<EndpointSlice>> {
-    let updated = changes.update.iter().map(|slice| name(slice));
+    let updated = changes.update.iter().map(name);
     let deleted = changes.delete.iter().map(|slice| name(&**slice));
     let changed: BTreeSet<&str> = updated.chain(deleted).collect();
     let all = existing.iter();

@@ -24,9 +24,12 @@ const NOT_COPIED: [&str; 2] = [
 /// Endpoints with the same ports and type of address, by address and target.
 type Mirrored = BTreeMap<(String, String), Endpoint>;
 
+/// A type of address, and the hashes of ports.
+type SliceKey = (&'static str, Vec<u128>);
+
 /// What slices should hold, by type of address and ports.
 #[derive(Default)]
-struct Wanted(BTreeMap<(&'static str, Vec<u128>), (Vec<EndpointPort>, Mirrored)>);
+struct Wanted(BTreeMap<SliceKey, (Vec<EndpointPort>, Mirrored)>);
 
 /// How many addresses were left out, and how many of them because they are none.
 #[derive(Default)]
