@@ -46,7 +46,7 @@ pub(crate) struct DemoArgs {
     #[arg(long, value_name = "FACTOR", value_parser = speed, requires = "demo")]
     speed: Option<f64>,
 
-    /// Say no more than where the kubeconfig is.
+    /// Say no more than where the kubeconfig and the page are.
     #[arg(long)]
     pub(crate) quiet: bool,
 }

@@ -136,6 +136,8 @@ fn a_demo_that_is_quiet_keeps_nothing_and_says_nothing() {
     block_on(scenes(&client, 2));
     assert!(!folder.0.join("stowplan/store.redb").exists());
     assert_eq!(server.stop("-TERM").code(), Some(0));
+    let page = server.line();
+    assert!(page.starts_with("page: http://127.0.0.1:"), "{page}");
     assert_eq!(server.line(), "");
 }
 
