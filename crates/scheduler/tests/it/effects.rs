@@ -372,6 +372,21 @@ async fn live() -> End {
     end
 }
 
+/// What was done, with the first nomination of each pod only: whether it has to be written again depends on
+/// whether the watch has told by then that it was taken back.
+fn nominations_once(log: &BTreeMap<String, Vec<String>>) -> BTreeMap<String, Vec<String>> {
+    let mut log = log.clone();
+    for lines in log.values_mut() {
+        let mut nominations = 0;
+        lines.retain(|line| {
+            let nominates = line.contains("status None Set(Some");
+            nominations += usize::from(nominates);
+            !nominates || nominations == 1
+        });
+    }
+    log
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_plugin_behaves_alike_live_and_simulated() {
     let simulated = simulated(&SIMULATED);
@@ -380,7 +395,11 @@ async fn a_plugin_behaves_alike_live_and_simulated() {
     assert_eq!(live["first"].0.as_deref(), Some("node-a"));
     assert_eq!(live["node-a"].1.len(), 2, "it knew who comes: {live:?}");
     let (simulated, live) = (SIMULATED.lock().unwrap(), LIVE.lock().unwrap());
-    assert_eq!(*simulated, *live);
+    assert_eq!(
+        nominations_once(&simulated),
+        nominations_once(&live),
+        "{live:#?}"
+    );
     let late = &live["late"];
     let place = |what: &str| late.iter().position(|line| line.contains(what));
     let (unreserve, bind) = (
