@@ -71,6 +71,10 @@ impl Page {
         if !self.sessions.knows(request.headers()) {
             return stranger(&request);
         }
+        let asks = path == "/watches" || forward::concerns(&path);
+        if asks && !self.sessions.may_ask(request.headers()) {
+            return stranger(&request);
+        }
         if path == "/watches" {
             let cluster = self.cluster.clone();
             return watches::upgrade(cluster, &mut request);
@@ -87,7 +91,7 @@ impl Page {
         }
     }
 
-    /// Exchanges the token of a link for a cookie.
+    /// Exchanges the token of a link for a cookie and a key.
     fn open(&self, request: &Request<Incoming>) -> Answer {
         if request.method() != Method::GET {
             return text(StatusCode::METHOD_NOT_ALLOWED, "a link is opened with GET");
@@ -96,13 +100,13 @@ impl Page {
         let token = query.strip_prefix("token=").unwrap_or_default();
         match self.sessions.open(token) {
             // A page that goes on by itself: a redirect from elsewhere would not bring the cookie along.
-            Opened::Session(cookie) => {
-                let mut answer = html(StatusCode::OK, assets::WELCOME);
+            Opened::Session(cookie, key) => {
+                let mut answer = html(StatusCode::OK, assets::welcome(&key));
                 answer.headers_mut().insert(header::SET_COOKIE, cookie);
                 answer
             }
             Opened::Refused => match self.sessions.knows(request.headers()) {
-                true => html(StatusCode::OK, assets::WELCOME),
+                true => html(StatusCode::OK, assets::welcome("")),
                 false => html(StatusCode::FORBIDDEN, assets::USED),
             },
         }
@@ -129,7 +133,7 @@ pub(crate) fn text(status: StatusCode, text: impl Into<String>) -> Answer {
     typed(status, "text/plain; charset=utf-8", text.into().into())
 }
 
-fn html(status: StatusCode, page: &'static str) -> Answer {
+fn html(status: StatusCode, page: impl Into<Body>) -> Answer {
     typed(status, "text/html; charset=utf-8", page.into())
 }
 

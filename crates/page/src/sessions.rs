@@ -1,8 +1,9 @@
-//! Sessions: a link is good for one, and a cookie stands for it.
+//! Sessions: a link is good for one. A cookie stands for it, and a key: browsers send a cookie to all ports of
+//! a host, but only the page itself knows the key.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use http::header::COOKIE;
+use http::header::{COOKIE, SEC_WEBSOCKET_PROTOCOL};
 use http::{HeaderMap, HeaderValue};
 use ring::digest::{SHA256, digest};
 use std::collections::{HashSet, VecDeque};
@@ -14,6 +15,10 @@ const SESSIONS_MAX: usize = 64;
 
 /// How long a browser keeps the cookie, in seconds: a week. The session ends with the process.
 const COOKIE_SECONDS: u32 = 7 * 24 * 3_600;
+
+/// The header that has the key, and how a protocol begins that has it.
+const KEY: &str = "x-stowplan-key";
+const KEY_PROTOCOL: &str = "stowplan-key.";
 
 /// Secrets are kept as digests: comparing these tells nobody how much of a guess was right.
 type Digest = [u8; 32];
@@ -28,13 +33,18 @@ pub(crate) struct Sessions {
 #[derive(Default)]
 struct Kept {
     invitations: HashSet<Digest>,
-    sessions: VecDeque<Digest>,
+    sessions: VecDeque<Session>,
+}
+
+struct Session {
+    cookie: Digest,
+    key: Digest,
 }
 
 /// What came of opening a link.
 pub(crate) enum Opened {
-    /// A session, with its cookie.
-    Session(HeaderValue),
+    /// A session, with its cookie and its key.
+    Session(HeaderValue, String),
     /// The token is not one of ours, or not any more.
     Refused,
 }
@@ -64,32 +74,63 @@ impl Sessions {
         if !kept.invitations.remove(&fingerprint(token)) {
             return Opened::Refused;
         }
-        let cookie = secret().and_then(|session| {
+        let opened = secret().zip(secret()).and_then(|(session, key)| {
             let cookie = format!(
                 "{}={session}; Path=/; Max-Age={COOKIE_SECONDS}; HttpOnly; SameSite=Strict",
                 self.cookie
             );
             let value = HeaderValue::try_from(cookie).ok()?;
-            kept.sessions.push_back(fingerprint(&session));
-            Some(value)
+            kept.sessions.push_back(Session {
+                cookie: fingerprint(&session),
+                key: fingerprint(&key),
+            });
+            Some(Opened::Session(value, key))
         });
         if kept.sessions.len() > SESSIONS_MAX {
             kept.sessions.pop_front();
         }
-        cookie.map_or(Opened::Refused, Opened::Session)
+        opened.unwrap_or(Opened::Refused)
     }
 
-    /// Whether a request belongs to a session.
+    /// Whether a request has the cookie of a session: enough for the page's files, which are no secret.
     pub(crate) fn knows(&self, headers: &HeaderMap) -> bool {
+        let cookies = self.cookies(headers);
         let kept = self.kept();
+        let mut sessions = kept.sessions.iter();
+        sessions.any(|session| cookies.contains(&session.cookie))
+    }
+
+    /// Whether a request has both the cookie and the key of a session: only then the cluster is asked.
+    pub(crate) fn may_ask(&self, headers: &HeaderMap) -> bool {
+        let Some(key) = key(headers) else {
+            return false;
+        };
+        let cookies = self.cookies(headers);
+        let kept = self.kept();
+        let mut sessions = kept.sessions.iter();
+        sessions.any(|session| session.key == key && cookies.contains(&session.cookie))
+    }
+
+    fn cookies(&self, headers: &HeaderMap) -> Vec<Digest> {
         let cookies = headers.get_all(COOKIE).into_iter();
         let cookies = cookies.filter_map(|value| value.to_str().ok());
-        let mut pairs = cookies
+        let pairs = cookies
             .flat_map(|value| value.split(';'))
             .filter_map(|pair| pair.trim().split_once('='));
-        pairs
-            .any(|(name, value)| name == self.cookie && kept.sessions.contains(&fingerprint(value)))
+        let own = pairs.filter(|(name, _)| *name == self.cookie);
+        own.map(|(_, value)| fingerprint(value)).collect()
     }
+}
+
+/// The key that a request has, in a header of its own or, since browsers let nobody set headers of a WebSocket,
+/// as one of its protocols.
+fn key(headers: &HeaderMap) -> Option<Digest> {
+    let protocols = headers.get_all(SEC_WEBSOCKET_PROTOCOL).into_iter();
+    let protocols = protocols.filter_map(|value| value.to_str().ok());
+    let mut protocols = protocols.flat_map(|value| value.split(','));
+    let header = headers.get(KEY).and_then(|value| value.to_str().ok());
+    let key = header.or_else(|| protocols.find_map(|name| name.trim().strip_prefix(KEY_PROTOCOL)));
+    key.map(fingerprint)
 }
 
 /// 256 random bits, in few letters.
@@ -113,7 +154,7 @@ mod tests {
     }
 
     fn pair(opened: Opened) -> String {
-        let Opened::Session(cookie) = opened else {
+        let Opened::Session(cookie, _) = opened else {
             panic!("refused")
         };
         let text = cookie.to_str().unwrap().to_owned();
@@ -136,6 +177,34 @@ mod tests {
         assert!(!sessions.knows(&with(&cookie.replace("7070", "7071"))));
         assert!(!sessions.knows(&with(&format!("{cookie}x"))));
         assert!(!sessions.knows(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn the_cluster_is_asked_with_cookie_and_key() {
+        let sessions = Sessions::new(7070);
+        let open = || match sessions.open(&sessions.invite().unwrap()) {
+            Opened::Session(cookie, key) => (cookie, key),
+            Opened::Refused => panic!("refused"),
+        };
+        let ((cookie, key), (_, other)) = (open(), open());
+        let ask = |key: Option<(&'static str, String)>| {
+            let mut headers = HeaderMap::from_iter([(COOKIE, cookie.clone())]);
+            assert!(sessions.knows(&headers));
+            if let Some((name, value)) = key {
+                headers.insert(name, HeaderValue::try_from(value).unwrap());
+            }
+            sessions.may_ask(&headers)
+        };
+        let protocol = "sec-websocket-protocol";
+        assert!(!ask(None));
+        assert!(!ask(Some((KEY, String::new()))));
+        assert!(!ask(Some((KEY, other))));
+        assert!(ask(Some((KEY, key.clone()))));
+        assert!(!ask(Some((protocol, "stowplan-watches".to_owned()))));
+        let protocols = format!("stowplan-watches, {KEY_PROTOCOL}{key}");
+        assert!(ask(Some((protocol, protocols))));
+        let key = HeaderMap::from_iter([(KEY.parse().unwrap(), key.parse().unwrap())]);
+        assert!(!sessions.may_ask(&key));
     }
 
     #[test]

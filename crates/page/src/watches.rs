@@ -15,7 +15,8 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use futures::{SinkExt, StreamExt};
 use http::header::{
-    CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
+    CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
+    SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body_util::BodyExt;
@@ -31,6 +32,9 @@ use tokio::task::AbortHandle;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
+
+/// What is spoken. Browsers end a connection that chooses none of what they offer; the other one is the key.
+const PROTOCOL: &str = "stowplan-watches";
 
 /// How many watches one connection may have.
 const WATCHES_MAX: usize = 64;
@@ -57,6 +61,7 @@ pub(crate) fn upgrade(cluster: Cluster, request: &mut Request<Incoming>) -> Answ
     let Some(accept) = accept(request.headers()) else {
         return text(StatusCode::UPGRADE_REQUIRED, "watches need a WebSocket");
     };
+    let is_offered = offers(request.headers());
     let upgrade = hyper::upgrade::on(request);
     tokio::spawn(async move {
         let Ok(stream) = upgrade.await else { return };
@@ -73,7 +78,16 @@ pub(crate) fn upgrade(cluster: Cluster, request: &mut Request<Incoming>) -> Answ
     headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
     headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
     headers.insert(SEC_WEBSOCKET_ACCEPT, accept);
+    if is_offered {
+        headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(PROTOCOL));
+    }
     answer
+}
+
+fn offers(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(SEC_WEBSOCKET_PROTOCOL).into_iter();
+    let mut values = values.filter_map(|value| value.to_str().ok());
+    values.any(|value| value.split(',').any(|name| name.trim() == PROTOCOL))
 }
 
 /// RFC 6455, section 4.2.2.
