@@ -25,6 +25,7 @@ use kube::Client;
 use sessions::{Opened, Sessions};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use stowplan_base::Env;
 
 /// An answer of the page.
 pub(crate) type Answer = Response<Body>;
@@ -33,23 +34,31 @@ pub(crate) type Answer = Response<Body>;
 pub struct Page {
     gate: Gate,
     sessions: Sessions,
+    env: Arc<dyn Env>,
     cluster: forward::Cluster,
 }
 
 impl Page {
     /// A page about the cluster that this client asks; its credentials are those of every session.
     /// Decisions come from the same API, unless a leader is named.
-    pub fn new(address: SocketAddr, client: Client, leader: Option<Arc<dyn Leader>>) -> Arc<Self> {
+    /// Links and sessions end by the clock of `env`.
+    pub fn new(
+        address: SocketAddr,
+        client: Client,
+        leader: Option<Arc<dyn Leader>>,
+        env: Arc<dyn Env>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             gate: Gate::new(address),
             sessions: Sessions::new(address.port()),
+            env,
             cluster: forward::Cluster::new(client, leader),
         })
     }
 
-    /// A link that opens the page once. `None` if the system gives no randomness.
+    /// A link that opens the page once, within a quarter of an hour. `None` if the system gives no randomness.
     pub fn link(&self) -> Option<String> {
-        let token = self.sessions.invite()?;
+        let token = self.sessions.invite(self.env.monotonic())?;
         Some(format!("http://{}/open?token={token}", self.gate.name()))
     }
 
@@ -68,16 +77,20 @@ impl Page {
         if path == "/open" {
             return self.open(&request);
         }
-        if !self.sessions.knows(request.headers()) {
+        let now = self.env.monotonic();
+        if !self.sessions.knows(request.headers(), now) {
             return stranger(&request);
         }
         let asks = path == "/watches" || forward::concerns(&path);
-        if asks && !self.sessions.may_ask(request.headers()) {
+        let ends = self.sessions.may_ask(request.headers(), now);
+        if asks && ends.is_none() {
             return stranger(&request);
         }
-        if path == "/watches" {
+        if path == "/watches"
+            && let Some(ends) = ends
+        {
             let cluster = self.cluster.clone();
-            return watches::upgrade(cluster, &mut request);
+            return watches::upgrade(cluster, &mut request, self.env.sleep_until(ends));
         }
         if forward::concerns(&path) {
             return self.cluster.forward(request).await;
@@ -98,14 +111,15 @@ impl Page {
         }
         let query = request.uri().query().unwrap_or_default();
         let token = query.strip_prefix("token=").unwrap_or_default();
-        match self.sessions.open(token) {
+        let now = self.env.monotonic();
+        match self.sessions.open(token, now) {
             // A page that goes on by itself: a redirect from elsewhere would not bring the cookie along.
             Opened::Session(cookie, key) => {
                 let mut answer = html(StatusCode::OK, assets::welcome(&key));
                 answer.headers_mut().insert(header::SET_COOKIE, cookie);
                 answer
             }
-            Opened::Refused => match self.sessions.knows(request.headers()) {
+            Opened::Refused => match self.sessions.knows(request.headers(), now) {
                 true => html(StatusCode::OK, assets::welcome("")),
                 false => html(StatusCode::FORBIDDEN, assets::USED),
             },

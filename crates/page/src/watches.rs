@@ -56,14 +56,18 @@ enum Wish {
     Close { close: String },
 }
 
-/// Answers the request for such a connection.
-pub(crate) fn upgrade(cluster: Cluster, request: &mut Request<Incoming>) -> Answer {
+/// Answers the request for such a connection, which lasts until `end` at most.
+pub(crate) fn upgrade(
+    cluster: Cluster,
+    request: &mut Request<Incoming>,
+    end: impl Future<Output = ()> + Send + 'static,
+) -> Answer {
     let Some(accept) = accept(request.headers()) else {
         return text(StatusCode::UPGRADE_REQUIRED, "watches need a WebSocket");
     };
     let is_offered = offers(request.headers());
     let upgrade = hyper::upgrade::on(request);
-    tokio::spawn(async move {
+    let served = async move {
         let Ok(stream) = upgrade.await else { return };
         let limits = WebSocketConfig::default()
             .max_message_size(Some(64 << 10))
@@ -71,6 +75,12 @@ pub(crate) fn upgrade(cluster: Cluster, request: &mut Request<Incoming>) -> Answ
         let stream = TokioIo::new(stream);
         let socket = WebSocketStream::from_raw_socket(stream, Role::Server, Some(limits)).await;
         serve(cluster, socket).await;
+    };
+    tokio::spawn(async move {
+        tokio::select! {
+            () = served => {}
+            () = end => {}
+        }
     });
     let mut answer = Response::new(Body::empty());
     *answer.status_mut() = StatusCode::SWITCHING_PROTOCOLS;

@@ -3,21 +3,55 @@
 use axum::body::Body;
 use http::{Request, Response};
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use stowplan_base::Sleep;
+use stowplan_base::{Env, Time};
 use stowplan_page::{Page, PageListener};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
+
+/// A clock that is set.
+struct Clock(watch::Sender<Duration>);
+
+impl Default for Clock {
+    fn default() -> Self {
+        Self(watch::Sender::new(Duration::ZERO))
+    }
+}
+
+impl Env for Clock {
+    fn now(&self) -> Time {
+        self.monotonic()
+    }
+    fn monotonic(&self) -> Time {
+        Time::from_nanos(0) + *self.0.borrow()
+    }
+    fn sleep_until(&self, at: Time) -> Sleep {
+        let mut clock = self.0.subscribe();
+        Box::pin(async move {
+            let come = clock.wait_for(|now| Time::from_nanos(0) + *now >= at).await;
+            drop(come);
+        })
+    }
+    fn random(&self) -> u64 {
+        0
+    }
+}
 
 /// A page that is served, about a cluster that says `{}` to everything.
 struct Served {
     address: SocketAddr,
     link: String,
+    env: Arc<Clock>,
     stop: oneshot::Sender<()>,
     task: JoinHandle<()>,
 }
 
 async fn serve() -> Served {
+    let env = Arc::new(Clock::default());
     let cluster = tower::service_fn(|_: Request<kube::client::Body>| async {
         Ok::<_, tower::BoxError>(Response::new(Body::from("{}\n")))
     });
@@ -26,13 +60,14 @@ async fn serve() -> Served {
         .await
         .unwrap();
     let address = listener.address().unwrap();
-    let page = Page::new(address, client, None);
+    let page = Page::new(address, client, None, env.clone());
     let link = page.link().unwrap();
     let (stop, stopped) = oneshot::channel::<()>();
     let stopped = async move { drop(stopped.await) };
     Served {
         address,
         link: link.split_once("/open").unwrap().1.to_owned(),
+        env,
         stop,
         task: tokio::spawn(listener.serve(page, stopped)),
     }
@@ -136,4 +171,27 @@ async fn a_websocket_brings_its_key_as_a_protocol() {
     assert!(!opened.contains(&key));
     let _ = served.stop.send(());
     served.task.await.unwrap();
+}
+
+#[tokio::test]
+async fn links_end_after_a_quarter_of_an_hour_and_sessions_after_a_week() {
+    const MINUTE: Duration = Duration::from_secs(60);
+    let late = serve().await;
+    late.env.0.send_replace(15 * MINUTE);
+    assert_eq!(late.get(&format!("/open{}", late.link), &[]).await.0, 403);
+    let served = serve().await;
+    served.env.0.send_replace(14 * MINUTE);
+    let (cookie, key) = served.open().await;
+    let own = [("cookie", &*cookie), ("x-stowplan-key", &*key)];
+    let protocols = format!("stowplan-watches, stowplan-key.{key}");
+    let (mut stream, opened) = served.watches(&cookie, &protocols).await;
+    assert_eq!(code(&opened), 101);
+    let week = 7 * 24 * 60 * MINUTE;
+    served.env.0.send_replace(week + 13 * MINUTE);
+    assert_eq!(served.get("/version", &own).await.0, 200);
+    served.env.0.send_replace(week + 14 * MINUTE);
+    assert_eq!(served.get("/version", &own).await.0, 401);
+    assert_eq!(served.get("/", &own).await.0, 401);
+    // What was open ends, too.
+    let _ = stream.read_to_end(&mut Vec::new()).await;
 }
