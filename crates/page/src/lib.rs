@@ -25,7 +25,8 @@ use kube::Client;
 use sessions::{Opened, Sessions};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use stowplan_base::Env;
+use stowplan_base::{Env, Time};
+use tokio::sync::{Semaphore, watch};
 
 /// An answer of the page.
 pub(crate) type Answer = Response<Body>;
@@ -36,6 +37,9 @@ pub struct Page {
     sessions: Sessions,
     env: Arc<dyn Env>,
     cluster: forward::Cluster,
+    /// Room for WebSockets, and whether they have to end.
+    sockets: Arc<Semaphore>,
+    stops: watch::Sender<bool>,
 }
 
 impl Page {
@@ -53,6 +57,8 @@ impl Page {
             sessions: Sessions::new(address.port()),
             env,
             cluster: forward::Cluster::new(client, leader),
+            sockets: Arc::new(Semaphore::new(watches::SOCKETS_MAX)),
+            stops: watch::Sender::new(false),
         })
     }
 
@@ -89,8 +95,7 @@ impl Page {
         if path == "/watches"
             && let Some(ends) = ends
         {
-            let cluster = self.cluster.clone();
-            return watches::upgrade(cluster, &mut request, self.env.sleep_until(ends));
+            return self.watches(&mut request, ends);
         }
         if forward::concerns(&path) {
             return self.cluster.forward(request).await;
@@ -102,6 +107,28 @@ impl Page {
             Some(_) => text(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered here"),
             None => text(StatusCode::NOT_FOUND, "there is nothing at this path"),
         }
+    }
+
+    /// Answers the request for a WebSocket, which ends with the session or with the page.
+    fn watches(&self, request: &mut Request<Incoming>, ends: Time) -> Answer {
+        let Ok(place) = Arc::clone(&self.sockets).try_acquire_owned() else {
+            let why = "the page is open too often: close some of its tabs";
+            return text(StatusCode::SERVICE_UNAVAILABLE, why);
+        };
+        let (session, mut stops) = (self.env.sleep_until(ends), self.stops.subscribe());
+        let end = async move {
+            tokio::select! {
+                () = session => {}
+                // An error says that there is no page any more.
+                _ = stops.wait_for(|stops| *stops) => {}
+            }
+        };
+        watches::upgrade(self.cluster.clone(), request, place, end)
+    }
+
+    /// Ends all WebSockets: they are no requests that would end by themselves.
+    pub(crate) fn stop(&self) {
+        self.stops.send_replace(true);
     }
 
     /// Exchanges the token of a link for a cookie and a key.

@@ -195,3 +195,35 @@ async fn links_end_after_a_quarter_of_an_hour_and_sessions_after_a_week() {
     // What was open ends, too.
     let _ = stream.read_to_end(&mut Vec::new()).await;
 }
+
+#[tokio::test]
+async fn there_are_16_websockets_at_most_and_they_end_with_the_page() {
+    let served = serve().await;
+    let (cookie, key) = served.open().await;
+    let protocols = format!("stowplan-watches, stowplan-key.{key}");
+    let mut open = Vec::new();
+    for _ in 0..16 {
+        let (stream, opened) = served.watches(&cookie, &protocols).await;
+        assert_eq!(code(&opened), 101);
+        open.push(stream);
+    }
+    let (_, refused) = served.watches(&cookie, &protocols).await;
+    assert_eq!(code(&refused), 503);
+    // One that ends makes room.
+    drop(open.pop());
+    let again = async {
+        loop {
+            let (stream, opened) = served.watches(&cookie, &protocols).await;
+            match code(&opened) {
+                101 => break stream,
+                _ => tokio::time::sleep(Duration::from_millis(10)).await,
+            }
+        }
+    };
+    open.push(again.await);
+    served.stop.send(()).unwrap();
+    served.task.await.unwrap();
+    for mut stream in open {
+        let _ = stream.read_to_end(&mut Vec::new()).await;
+    }
+}
