@@ -127,7 +127,7 @@ test("a token that may only read sees everything and changes nothing", async () 
     assert.equal(await viewer.window.getByRole("dialog").count(), 0);
     // Nor by other means than the buttons.
     const code = await viewer.window.evaluate(() => fetch("/api/v1/nodes/node-b-1", {
-      method: "PATCH", body: '{"spec":{"unschedulable":true}}', headers: { "content-type": "application/merge-patch+json" },
+      method: "PATCH", body: '{"spec":{"unschedulable":true}}', headers: { "content-type": "application/merge-patch+json", "x-stowplan-key": localStorage.getItem("stowplan-key") },
     }).then((answer) => answer.status));
     assert.equal(code, 403);
     assert.deepEqual((await node("node-b-1")).spec, before);

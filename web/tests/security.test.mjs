@@ -5,7 +5,7 @@ import http from "node:http";
 import { after, before, test } from "node:test";
 import { browser, furnish, go, until, up, visit } from "./world.mjs";
 
-let world, chromium, tab, cookie, port;
+let world, chromium, tab, cookie, key, port;
 
 before(async () => {
   world = await up(["--nodes", "3", "--zones", "a,b,c"]);
@@ -15,6 +15,7 @@ before(async () => {
   const [own] = await tab.context.cookies();
   assert.ok(own.httpOnly && own.sameSite === "Strict");
   cookie = `${own.name}=${own.value}`;
+  key = await tab.window.evaluate(() => localStorage.getItem("stowplan-key"));
   port = Number(new URL(world.base).port);
 });
 after(async () => {
@@ -49,8 +50,27 @@ test("without a session there is nothing to see", async () => {
   for (const path of ["/", "/app.js", "/api/v1/nodes", "/version", "/watches"]) {
     assert.equal((await raw(path)).code, 401, path);
   }
-  assert.equal((await raw("/api/v1/nodes", { cookie })).code, 200);
-  assert.equal((await raw("/api/v1/nodes", { cookie: `${cookie}x` })).code, 401);
+  const own = { cookie, "x-stowplan-key": key };
+  assert.equal((await raw("/api/v1/nodes", own)).code, 200);
+  assert.equal((await raw("/api/v1/nodes", { ...own, cookie: `${cookie}x` })).code, 401);
+});
+
+test("the cookie, which all ports of this host get, opens nothing of the cluster without the key", async () => {
+  for (const path of ["/api/v1/nodes", "/apis", "/openapi/v3", "/version", "/watches"]) {
+    assert.equal((await raw(path, { cookie })).code, 401, path);
+    assert.equal((await raw(path, { cookie, "x-stowplan-key": `${key}x` })).code, 401, path);
+    assert.equal((await raw(path, { "x-stowplan-key": key })).code, 401, path);
+  }
+  assert.equal((await raw("/app.js", { cookie })).code, 200);
+  const upgrade = {
+    cookie, origin: world.base, connection: "upgrade", upgrade: "websocket", "sec-websocket-version": "13",
+    "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==", "sec-websocket-protocol": "stowplan-watches",
+  };
+  assert.equal((await raw("/watches", upgrade)).code, 401);
+  // Opening the used link again tells the key to nobody.
+  const again = await raw(world.link.slice(world.base.length), { cookie });
+  assert.equal(again.code, 200);
+  assert.match(again.text, /content=""/);
 });
 
 test("another origin, a foreign host, another port are refused", async () => {
@@ -110,7 +130,7 @@ test("the page cannot be put into a frame, nor be asked from another page", asyn
 
 test("what the cluster says is never shown as a page of ours", async () => {
   for (const path of ["/api/v1/namespaces/shop/pods/p/proxy/x.js", "/api/v1/nodes/node-a-1/proxy/", "/metrics", "/api/v1/%70roxy"]) {
-    assert.equal((await raw(path, { cookie })).code, 404, path);
+    assert.equal((await raw(path, { cookie, "x-stowplan-key": key })).code, 404, path);
   }
 });
 

@@ -25,20 +25,26 @@ macro_rules! asset {
     };
 }
 
-static ASSETS: [Asset; 5] = [
+static ASSETS: [Asset; 6] = [
     asset!("index.html", "text/html; charset=utf-8"),
     asset!("app.js", "text/javascript; charset=utf-8"),
     asset!("app.css", "text/css; charset=utf-8"),
     asset!("worker.js", "text/javascript; charset=utf-8"),
+    asset!("welcome.js", "text/javascript; charset=utf-8"),
     asset!("icon.svg", "image/svg+xml"),
 ];
 
-/// What goes on to the page by itself.
-pub(crate) const WELCOME: &str = include_str!("pages/welcome.html");
+/// What hands a key over, which stands there as `KEY`, and goes on to the page by itself.
+const WELCOME: &str = include_str!("pages/welcome.html");
 /// What those see whose link was opened before.
 pub(crate) const USED: &str = include_str!("pages/used.html");
 /// What those see who have no session.
 pub(crate) const STRANGER: &str = include_str!("pages/stranger.html");
+
+/// What hands this key over and goes on to the page.
+pub(crate) fn welcome(key: &str) -> String {
+    WELCOME.replace("\"KEY\"", &format!("\"{key}\""))
+}
 
 /// The file at a path.
 pub(crate) fn find(path: &str) -> Option<&'static Asset> {

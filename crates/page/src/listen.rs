@@ -89,6 +89,7 @@ impl PageListener {
             });
         }
         drop(self.tcp);
+        page.stop();
         stops.send_replace(());
         let _ = tokio::time::timeout(DRAIN_TIME, stops.closed()).await;
     }

@@ -15,7 +15,8 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use futures::{SinkExt, StreamExt};
 use http::header::{
-    CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_VERSION, UPGRADE,
+    CONNECTION, SEC_WEBSOCKET_ACCEPT, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
+    SEC_WEBSOCKET_VERSION, UPGRADE,
 };
 use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
 use http_body_util::BodyExt;
@@ -25,12 +26,19 @@ use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use serde::Deserialize;
 use serde_json::json;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::AbortHandle;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
+
+/// What is spoken. Browsers end a connection that chooses none of what they offer; the other one is the key.
+const PROTOCOL: &str = "stowplan-watches";
+
+/// How many connections there may be: as many tabs as anybody has open.
+pub(crate) const SOCKETS_MAX: usize = 16;
 
 /// How many watches one connection may have.
 const WATCHES_MAX: usize = 64;
@@ -40,6 +48,9 @@ const BEAT: Duration = Duration::from_secs(5);
 
 /// How many messages wait for a browser that reads slowly, before watches wait, too.
 const QUEUE: usize = 64;
+
+/// How many bytes of them wait, at most. One message that is larger waits alone.
+const QUEUE_BYTES: usize = 32 << 20;
 
 /// How long an error may be that is told, in bytes.
 const ERROR_MAX: usize = 64 << 10;
@@ -52,13 +63,19 @@ enum Wish {
     Close { close: String },
 }
 
-/// Answers the request for such a connection.
-pub(crate) fn upgrade(cluster: Cluster, request: &mut Request<Incoming>) -> Answer {
+/// Answers the request for such a connection, which lasts until `end` at most.
+pub(crate) fn upgrade(
+    cluster: Cluster,
+    request: &mut Request<Incoming>,
+    place: OwnedSemaphorePermit,
+    end: impl Future<Output = ()> + Send + 'static,
+) -> Answer {
     let Some(accept) = accept(request.headers()) else {
         return text(StatusCode::UPGRADE_REQUIRED, "watches need a WebSocket");
     };
+    let is_offered = offers(request.headers());
     let upgrade = hyper::upgrade::on(request);
-    tokio::spawn(async move {
+    let served = async move {
         let Ok(stream) = upgrade.await else { return };
         let limits = WebSocketConfig::default()
             .max_message_size(Some(64 << 10))
@@ -66,6 +83,13 @@ pub(crate) fn upgrade(cluster: Cluster, request: &mut Request<Incoming>) -> Answ
         let stream = TokioIo::new(stream);
         let socket = WebSocketStream::from_raw_socket(stream, Role::Server, Some(limits)).await;
         serve(cluster, socket).await;
+    };
+    tokio::spawn(async move {
+        tokio::select! {
+            () = served => {}
+            () = end => {}
+        }
+        drop(place);
     });
     let mut answer = Response::new(Body::empty());
     *answer.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
@@ -73,7 +97,16 @@ pub(crate) fn upgrade(cluster: Cluster, request: &mut Request<Incoming>) -> Answ
     headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
     headers.insert(UPGRADE, HeaderValue::from_static("websocket"));
     headers.insert(SEC_WEBSOCKET_ACCEPT, accept);
+    if is_offered {
+        headers.insert(SEC_WEBSOCKET_PROTOCOL, HeaderValue::from_static(PROTOCOL));
+    }
     answer
+}
+
+fn offers(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(SEC_WEBSOCKET_PROTOCOL).into_iter();
+    let mut values = values.filter_map(|value| value.to_str().ok());
+    values.any(|value| value.split(',').any(|name| name.trim() == PROTOCOL))
 }
 
 /// RFC 6455, section 4.2.2.
@@ -95,7 +128,7 @@ async fn serve<S>(cluster: Cluster, mut socket: WebSocketStream<S>)
 where
     S: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin,
 {
-    let (told, mut messages) = mpsc::channel::<Message>(QUEUE);
+    let (told, mut messages) = queue();
     let mut watches = Watches {
         cluster,
         told,
@@ -112,7 +145,11 @@ where
                 Some(Ok(Message::Close(_)) | Err(_)) | None => break,
                 Some(Ok(_)) => Ok(()),
             },
-            Some(message) = messages.recv() => socket.send(message).await,
+            Some((message, room)) = messages.recv() => {
+                let sent = socket.send(message).await;
+                drop(room);
+                sent
+            }
             _ = beat.tick() => {
                 socket.send(Message::text(json!({"beat": true}).to_string())).await
             }
@@ -123,10 +160,35 @@ where
     }
 }
 
+/// A message that waits, and the room that it takes up until it is sent.
+type Waiting = (Message, OwnedSemaphorePermit);
+
+/// The way of messages to a browser, which is only so wide.
+#[derive(Clone)]
+struct Told {
+    messages: mpsc::Sender<Waiting>,
+    room: Arc<Semaphore>,
+}
+
+fn queue() -> (Told, mpsc::Receiver<Waiting>) {
+    let (messages, waiting) = mpsc::channel(QUEUE);
+    let room = Arc::new(Semaphore::new(QUEUE_BYTES));
+    (Told { messages, room }, waiting)
+}
+
+impl Told {
+    /// Waits for room. `None` if nobody listens.
+    async fn send(&self, message: Message) -> Option<()> {
+        let bytes = u32::try_from(message.len().min(QUEUE_BYTES)).ok()?;
+        let room = Arc::clone(&self.room).acquire_many_owned(bytes).await;
+        self.messages.send((message, room.ok()?)).await.ok()
+    }
+}
+
 /// The watches of one connection; they end with it.
 struct Watches {
     cluster: Cluster,
-    told: mpsc::Sender<Message>,
+    told: Told,
     open: HashMap<String, AbortHandle>,
 }
 
@@ -170,12 +232,7 @@ impl Watches {
 }
 
 /// Tells of one watch until it ends. `None` if nobody listens.
-async fn watch(
-    cluster: &Cluster,
-    told: &mpsc::Sender<Message>,
-    id: &str,
-    path: &str,
-) -> Option<()> {
+async fn watch(cluster: &Cluster, told: &Told, id: &str, path: &str) -> Option<()> {
     let answer = cluster.get(path).await;
     let status = answer.status();
     let head = json!({"id": id, "status": status.as_u16()}).to_string();
@@ -186,12 +243,9 @@ async fn watch(
             .await;
         let body = body.map(|body| body.to_bytes()).unwrap_or_default();
         let said = String::from_utf8_lossy(&body);
-        return told
-            .send(Message::text(format!("{head}\n{said}")))
-            .await
-            .ok();
+        return told.send(Message::text(format!("{head}\n{said}"))).await;
     }
-    told.send(Message::text(head)).await.ok()?;
+    told.send(Message::text(head)).await?;
     let head = json!({"id": id}).to_string();
     let mut lines = Lines::default();
     while let Some(Ok(frame)) = body.frame().await {
@@ -199,7 +253,7 @@ async fn watch(
             continue;
         };
         match lines.add(&chunk) {
-            Ok(Some(whole)) => told.send(message(&head, &whole)?).await.ok()?,
+            Ok(Some(whole)) => told.send(message(&head, &whole)?).await?,
             Ok(None) => {}
             Err(_) => break,
         }
@@ -295,6 +349,22 @@ mod tests {
         assert_eq!(told["x"], ["404"]);
         client.close(None).await.unwrap();
         served.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_waits_for_a_slow_browser_is_bounded_by_bytes() {
+        let (told, mut waiting) = queue();
+        let large = || Message::text("x".repeat(QUEUE_BYTES / 2));
+        let send = || futures::FutureExt::now_or_never(told.send(large()));
+        assert_eq!([send(), send()], [Some(Some(())); 2]);
+        assert_eq!(send(), None);
+        drop(waiting.recv().await);
+        assert_eq!([send(), send()], [Some(Some(())), None]);
+        while waiting.try_recv().is_ok() {}
+        // What is larger than the room passes alone.
+        let huge = Message::text("x".repeat(QUEUE_BYTES + 1));
+        assert_eq!(told.send(huge).await, Some(()));
+        assert_eq!(told.room.available_permits(), 0);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 // Asking the cluster, and what it says.
 
+import { fetchOwn } from "./key";
+
 export class Refused extends Error {
   constructor(readonly code: number, message: string) {
     super(message);
@@ -14,7 +16,7 @@ export async function ask<T>(path: string, init: { method?: string; body?: unkno
   }
   let answer: Response;
   try {
-    answer = await fetch(path, request);
+    answer = await fetchOwn(path, request);
   } catch {
     throw new Refused(0, "stowplan does not answer");
   }

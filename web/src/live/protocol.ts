@@ -29,6 +29,6 @@ export type FromWorker =
   | { type: "tournament"; ask: number; answer?: Tournament; error?: { code: number; message: string } };
 
 export type ToWorker =
-  | { type: "start" }
+  | { type: "start"; key: string }
   | { type: "tournament"; ask: number; ns: string; name: string }
   | { type: "whatif"; ask: number; ns: string; body: string };

@@ -1,5 +1,7 @@
 // One connection that carries all watches, and comes back by itself.
 
+import { fetchOwn, protocols } from "../api/key";
+
 export interface Ears {
   opened(): void;
   lost(): void;
@@ -28,7 +30,7 @@ export class Socket {
   }
 
   start() {
-    const socket = new WebSocket(`ws://${location.host}/watches`);
+    const socket = new WebSocket(`ws://${location.host}/watches`, protocols());
     this.socket = socket;
     socket.onopen = () => {
       this.tries = 0;
@@ -51,7 +53,7 @@ export class Socket {
     await new Promise((done) => setTimeout(done, pause));
     // A browser does not say why it was refused: ask.
     try {
-      const answer = await fetch("/version");
+      const answer = await fetchOwn("/version");
       if (answer.status === 401) return this.ears.refused();
     } catch {
       // Nobody is there yet.

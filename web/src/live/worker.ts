@@ -1,5 +1,6 @@
 // Lists and watches the cluster away from the page's thread, and hands on what has changed in batches.
 
+import { fetchOwn, use } from "../api/key";
 import type { Table, Tables } from "../state/model";
 import { condense } from "../tournament/condense";
 import { KINDS, type Kind } from "./kinds";
@@ -99,7 +100,7 @@ class Live {
     try {
       do {
         const more = next ? `&continue=${encodeURIComponent(next)}` : "";
-        const answer = await fetch(this.path(`limit=${PAGE}${more}`));
+        const answer = await fetchOwn(this.path(`limit=${PAGE}${more}`));
         if (generation !== this.generation) return;
         if (!answer.ok) return this.refused(answer.status, await said(answer));
         const list: Json = await answer.json();
@@ -238,7 +239,7 @@ async function tournament(ask: number, path: string, body?: string) {
   // The scheduler has little time for such questions, and says so.
   for (let tries = 0; ; tries++) {
     try {
-      const answer = await fetch(path, body === undefined ? {} : {
+      const answer = await fetchOwn(path, body === undefined ? {} : {
         method: "POST", body, headers: { "content-type": "application/yaml" },
       });
       if (answer.status === 429 && tries < 12) {
@@ -260,8 +261,10 @@ async function tournament(ask: number, path: string, body?: string) {
 
 addEventListener("message", ({ data }: MessageEvent<ToWorker>) => {
   const root = "/apis/stowplan.dev/v1/namespaces";
-  if (data.type === "start") socket.start();
-  else if (data.type === "tournament") {
+  if (data.type === "start") {
+    use(data.key);
+    socket.start();
+  } else if (data.type === "tournament") {
     void tournament(data.ask, `${root}/${encodeURIComponent(data.ns)}/decisions/${encodeURIComponent(data.name)}/tournament`);
   } else {
     void tournament(data.ask, `${root}/${encodeURIComponent(data.ns)}/decisions`, data.body);

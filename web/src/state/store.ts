@@ -2,6 +2,7 @@
 // told once per frame at most.
 
 import { useEffect, useReducer } from "preact/hooks";
+import { kept, use } from "../api/key";
 import workerUrl from "../live/worker.ts?worker&url";
 import type { Batch, FromWorker, KindState, Link, ToWorker } from "../live/protocol";
 import type { Tournament } from "../tournament/model";
@@ -54,7 +55,8 @@ class Store {
     const worker = makeWorker();
     this.worker = worker;
     worker.onmessage = ({ data }: MessageEvent<FromWorker>) => this.take(data);
-    this.post({ type: "start" });
+    use(kept());
+    this.post({ type: "start", key: kept() });
   }
 
   private post(message: ToWorker) {

@@ -29,11 +29,17 @@ pub(super) async fn find(
     config: &Config,
     client: &Client,
 ) -> Result<Leader, String> {
-    at(lease.unwrap_or(LEASE), config, client).await
+    at(lease.unwrap_or(LEASE), config, client, true).await
 }
 
-/// As [`find`], by the Lease of this name.
-pub(crate) async fn at(lease: &str, config: &Config, client: &Client) -> Result<Leader, String> {
+/// As [`find`], by the Lease of this name. Only one that is trusted may name the CA of the leader's
+/// certificate: whoever may write it could have the credentials sent to a server of their own.
+pub(crate) async fn at(
+    lease: &str,
+    config: &Config,
+    client: &Client,
+    trusts_lease: bool,
+) -> Result<Leader, String> {
     let (namespace, name) = lease.split_once('/').unwrap_or(("kube-system", lease));
     let leases: Api<Lease> = Api::namespaced(client.clone(), namespace);
     let found = match leases.get_opt(name).await {
@@ -66,7 +72,7 @@ pub(crate) async fn at(lease: &str, config: &Config, client: &Client) -> Result<
     };
     let address = leader.address.clone();
     let title = format!("{holder} at {address}, which holds the Lease {namespace}/{name}");
-    match reach(config, leader) {
+    match reach(config, leader, trusts_lease) {
         Ok(config) => Ok(Leader { title, config }),
         Err(why) => Err(format!("{title}, cannot be asked: {why}")),
     }
@@ -74,7 +80,7 @@ pub(crate) async fn at(lease: &str, config: &Config, client: &Client) -> Result<
 
 /// As the same user, but at the leader's address, whose certificate must be the one that the Lease
 /// names or come from the cluster's CA.
-fn reach(config: &Config, leader: LeaderAddress) -> Result<Config, String> {
+fn reach(config: &Config, leader: LeaderAddress, trusts_lease: bool) -> Result<Config, String> {
     let url = address::secure_url(&format!("https://{}", leader.address))?;
     let mut config = super::live::at_scheduler(config.clone(), &url, false);
     config.tls_server_name = None;
@@ -82,6 +88,13 @@ fn reach(config: &Config, leader: LeaderAddress) -> Result<Config, String> {
     config.read_timeout = Some(PATIENCE.1);
     if let Some(pem) = leader.ca_pem {
         let roots = certificates_der(&pem).map_err(|error| error.to_string())?;
+        let own = config.root_cert.as_deref().unwrap_or_default();
+        if !trusts_lease && !roots.iter().all(|root| own.contains(root)) {
+            return Err(
+                "its certificate is from a CA that only the Lease names; name it with --scheduler"
+                    .to_owned(),
+            );
+        }
         config.root_cert = Some(roots);
     }
     Ok(config)
@@ -105,7 +118,7 @@ mod tests {
             address: address.to_owned(),
             ca_pem: ca_pem.map(str::to_owned),
         };
-        reach(&config(), leader)
+        reach(&config(), leader, true)
     }
 
     #[test]
@@ -119,6 +132,24 @@ mod tests {
         let given = at("[::1]:10259", None).unwrap();
         assert!(!given.accept_invalid_certs);
         assert_eq!(given.root_cert, config().root_cert);
+    }
+
+    #[test]
+    fn the_page_trusts_no_ca_that_only_a_lease_names() {
+        let pki = Pki::generate().unwrap();
+        let leader = || LeaderAddress {
+            address: "10.0.0.7:10259".to_owned(),
+            ca_pem: Some(pki.ca_pem.clone()),
+        };
+        let why = reach(&config(), leader(), false).unwrap_err();
+        assert!(why.contains("name it with --scheduler"), "{why}");
+        // That of the cluster is known besides.
+        let mut known = config();
+        known.root_cert = Some(certificates_der(&pki.ca_pem).unwrap());
+        assert!(reach(&known, leader(), false).is_ok());
+        let mut unnamed = leader();
+        unnamed.ca_pem = None;
+        assert!(reach(&config(), unnamed, false).is_ok());
     }
 
     #[test]

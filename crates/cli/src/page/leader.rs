@@ -40,7 +40,7 @@ impl LeaderOfCluster {
             Some(scheduler) => live::at_scheduler(self.config.clone(), scheduler, false),
             None if self.api_tells().await => return Ok(self.client.clone()),
             None => {
-                leader::at(&self.lease, &self.config, &self.client)
+                leader::at(&self.lease, &self.config, &self.client, false)
                     .await?
                     .config
             }

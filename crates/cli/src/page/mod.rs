@@ -14,6 +14,7 @@ use kube::Client;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use stowplan_env::System;
 use stowplan_page::{Leader, Page, PageListener};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -54,7 +55,7 @@ pub(crate) async fn bind(
             .with_context(|| format!("--page-listen: cannot listen on {address}"))?,
         None => usual().await.context("the page cannot be served")?,
     };
-    let page = Page::new(listener.address()?, client, leader);
+    let page = Page::new(listener.address()?, client, leader, Arc::new(System::new()));
     Ok(Opened {
         listener,
         page,
