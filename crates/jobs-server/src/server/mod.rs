@@ -103,7 +103,10 @@ impl Server {
         poll.registry()
             .register(&mut listener, LISTENER, Interest::READABLE)?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
-        let core = Core::new(machine, log, env, settings.password.clone(), now);
+        let mut core = Core::new(machine, log, env, settings.password.clone(), now);
+        core.machine.skip_tokens(&mut core.out);
+        core.write()?;
+        core.log.file().map_or(Ok(()), |file| file.sync())?;
         let durable = core.log.end();
         Ok(Self {
             core,
@@ -235,10 +238,12 @@ impl Server {
         let grew = self.held.len() > self.seen_held;
         self.seen_held = self.held.len();
         self.gathers = false;
-        if self.held.is_empty() || self.syncer.is_busy() {
+        // Leases are told of before they are durable; they become so soon, too.
+        let unsynced = self.core.log.end() > self.syncer.durable();
+        if (self.held.is_empty() && !unsynced) || self.syncer.is_busy() {
             return;
         }
-        if !quiet && grew && self.rounds < GATHERING_ROUNDS {
+        if !quiet && (grew || self.held.is_empty()) && self.rounds < GATHERING_ROUNDS {
             self.rounds += 1;
             self.gathers = true;
             return;
