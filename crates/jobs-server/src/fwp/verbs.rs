@@ -2,7 +2,7 @@
 
 use super::hello::{Greeting, Hello, Password, Refusal, hello};
 use super::job::{ParsedJob, is_queue_name};
-use super::{NOTHING, OK, bulk, bulk_head, compose, error};
+use super::{NOTHING, OK, bulk, bulk_head, compose, error, refusal};
 use crate::json::{Scanner, quote};
 use crate::log::{FRAME_HEAD, Log};
 use std::io;
@@ -259,11 +259,7 @@ impl Core {
         };
         match self.take(&mut job, now) {
             Ok(()) => reply.extend_from_slice(OK),
-            Err(Complaint { unique: true, text }) => {
-                reply.extend_from_slice(b"-NOTUNIQUE ");
-                reply.extend_from_slice(text.as_bytes());
-                reply.extend_from_slice(b"\r\n");
-            }
+            Err(Complaint { unique: true, text }) => refusal(reply, "NOTUNIQUE", &text),
             Err(complaint) => error(reply, &complaint.text),
         }
         Answer::Durable

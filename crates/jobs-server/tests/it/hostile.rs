@@ -138,3 +138,14 @@ fn commands_may_come_in_one_piece_or_in_many() {
         .collect();
     assert!(places.is_sorted());
 }
+
+#[test]
+fn a_name_with_ends_of_lines_makes_no_answer_of_its_own() {
+    let served = Served::new(None);
+    let mut client = served.client(None);
+    let push = r#"PUSH {"jid":"1234567\r\n+OK\r\n","jobtype":"T","args":[],"custom":{"unique_for":60}}"#;
+    client.call(push).unwrap();
+    let second = client.call(push).unwrap();
+    assert!(matches!(second, Reply::Error(text) if text.starts_with("NOTUNIQUE")));
+    assert!(client.ask("INFO").unwrap()["faktory"].is_object());
+}
