@@ -160,6 +160,7 @@ impl Conn {
 
     /// Sends what may be sent and the socket takes.
     pub(super) fn send(&mut self) -> io::Result<()> {
+        self.stream.flush()?;
         let mut sent = 0;
         while sent < self.ready.len() {
             match self.stream.write(&self.ready[sent..]) {

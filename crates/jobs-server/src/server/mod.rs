@@ -350,7 +350,8 @@ impl Server {
             };
             conn.touched = false;
             let sent = conn.send();
-            let over = conn.ends && conn.ready.is_empty() && conn.held.is_empty();
+            let empty = conn.ready.is_empty() && conn.held.is_empty();
+            let over = conn.ends && empty && !conn.stream.wants_write();
             if sent.is_err() || over {
                 self.close(at);
                 continue;
