@@ -70,6 +70,7 @@ impl Machine {
             return false;
         }
         let line = job.line;
+        self.batch_job_revived(out, slot);
         let since = self.stamp(now);
         self.emit(
             out,
@@ -93,6 +94,7 @@ impl Machine {
         if !matches!(state, Some(State::Scheduled | State::Retry | State::Dead)) {
             return false;
         }
+        self.batch_job_revived(out, slot);
         let state = State::Scheduled;
         self.emit(
             out,
@@ -114,6 +116,7 @@ impl Machine {
         if !matches!(job.state, State::Scheduled | State::Retry | State::Queued) {
             return false;
         }
+        let extra = job.extra.as_deref().cloned().unwrap_or_default();
         let state = State::Dead;
         self.emit(
             out,
@@ -124,6 +127,13 @@ impl Machine {
                 at: now,
             },
         );
+        if !extra.batch.is_empty() {
+            let ended = match extra.failures {
+                0 => batch::Ended::DiedAtOnce,
+                _ => batch::Ended::Died,
+            };
+            self.batch_job_ended(out, now, &extra.batch, ended);
+        }
         true
     }
 

@@ -471,3 +471,61 @@ fn what_is_written_again_is_what_was_there() {
         (expected.0.len(), expected.1, expected.2)
     );
 }
+
+#[test]
+fn a_batch_knows_of_jobs_that_are_killed_and_come_back_and_its_callbacks_are_not_lost() {
+    let mut world = World::new();
+    let success = job("success-2", "").prepare();
+    let spec = BatchSpec {
+        bid: "b-2",
+        success: &success,
+        ..BatchSpec::default()
+    };
+    world
+        .act(|machine, out, now| machine.batch_new(out, now, &spec))
+        .0
+        .unwrap();
+    for jid in ["batched-3", "batched-4", "batched-5"] {
+        world.push(&NewJob {
+            batch: "b-2",
+            ..job(jid, "")
+        });
+    }
+    let commit = |machine: &mut Machine, out: &mut Out, now| machine.batch_commit(out, now, "b-2");
+    world.act(commit).0.unwrap();
+    let find = |world: &World, jid| {
+        let jids = [jid];
+        let filter = Filter {
+            jids: &jids,
+            ..Filter::default()
+        };
+        world.machine.select(&filter, 1)[0]
+    };
+    let counts = |world: &World| {
+        let batch = world.machine.batch("b-2").unwrap();
+        (batch.pending, batch.failed)
+    };
+    let (slot, id) = find(&world, "batched-3");
+    assert!(
+        world
+            .act(|machine, out, now| machine.kill(out, now, slot, id))
+            .0
+    );
+    assert_eq!(counts(&world), (2, 1));
+    let later = world.now + Duration::from_secs(1);
+    assert!(
+        world
+            .act(|machine, out, now| machine.reschedule(out, now, slot, id, later))
+            .0
+    );
+    assert_eq!(counts(&world), (3, 0));
+    world.pass(1_001);
+    world.act(|machine, out, _| machine.drain(out, &["q"]));
+    for _ in 0..3 {
+        let (jid, ..) = world.fetch(PRODUCER).unwrap();
+        assert_eq!(world.state("success-2"), None);
+        assert_eq!(world.ack(PRODUCER, &jid, None), Ack::Done);
+    }
+    assert_eq!(counts(&world), (0, 0));
+    assert_eq!(world.state("success-2"), Some(State::Queued));
+}
