@@ -11,6 +11,9 @@ use stowplan_base::Time;
 use stowplan_env::Env;
 use stowplan_jobs::{Delivery, Fetched, Machine, Out, Place, Who};
 
+/// How many jobs a PUSHB may have: they are in memory, parsed, before the first one is taken.
+const PUSHB_MAX: usize = 100_000;
+
 /// When an answer may be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Answer {
@@ -287,9 +290,14 @@ impl Core {
 
     fn push_all(&mut self, json: &str, now: Time, reply: &mut Vec<u8>) -> Answer {
         let mut jobs = Vec::new();
+        let mut many = false;
         let mut scanner = Scanner::new(json);
         let read = match scanner.looks_like() {
             Some(b'[') => scanner.elements(|scanner| {
+                many = jobs.len() >= PUSHB_MAX;
+                if many {
+                    return Err(crate::json::BadJson("".into()));
+                }
                 jobs.push(ParsedJob::read(scanner)?);
                 Ok(())
             }),
@@ -302,7 +310,11 @@ impl Core {
             },
         };
         if let Err(bad) = read.and_then(|()| scanner.end()) {
-            error(reply, &format!("invalid JSON: {bad}"));
+            let text = match many {
+                true => format!("PUSHB takes at most {PUSHB_MAX} jobs"),
+                false => format!("invalid JSON: {bad}"),
+            };
+            error(reply, &text);
             return Answer::Now;
         }
         let mut refused = b"{".to_vec();
