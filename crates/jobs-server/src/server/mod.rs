@@ -75,6 +75,10 @@ pub struct Server {
     /// Connections that have something to be sent.
     touched: Vec<usize>,
     hellos: VecDeque<(Time, u64)>,
+    /// A connection could not be accepted, and no event tells of it again.
+    starved: bool,
+    /// One was closed since.
+    freed: bool,
     compacting: Option<Compacting>,
     metrics: Arc<Metrics>,
     measured: Time,
@@ -124,6 +128,8 @@ impl Server {
             gathers: false,
             touched: Vec::new(),
             hellos: VecDeque::new(),
+            starved: false,
+            freed: false,
             compacting: None,
             metrics: Arc::new(Metrics::new()),
             measured: Time::default(),
@@ -187,7 +193,9 @@ impl Server {
     }
 
     fn patience(&self) -> Option<Duration> {
-        if self.compacting.is_some() || self.gathers {
+        // What was read while answers were sent has no event of its own.
+        let more = !self.touched.is_empty() || self.core.is_dirty() || self.core.out.has_told();
+        if self.compacting.is_some() || self.gathers || more {
             return Some(Duration::ZERO);
         }
         let timer = self.core.machine.next_timer();
@@ -222,6 +230,9 @@ impl Server {
         self.syncer.look()?;
         self.release();
         self.send();
+        if std::mem::take(&mut self.freed) {
+            self.accept()?;
+        }
         self.sync(quiet);
         if self.now.since(self.measured) >= Duration::from_millis(500) {
             self.measured = self.now;
@@ -260,12 +271,22 @@ impl Server {
     }
 
     fn accept(&mut self) -> Result<(), ServeError> {
+        self.starved = false;
         loop {
             let stream = match self.listener.accept() {
                 Ok((stream, _)) => stream,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted
+                    ) =>
+                {
+                    continue;
+                }
                 Err(error) => {
                     // Out of file handles, most likely: those who wait are taken when others go.
+                    self.starved = true;
                     tracing::warn!(%error, "cannot accept a connection");
                     return Ok(());
                 }
@@ -375,6 +396,7 @@ impl Server {
         let _ = self.poll.registry().deregister(conn.socket());
         self.core.machine.disconnect(self.now, conn.session.who());
         self.free.push(at);
+        self.freed |= self.starved;
         self.core.counters.connections = self.count();
     }
 }

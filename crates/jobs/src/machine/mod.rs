@@ -85,6 +85,11 @@ pub struct Out {
 }
 
 impl Out {
+    /// Whether somebody is to be told something.
+    pub fn has_told(&self) -> bool {
+        !(self.delivered.is_empty() && self.empty_handed.is_empty() && self.reaped.is_empty())
+    }
+
     fn append(&mut self, record: &Record<'_>) -> Place {
         let from = self.log.len();
         record.encode(&mut self.log);
