@@ -529,3 +529,42 @@ fn a_batch_knows_of_jobs_that_are_killed_and_come_back_and_its_callbacks_are_not
     assert_eq!(counts(&world), (0, 0));
     assert_eq!(world.state("success-2"), Some(State::Queued));
 }
+
+/// An entry of each minute, after the process was stopped (or was not there) for some minutes.
+fn launched_after(catch_up: &str, minutes: i64, restart: bool) -> u64 {
+    let mut world = World::new();
+    let prepared = job("........", "").prepare();
+    let spec = PeriodicSpec {
+        name: "every-minute",
+        schedule: "* * * * *",
+        zone: "",
+        catch_up,
+        dst: "",
+        forbid_overlap: false,
+        job: &prepared,
+    };
+    world
+        .act(|machine, out, now| machine.periodic_set(out, now, &spec))
+        .0
+        .unwrap();
+    world.now = world.now + Duration::from_secs(60 * minutes);
+    if restart {
+        let mut machine = Machine::new(Settings::default(), 2, world.now);
+        machine.begin_replay();
+        machine.replay(0, &world.log).unwrap();
+        machine.end_replay(world.now);
+        world.machine = machine;
+    }
+    world.pass(1);
+    world.machine.totals().queued
+}
+
+#[test]
+fn missed_times_are_caught_up_with_as_an_entry_asks_for() {
+    assert_eq!(launched_after("latest", 60, true), 1);
+    assert_eq!(launched_after("latest", 60, false), 2, "the first, and the last");
+    assert_eq!(launched_after("skip", 60, true), 0);
+    assert_eq!(launched_after("all", 60, true), 60);
+    assert_eq!(launched_after("all", 60, false), 60);
+    assert_eq!(launched_after("all", 1_500, true), 1_000);
+}
