@@ -198,7 +198,7 @@ impl Core {
             (b"ACK", Some(json)) => self.ack(session, json, now, reply),
             (b"FAIL", Some(json)) => self.fail(session, json, now, reply),
             (b"PUSHB", Some(json)) => self.push_all(json, now, reply),
-            (b"BEAT", Some(json)) => self.beat(session, json, now, reply),
+            (b"BEAT", Some(json)) => self.beat(json, now, reply),
             (b"INFO", _) => self.info(now, reply),
             (b"FLUSH", _) => {
                 self.machine.flush(&mut self.out);

@@ -47,3 +47,21 @@ fn leases_become_durable_although_nobody_waits_for_that() {
     }
     panic!("not durable after 5 s");
 }
+
+#[test]
+fn progress_of_who_has_no_lease_any_more_does_not_count() {
+    let served = Served::new(None);
+    let mut first = served.client(Some("w1"));
+    let push = r#"PUSH {"jid":"12345678","jobtype":"T","args":[],"queue":"q","custom":{"track":1}}"#;
+    first.ask(push).unwrap();
+    first.ask("FETCH q").unwrap();
+    let set = r#"TRACK SET {"jid":"12345678","percent":50}"#;
+    first.ask(set).unwrap();
+    let late = r#"TRACK SET {"jid":"12345678","percent":90,"token":"1"}"#;
+    let refused = first.ask(late).unwrap_err();
+    assert_eq!(refused.to_string(), "ERR lease expired 12345678");
+    let mut second = served.client(Some("w2"));
+    let other = r#"TRACK SET {"jid":"12345678","percent":10}"#;
+    assert!(second.ask(other).is_err());
+    assert_eq!(second.ask("TRACK GET 12345678").unwrap()["percent"], 50);
+}
