@@ -96,7 +96,11 @@ impl Log {
                 let torn = not_zero(&*file, len, file_len)?;
                 if torn > 0 {
                     let file = name(*start);
-                    tracing::warn!(file, bytes = torn, "the job log ends in a torn write, which is cut off");
+                    tracing::warn!(
+                        file,
+                        bytes = torn,
+                        "the job log ends in a torn write, which is cut off"
+                    );
                 }
                 file.set_len(len)?;
                 file.sync()?;

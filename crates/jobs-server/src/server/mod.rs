@@ -325,13 +325,12 @@ impl Server {
     }
 
     fn close_silent(&mut self) {
-        while let Some((at, serial)) = self
+        while let Some((_, serial)) = self
             .hellos
             .front()
             .copied()
             .filter(|(at, _)| *at <= self.now)
         {
-            let _ = at;
             self.hellos.pop_front();
             let index = serial as u32 as usize;
             let conn = self.conns.get(index).and_then(Option::as_ref);

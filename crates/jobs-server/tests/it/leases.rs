@@ -52,7 +52,8 @@ fn leases_become_durable_although_nobody_waits_for_that() {
 fn progress_of_who_has_no_lease_any_more_does_not_count() {
     let served = Served::new(None);
     let mut first = served.client(Some("w1"));
-    let push = r#"PUSH {"jid":"12345678","jobtype":"T","args":[],"queue":"q","custom":{"track":1}}"#;
+    let push =
+        r#"PUSH {"jid":"12345678","jobtype":"T","args":[],"queue":"q","custom":{"track":1}}"#;
     first.ask(push).unwrap();
     first.ask("FETCH q").unwrap();
     let set = r#"TRACK SET {"jid":"12345678","percent":50}"#;

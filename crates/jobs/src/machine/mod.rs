@@ -19,7 +19,7 @@ pub use fetch::{Delivery, Fetched};
 pub use finish::{Ack, Failed};
 pub use periodic::{PeriodicSpec, PeriodicView};
 pub use push::{Error, NewJob};
-pub use sets::{Filter, Redrive};
+pub use sets::Filter;
 pub use views::{JobView, Lease, QueueView, Totals, Track, TrackState, WorkerView};
 pub use workers::WorkerState;
 

@@ -20,13 +20,6 @@ pub struct Filter<'a> {
     pub fingerprint: Option<u64>,
 }
 
-/// How dead jobs come back.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Redrive {
-    /// So many per second; 0 is all at once.
-    pub rate: f64,
-}
-
 impl Machine {
     /// The jobs that are meant, the first due (or queued, or dead) first: at most so many. It looks at all jobs.
     pub fn select(&self, filter: &Filter<'_>, max: usize) -> Vec<(u32, u64)> {

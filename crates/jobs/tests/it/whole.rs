@@ -562,7 +562,11 @@ fn launched_after(catch_up: &str, minutes: i64, restart: bool) -> u64 {
 #[test]
 fn missed_times_are_caught_up_with_as_an_entry_asks_for() {
     assert_eq!(launched_after("latest", 60, true), 1);
-    assert_eq!(launched_after("latest", 60, false), 2, "the first, and the last");
+    assert_eq!(
+        launched_after("latest", 60, false),
+        2,
+        "the first, and the last"
+    );
     assert_eq!(launched_after("skip", 60, true), 0);
     assert_eq!(launched_after("all", 60, true), 60);
     assert_eq!(launched_after("all", 60, false), 60);
