@@ -88,6 +88,11 @@ impl Client {
         }
     }
 
+    /// Hears the answer to a line that was sent before.
+    pub fn hear(&mut self) -> io::Result<Reply> {
+        self.reply()
+    }
+
     fn reply(&mut self) -> io::Result<Reply> {
         let mut line = String::new();
         if self.reader.read_line(&mut line)? == 0 {

@@ -22,8 +22,8 @@ pub use job::{Place, State};
 pub use line::{AGEING, Limits};
 pub use machine::{
     Ack, BatchError, BatchSpec, BatchStatus, CallbackState, Delivery, Error, Failed, Fetched,
-    Filter, JobView, Lease, Machine, NewJob, Out, PeriodicSpec, PeriodicView, QueueView, Redrive,
-    Settings, Totals, Track, TrackState, Who, WorkerState, WorkerView,
+    Filter, JobView, Lease, Machine, NewJob, Out, PeriodicSpec, PeriodicView, QueueView, Settings,
+    Totals, Track, TrackState, Who, WorkerState, WorkerView,
 };
 pub use policy::{Jitter, Policy, span};
 pub use record::{FailureRecord, JobRecord, Outcome, Record, Unique, Until, Why};

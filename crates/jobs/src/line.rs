@@ -227,7 +227,7 @@ impl Line {
             bucket.take();
         }
         self.clock = self.clock.max(share.clock);
-        share.clock += SCALE / u64::from(share.limits.weight.max(1));
+        share.clock += (SCALE / u64::from(share.limits.weight.max(1))).max(1);
         share.running += 1;
         share.waiting -= 1;
         self.running += 1;

@@ -178,11 +178,11 @@ fn table(server: &Server, told: &Value, columns: &[&str]) -> Result<()> {
     for row in told.as_array().map(Vec::as_slice).unwrap_or_default() {
         let cells = columns.iter().map(|column| match &row[*column] {
             Value::Null => String::new(),
-            Value::String(text) => text.clone(),
+            Value::String(text) => output::printable(text),
             Value::Number(number) if *column == "latency" => {
                 format!("{:.1}s", number.as_f64().unwrap_or_default())
             }
-            other => other.to_string(),
+            other => output::printable(&other.to_string()),
         });
         rows.push(cells.collect());
     }

@@ -2,7 +2,7 @@
 
 use super::args::Serve;
 use crate::{output, up};
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, ensure};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
@@ -14,6 +14,12 @@ use stowplan_jobs_server::{Metrics, Password, ServeSettings, Server, Settings, s
 use stowplan_transport::{Certificates, raise_open_files};
 
 pub(super) fn run(args: &Serve) -> Result<()> {
+    ensure!(
+        args.password_file.is_some() || args.listen.ip().is_loopback(),
+        "--listen {}: others can reach this address, and without a password anyone who does can read, add and \
+         delete jobs: give one with --password-file",
+        args.listen
+    );
     let folder = match &args.data_dir {
         Some(folder) => folder.clone(),
         None => usual_folder()?,

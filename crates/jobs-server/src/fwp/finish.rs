@@ -175,13 +175,7 @@ impl Core {
         Answer::Durable
     }
 
-    pub(super) fn beat(
-        &mut self,
-        session: &Session,
-        json: &str,
-        now: Time,
-        reply: &mut Vec<u8>,
-    ) -> Answer {
+    pub(super) fn beat(&mut self, json: &str, now: Time, reply: &mut Vec<u8>) -> Answer {
         let (mut wid, mut state) = (None, None);
         let mut scanner = Scanner::new(json);
         let object = scanner.looks_like() == Some(b'{');
@@ -203,7 +197,6 @@ impl Core {
             return Answer::Now;
         }
         let wid = wid.unwrap_or_default();
-        let _ = session;
         match self.machine.beat(now, &wid, state) {
             None => error(reply, &format!("unknown worker {wid}")),
             Some(WorkerState::Running) => reply.extend_from_slice(OK),
@@ -285,29 +278,27 @@ impl Core {
             error(reply, &format!("invalid TRACK SET {json}"));
             return Answer::Now;
         }
-        if !self
-            .machine
-            .set_progress(now, &jid, percent, cut_desc(&desc))
-            && until.is_none()
-        {
-            error(reply, &format!("Job not found {jid}"));
-            return Answer::Now;
+        match self.machine.has_lease(session.who(), &jid, token) {
+            Ack::Done => {}
+            // Who only tells of progress needs no lease of a job that nobody has.
+            Ack::Unknown if until.is_none() => {}
+            Ack::Fenced if token.is_some() => {
+                error(reply, &format!("lease expired {jid}"));
+                return Answer::Now;
+            }
+            Ack::Unknown | Ack::Fenced => {
+                error(reply, &format!("Job not found {jid}"));
+                return Answer::Now;
+            }
         }
         if let Some(until) = until {
-            match self
-                .machine
-                .extend(&mut self.out, session.who(), &jid, token, until.max(now))
-            {
-                Ack::Done => {}
-                Ack::Fenced if token.is_some() => {
-                    error(reply, &format!("lease expired {jid}"));
-                    return Answer::Now;
-                }
-                _ => {
-                    error(reply, &format!("Job not found {jid}"));
-                    return Answer::Now;
-                }
-            }
+            let (who, until) = (session.who(), until.max(now));
+            self.machine.extend(&mut self.out, who, &jid, token, until);
+        }
+        let desc = cut_desc(&desc);
+        if !self.machine.set_progress(now, &jid, percent, desc) && until.is_none() {
+            error(reply, &format!("Job not found {jid}"));
+            return Answer::Now;
         }
         reply.extend_from_slice(OK);
         Answer::Durable

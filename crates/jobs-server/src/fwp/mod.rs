@@ -17,7 +17,14 @@ pub(crate) use verbs::{Answer, Core, Counters, Session};
 
 /// Appends an error.
 pub(crate) fn error(to: &mut Vec<u8>, text: &str) {
-    to.extend_from_slice(b"-ERR ");
+    refusal(to, "ERR", text);
+}
+
+/// Appends an error of a certain kind.
+pub(crate) fn refusal(to: &mut Vec<u8>, kind: &str, text: &str) {
+    to.push(b'-');
+    to.extend_from_slice(kind.as_bytes());
+    to.push(b' ');
     // An answer is one line.
     to.extend(text.bytes().map(|byte| {
         if matches!(byte, b'\r' | b'\n') {

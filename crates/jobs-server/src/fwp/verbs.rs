@@ -2,7 +2,7 @@
 
 use super::hello::{Greeting, Hello, Password, Refusal, hello};
 use super::job::{ParsedJob, is_queue_name};
-use super::{NOTHING, OK, bulk, bulk_head, compose, error};
+use super::{NOTHING, OK, bulk, bulk_head, compose, error, refusal};
 use crate::json::{Scanner, quote};
 use crate::log::{FRAME_HEAD, Log};
 use std::io;
@@ -10,6 +10,9 @@ use std::sync::Arc;
 use stowplan_base::Time;
 use stowplan_env::Env;
 use stowplan_jobs::{Delivery, Fetched, Machine, Out, Place, Who};
+
+/// How many jobs a PUSHB may have: they are in memory, parsed, before the first one is taken.
+const PUSHB_MAX: usize = 100_000;
 
 /// When an answer may be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -195,7 +198,7 @@ impl Core {
             (b"ACK", Some(json)) => self.ack(session, json, now, reply),
             (b"FAIL", Some(json)) => self.fail(session, json, now, reply),
             (b"PUSHB", Some(json)) => self.push_all(json, now, reply),
-            (b"BEAT", Some(json)) => self.beat(session, json, now, reply),
+            (b"BEAT", Some(json)) => self.beat(json, now, reply),
             (b"INFO", _) => self.info(now, reply),
             (b"FLUSH", _) => {
                 self.machine.flush(&mut self.out);
@@ -259,11 +262,7 @@ impl Core {
         };
         match self.take(&mut job, now) {
             Ok(()) => reply.extend_from_slice(OK),
-            Err(Complaint { unique: true, text }) => {
-                reply.extend_from_slice(b"-NOTUNIQUE ");
-                reply.extend_from_slice(text.as_bytes());
-                reply.extend_from_slice(b"\r\n");
-            }
+            Err(Complaint { unique: true, text }) => refusal(reply, "NOTUNIQUE", &text),
             Err(complaint) => error(reply, &complaint.text),
         }
         Answer::Durable
@@ -291,9 +290,14 @@ impl Core {
 
     fn push_all(&mut self, json: &str, now: Time, reply: &mut Vec<u8>) -> Answer {
         let mut jobs = Vec::new();
+        let mut many = false;
         let mut scanner = Scanner::new(json);
         let read = match scanner.looks_like() {
             Some(b'[') => scanner.elements(|scanner| {
+                many = jobs.len() >= PUSHB_MAX;
+                if many {
+                    return Err(crate::json::BadJson("".into()));
+                }
                 jobs.push(ParsedJob::read(scanner)?);
                 Ok(())
             }),
@@ -306,7 +310,11 @@ impl Core {
             },
         };
         if let Err(bad) = read.and_then(|()| scanner.end()) {
-            error(reply, &format!("invalid JSON: {bad}"));
+            let text = match many {
+                true => format!("PUSHB takes at most {PUSHB_MAX} jobs"),
+                false => format!("invalid JSON: {bad}"),
+            };
+            error(reply, &text);
             return Answer::Now;
         }
         let mut refused = b"{".to_vec();

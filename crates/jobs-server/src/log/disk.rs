@@ -43,7 +43,14 @@ pub struct Folder {
 impl Folder {
     /// Makes it if it is missing; fails if another process has it.
     pub fn open(path: &Path) -> io::Result<Self> {
-        std::fs::create_dir_all(path)?;
+        let whole = std::path::absolute(path)?;
+        let missing = whole.ancestors().take_while(|folder| !folder.exists());
+        let made: Vec<&Path> = missing.collect();
+        std::fs::create_dir_all(&whole)?;
+        // A folder that was made is there after a power failure once its parent is synced.
+        for parent in made.iter().filter_map(|folder| folder.parent()) {
+            File::open(parent)?.sync_all()?;
+        }
         let lock = OpenOptions::new()
             .create(true)
             .truncate(false)

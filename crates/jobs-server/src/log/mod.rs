@@ -215,9 +215,11 @@ impl Log {
             return segment.file.read_at(&mut to[from..], offset);
         }
         let window = &mut self.windows[index];
-        window.bytes.resize(span as usize, 0);
-        segment.file.read_at(&mut window.bytes, offset)?;
-        window.start = at;
+        // If this fails nothing is taken for what it was to be.
+        let mut bytes = std::mem::take(&mut window.bytes);
+        bytes.resize(span as usize, 0);
+        segment.file.read_at(&mut bytes, offset)?;
+        (window.start, window.bytes) = (at, bytes);
         to.extend_from_slice(&window.bytes[..len]);
         Ok(())
     }

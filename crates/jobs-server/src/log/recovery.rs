@@ -64,7 +64,8 @@ impl Log {
             let head = reader.take(SEGMENT_HEAD as usize)?;
             let good =
                 head.is_some_and(|head| head[..8] == *MAGIC && head[8..] == start.to_le_bytes());
-            if !good && last {
+            let empty = head.is_none_or(|head| head.iter().all(|byte| *byte == 0));
+            if !good && last && empty {
                 // It was being made.
                 disk.remove(&name(*start))?;
                 end = *start;
@@ -92,6 +93,15 @@ impl Log {
                 });
             }
             if len != file_len {
+                let torn = not_zero(&*file, len, file_len)?;
+                if torn > 0 {
+                    let file = name(*start);
+                    tracing::warn!(
+                        file,
+                        bytes = torn,
+                        "the job log ends in a torn write, which is cut off"
+                    );
+                }
                 file.set_len(len)?;
                 file.sync()?;
             }
@@ -113,6 +123,21 @@ impl Log {
         log.roll()?;
         Ok(log)
     }
+}
+
+/// How many bytes from `from` on there are up to the last that is not zero.
+fn not_zero(file: &dyn super::DiskFile, from: u64, end: u64) -> io::Result<u64> {
+    let mut bytes = vec![0; CHUNK];
+    let (mut at, mut last) = (from, from);
+    while at < end {
+        let len = (end - at).min(CHUNK as u64) as usize;
+        file.read_at(&mut bytes[..len], at)?;
+        if let Some(found) = bytes[..len].iter().rposition(|byte| *byte != 0) {
+            last = at + found as u64 + 1;
+        }
+        at += len as u64;
+    }
+    Ok(last - from)
 }
 
 /// Reads a file from front to end, a megabyte at a time.

@@ -12,8 +12,10 @@ pub(super) struct Conn {
     pub(super) stream: Stream,
     pub(super) session: Session,
     /// Part of a line, or what came after a FETCH that waits.
-    pub(super) pending: Vec<u8>,
-    /// How much of `pending` has no end of a line in it.
+    pending: Vec<u8>,
+    /// How much of `pending` was listened to already.
+    heard: usize,
+    /// Up to where the rest of it has no end of a line.
     searched: usize,
     /// May be sent.
     pub(super) ready: Vec<u8>,
@@ -64,6 +66,7 @@ impl Conn {
                 ..Session::default()
             },
             pending: Vec::new(),
+            heard: 0,
             searched: 0,
             ready: Vec::new(),
             held: Vec::new(),
@@ -98,7 +101,7 @@ impl Conn {
             *bytes = &rest[1..];
             return Line::Here(line.strip_suffix(b"\r").unwrap_or(line));
         }
-        self.pending.extend_from_slice(bytes);
+        self.put_off(bytes);
         *bytes = &[];
         let found = self.pending[self.searched..]
             .iter()
@@ -107,14 +110,42 @@ impl Conn {
             self.searched = self.pending.len();
             return Line::None;
         };
-        let rest = self.pending.split_off(self.searched + found + 1);
-        let mut line = std::mem::replace(&mut self.pending, rest);
-        self.searched = 0;
+        let (from, end) = (self.heard, self.searched + found);
+        let mut line = if from == 0 && end + 1 == self.pending.len() {
+            std::mem::take(&mut self.pending)
+        } else {
+            self.pending[from..=end].to_vec()
+        };
+        (self.heard, self.searched) = (end + 1, end + 1);
+        if self.heard >= self.pending.len() {
+            // Nobody keeps what many commands took.
+            if self.pending.capacity() > 64 << 10 {
+                self.pending = Vec::new();
+            }
+            self.pending.clear();
+            (self.heard, self.searched) = (0, 0);
+        }
         line.pop();
         if line.last() == Some(&b'\r') {
             line.pop();
         }
         Line::Pending(line)
+    }
+
+    /// Keeps what cannot be listened to now.
+    pub(super) fn put_off(&mut self, bytes: &[u8]) {
+        // Moved only when at least half of it goes: many short lines do not move the rest again and again.
+        if self.heard > 0 && self.heard >= self.pending.len() / 2 {
+            self.pending.drain(..self.heard);
+            self.searched -= self.heard;
+            self.heard = 0;
+        }
+        self.pending.extend_from_slice(bytes);
+    }
+
+    /// How much was said and not listened to yet.
+    pub(super) fn unheard(&self) -> usize {
+        self.pending.len() - self.heard
     }
 
     /// Says something, now or when the log is durable. Whether it is the first that waits for that.
@@ -160,6 +191,7 @@ impl Conn {
 
     /// Sends what may be sent and the socket takes.
     pub(super) fn send(&mut self) -> io::Result<()> {
+        self.stream.flush()?;
         let mut sent = 0;
         while sent < self.ready.len() {
             match self.stream.write(&self.ready[sent..]) {

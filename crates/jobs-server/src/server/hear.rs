@@ -55,11 +55,11 @@ impl Server {
         loop {
             if conn.waits {
                 // A FETCH waits: what comes after it waits, too.
-                conn.pending.extend_from_slice(bytes);
-                return conn.pending.len() <= line_max;
+                conn.put_off(bytes);
+                return conn.unheard() <= line_max;
             }
             match conn.next_line(&mut bytes) {
-                Line::None => return conn.pending.len() <= line_max,
+                Line::None => return conn.unheard() <= line_max,
                 Line::Here(line) => {
                     if !self.obey(at, conn, line) {
                         return true;
@@ -159,7 +159,7 @@ impl Server {
                 conn.touched = true;
                 self.touched.push(at);
             }
-            if !conn.pending.is_empty() && !self.take(at, &mut conn, &[]) {
+            if conn.unheard() > 0 && !self.take(at, &mut conn, &[]) {
                 conn.ends = true;
             }
         }

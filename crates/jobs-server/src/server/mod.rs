@@ -75,6 +75,10 @@ pub struct Server {
     /// Connections that have something to be sent.
     touched: Vec<usize>,
     hellos: VecDeque<(Time, u64)>,
+    /// A connection could not be accepted, and no event tells of it again.
+    starved: bool,
+    /// One was closed since.
+    freed: bool,
     compacting: Option<Compacting>,
     metrics: Arc<Metrics>,
     measured: Time,
@@ -103,7 +107,10 @@ impl Server {
         poll.registry()
             .register(&mut listener, LISTENER, Interest::READABLE)?;
         let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
-        let core = Core::new(machine, log, env, settings.password.clone(), now);
+        let mut core = Core::new(machine, log, env, settings.password.clone(), now);
+        core.machine.skip_tokens(&mut core.out);
+        core.write()?;
+        core.log.file().map_or(Ok(()), |file| file.sync())?;
         let durable = core.log.end();
         Ok(Self {
             core,
@@ -121,6 +128,8 @@ impl Server {
             gathers: false,
             touched: Vec::new(),
             hellos: VecDeque::new(),
+            starved: false,
+            freed: false,
             compacting: None,
             metrics: Arc::new(Metrics::new()),
             measured: Time::default(),
@@ -184,7 +193,9 @@ impl Server {
     }
 
     fn patience(&self) -> Option<Duration> {
-        if self.compacting.is_some() || self.gathers {
+        // What was read while answers were sent has no event of its own.
+        let more = !self.touched.is_empty() || self.core.is_dirty() || self.core.out.has_told();
+        if self.compacting.is_some() || self.gathers || more {
             return Some(Duration::ZERO);
         }
         let timer = self.core.machine.next_timer();
@@ -219,6 +230,9 @@ impl Server {
         self.syncer.look()?;
         self.release();
         self.send();
+        if std::mem::take(&mut self.freed) {
+            self.accept()?;
+        }
         self.sync(quiet);
         if self.now.since(self.measured) >= Duration::from_millis(500) {
             self.measured = self.now;
@@ -235,10 +249,12 @@ impl Server {
         let grew = self.held.len() > self.seen_held;
         self.seen_held = self.held.len();
         self.gathers = false;
-        if self.held.is_empty() || self.syncer.is_busy() {
+        // Leases are told of before they are durable; they become so soon, too.
+        let unsynced = self.core.log.end() > self.syncer.durable();
+        if (self.held.is_empty() && !unsynced) || self.syncer.is_busy() {
             return;
         }
-        if !quiet && grew && self.rounds < GATHERING_ROUNDS {
+        if !quiet && (grew || self.held.is_empty()) && self.rounds < GATHERING_ROUNDS {
             self.rounds += 1;
             self.gathers = true;
             return;
@@ -255,12 +271,22 @@ impl Server {
     }
 
     fn accept(&mut self) -> Result<(), ServeError> {
+        self.starved = false;
         loop {
             let stream = match self.listener.accept() {
                 Ok((stream, _)) => stream,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error)
+                    if matches!(
+                        error.kind(),
+                        io::ErrorKind::Interrupted | io::ErrorKind::ConnectionAborted
+                    ) =>
+                {
+                    continue;
+                }
                 Err(error) => {
                     // Out of file handles, most likely: those who wait are taken when others go.
+                    self.starved = true;
                     tracing::warn!(%error, "cannot accept a connection");
                     return Ok(());
                 }
@@ -299,13 +325,12 @@ impl Server {
     }
 
     fn close_silent(&mut self) {
-        while let Some((at, serial)) = self
+        while let Some((_, serial)) = self
             .hellos
             .front()
             .copied()
             .filter(|(at, _)| *at <= self.now)
         {
-            let _ = at;
             self.hellos.pop_front();
             let index = serial as u32 as usize;
             let conn = self.conns.get(index).and_then(Option::as_ref);
@@ -345,7 +370,8 @@ impl Server {
             };
             conn.touched = false;
             let sent = conn.send();
-            let over = conn.ends && conn.ready.is_empty() && conn.held.is_empty();
+            let empty = conn.ready.is_empty() && conn.held.is_empty();
+            let over = conn.ends && empty && !conn.stream.wants_write();
             if sent.is_err() || over {
                 self.close(at);
                 continue;
@@ -369,6 +395,7 @@ impl Server {
         let _ = self.poll.registry().deregister(conn.socket());
         self.core.machine.disconnect(self.now, conn.session.who());
         self.free.push(at);
+        self.freed |= self.starved;
         self.core.counters.connections = self.count();
     }
 }

@@ -55,6 +55,19 @@ impl Stream {
         flush(socket, tls)?;
         Ok(written)
     }
+
+    /// Sends what TLS has to say, its own part of the conversation included.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(_) => Ok(()),
+            Self::Tls(both) => flush(&mut both.0, &mut both.1),
+        }
+    }
+
+    /// Whether something was taken that the socket did not take yet.
+    pub(super) fn wants_write(&self) -> bool {
+        matches!(self, Self::Tls(both) if both.1.wants_write())
+    }
 }
 
 fn flush(socket: &mut TcpStream, tls: &mut ServerConnection) -> io::Result<()> {
@@ -62,6 +75,7 @@ fn flush(socket: &mut TcpStream, tls: &mut ServerConnection) -> io::Result<()> {
         match tls.write_tls(socket) {
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }

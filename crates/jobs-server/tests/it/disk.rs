@@ -44,6 +44,12 @@ impl Memory {
         self.0.lock().unwrap().changes.len()
     }
 
+    /// Whether nothing was written since the last sync.
+    pub(crate) fn is_synced(&self) -> bool {
+        let state = self.0.lock().unwrap();
+        matches!(state.changes.last(), Some(Change::Sync(_)))
+    }
+
     fn with(files: BTreeMap<String, Vec<u8>>) -> Self {
         let base = files.clone();
         Self(Arc::new(Mutex::new(State {

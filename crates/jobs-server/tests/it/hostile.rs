@@ -138,3 +138,46 @@ fn commands_may_come_in_one_piece_or_in_many() {
         .collect();
     assert!(places.is_sorted());
 }
+
+#[test]
+fn a_name_with_ends_of_lines_makes_no_answer_of_its_own() {
+    let served = Served::new(None);
+    let mut client = served.client(None);
+    let push =
+        r#"PUSH {"jid":"1234567\r\n+OK\r\n","jobtype":"T","args":[],"custom":{"unique_for":60}}"#;
+    client.call(push).unwrap();
+    let second = client.call(push).unwrap();
+    assert!(matches!(second, Reply::Error(text) if text.starts_with("NOTUNIQUE")));
+    assert!(client.ask("INFO").unwrap()["faktory"].is_object());
+}
+
+#[test]
+fn a_pushb_of_too_many_jobs_is_refused_as_a_whole() {
+    let served = Served::new(None);
+    let mut client = served.client(None);
+    let jobs = vec!["{}"; 100_001].join(",");
+    let answer = client.call(&format!("PUSHB [{jobs}]")).unwrap();
+    assert_eq!(
+        answer,
+        Reply::Error("ERR PUSHB takes at most 100000 jobs".to_owned())
+    );
+}
+
+/// What comes after a FETCH that waits is kept, and its lines are not moved one by one.
+#[test]
+fn hundreds_of_thousands_of_commands_wait_behind_a_fetch() {
+    let served = Served::new(None);
+    let mut waiting = served.client(None);
+    waiting.call_raw(b"FETCH nothing\r\n").unwrap();
+    let lines = 400_000;
+    waiting.call_raw(&b"QUEUE\n".repeat(lines)).unwrap();
+    let push = r#"PUSH {"jid":"12345678","jobtype":"T","args":[],"queue":"nothing"}"#;
+    served.client(None).call(push).unwrap();
+    let began = std::time::Instant::now();
+    for n in 0..=lines {
+        let answer = waiting.hear().unwrap();
+        assert_eq!(matches!(answer, Reply::Error(_)), n > 0);
+    }
+    // The time grows with the number of lines, not with its square.
+    assert!(began.elapsed().as_secs() < 30);
+}

@@ -5,5 +5,6 @@ mod conversations;
 mod disk;
 mod hostile;
 mod kill;
+mod leases;
 mod power;
 mod tools;

@@ -4,7 +4,7 @@
 use crate::disk::Memory;
 use std::sync::Arc;
 use stowplan_base::Rng;
-use stowplan_jobs_server::log::{FRAME_HEAD, Log, LogSettings};
+use stowplan_jobs_server::log::{Disk, FRAME_HEAD, Log, LogSettings, OpenError};
 
 /// One process, from opening the disk until power fails.
 struct Life {
@@ -132,4 +132,30 @@ fn no_acknowledged_frame_is_lost_with_power() {
 fn a_disk_that_lies_is_found_out() {
     let found = (1..=10).filter(|seed| run(*seed, Memory::lying(), 20).is_err());
     assert!(found.count() >= 8);
+}
+
+/// A last segment that was never begun goes; one that says something else is kept for whoever can read it.
+#[test]
+fn a_last_segment_with_an_unknown_head_is_not_deleted() {
+    let settings = LogSettings {
+        segment_bytes: 600,
+        prefill: false,
+    };
+    let heads: [(&[u8], bool); 3] = [
+        (b"STOWJOB2________", false),
+        (&[0; 16], true),
+        (b"STOW", true),
+    ];
+    for (head, known) in heads {
+        let disk = Memory::default();
+        drop(Log::open(Arc::new(disk.clone()), settings, |_, _| Ok(())).unwrap());
+        let next = format!("{:016x}.jobs", 16);
+        disk.create(&next).unwrap().write_at(head, 0).unwrap();
+        let opened = Log::open(Arc::new(disk.clone()), settings, |_, _| Ok(()));
+        match known {
+            true => assert!(opened.is_ok()),
+            false => assert!(matches!(opened, Err(OpenError::Damaged { .. }))),
+        }
+        assert!(disk.list().unwrap().contains(&next));
+    }
 }

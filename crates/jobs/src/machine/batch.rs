@@ -260,6 +260,22 @@ impl Machine {
         self.look_at_batch(out, now, bid);
     }
 
+    /// A dead job of a batch is to run again: what was counted when it died is taken back.
+    pub(super) fn batch_job_revived(&mut self, out: &mut Out, slot: u32) {
+        let job = self.jobs.at(slot);
+        let Some(extra) = job.extra.as_ref().filter(|_| job.state == State::Dead) else {
+            return;
+        };
+        let (bid, never_failed) = (extra.batch.clone(), extra.failures == 0);
+        self.change(out, &bid, |batch| {
+            batch.pending += 1;
+            batch.died = batch.died.saturating_sub(1);
+            if never_failed {
+                batch.failed = batch.failed.saturating_sub(1);
+            }
+        });
+    }
+
     /// Pushes the callbacks whose time has come.
     fn look_at_batch(&mut self, out: &mut Out, now: Time, bid: &str) {
         let Some(batch) = self.batches.get(bid) else {
@@ -330,8 +346,8 @@ impl Machine {
             tracked: job.tracked,
             body: job.body,
         };
-        // A queue that drains, or a batch that is over, takes none: there is nobody to tell.
-        let _ = self.push(out, now, &new);
+        // It is neither unique nor a job of the batch: nothing keeps it out.
+        let _ = self.push_anyway(out, now, &new);
     }
 
     /// A batch, if it is there.

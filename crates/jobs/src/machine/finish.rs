@@ -223,6 +223,12 @@ impl Machine {
         self.serve(out, now, line);
     }
 
+    /// Whether the caller has a lease of this job ([`Ack::Done`]).
+    pub fn has_lease(&mut self, who: Who, jid: &str, token: Option<u64>) -> Ack {
+        self.lease_of(who, jid, token)
+            .map_or_else(|why| why, |_| Ack::Done)
+    }
+
     /// A lease ends later, or sooner.
     pub fn extend(
         &mut self,

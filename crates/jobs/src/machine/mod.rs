@@ -19,7 +19,7 @@ pub use fetch::{Delivery, Fetched};
 pub use finish::{Ack, Failed};
 pub use periodic::{PeriodicSpec, PeriodicView};
 pub use push::{Error, NewJob};
-pub use sets::{Filter, Redrive};
+pub use sets::Filter;
 pub use views::{JobView, Lease, QueueView, Totals, Track, TrackState, WorkerView};
 pub use workers::WorkerState;
 
@@ -85,6 +85,11 @@ pub struct Out {
 }
 
 impl Out {
+    /// Whether somebody is to be told something.
+    pub fn has_told(&self) -> bool {
+        !(self.delivered.is_empty() && self.empty_handed.is_empty() && self.reaped.is_empty())
+    }
+
     fn append(&mut self, record: &Record<'_>) -> Place {
         let from = self.log.len();
         record.encode(&mut self.log);

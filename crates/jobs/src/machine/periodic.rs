@@ -245,6 +245,19 @@ impl Machine {
                 due = later;
             }
         }
+        if catch_up == "all" {
+            let after = |time: &Time| next(&entry.schedule, *time);
+            let missed = std::iter::successors(due, after).take_while(|time| *time <= now);
+            // The last of them.
+            let mut last = VecDeque::new();
+            for time in missed.take(MISSED_MAX * 100) {
+                last.push_back(time);
+                if last.len() > MISSED_MAX {
+                    last.pop_front();
+                }
+            }
+            due = last.front().copied().or(due);
+        }
         entry.next = due;
         if let Some(due) = due {
             self.wheel.set(due, Timer::Periodic(at as u32));
@@ -305,6 +318,10 @@ impl Machine {
                 gone: false,
             },
         );
+        // Time may have passed unseen, as if the process was stopped. Of `all` none is left out here.
+        if spec.catch_up != "all" {
+            self.arm_periodic(at as usize, now);
+        }
     }
 
     pub(super) fn rewrite_periodic(&mut self, out: &mut Out) {

@@ -100,6 +100,16 @@ impl Machine {
         if known.is_some_and(|line| self.lines[line as usize].draining) {
             return Err(Error::Draining(new.queue.to_owned()));
         }
+        self.push_anyway(out, now, new)
+    }
+
+    /// The same, also if the queue drains.
+    pub(super) fn push_anyway(
+        &mut self,
+        out: &mut Out,
+        now: Time,
+        new: &NewJob<'_>,
+    ) -> Result<(), Error> {
         if let Some(unique) = &new.unique {
             self.check_key(unique, now)?;
         }

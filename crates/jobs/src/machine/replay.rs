@@ -3,6 +3,9 @@
 use super::*;
 use crate::wire::BadRecord;
 
+/// More leases than can be told of while one sync of the log runs.
+const TOKENS_LOST_MAX: u64 = 1 << 20;
+
 impl Machine {
     /// Begins to read the log: see [`Machine::replay`].
     pub fn begin_replay(&mut self) {
@@ -67,6 +70,19 @@ impl Machine {
         for at in 0..self.periodic.len() {
             self.arm_periodic(at, now);
         }
+    }
+
+    /// Leases that were told of, and whose records were lost with power, may have had the next tokens: these are
+    /// left out.
+    pub fn skip_tokens(&mut self, out: &mut Out) {
+        let totals = Record::Totals {
+            processed: self.processed,
+            failures: self.failures,
+            next_id: self.next_id,
+            next_token: self.next_token + TOKENS_LOST_MAX,
+            last_since: self.last_since,
+        };
+        self.emit(out, &totals);
     }
 
     /// What follows from a job's state, but for leases.

@@ -20,13 +20,6 @@ pub struct Filter<'a> {
     pub fingerprint: Option<u64>,
 }
 
-/// How dead jobs come back.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct Redrive {
-    /// So many per second; 0 is all at once.
-    pub rate: f64,
-}
-
 impl Machine {
     /// The jobs that are meant, the first due (or queued, or dead) first: at most so many. It looks at all jobs.
     pub fn select(&self, filter: &Filter<'_>, max: usize) -> Vec<(u32, u64)> {
@@ -70,6 +63,7 @@ impl Machine {
             return false;
         }
         let line = job.line;
+        self.batch_job_revived(out, slot);
         let since = self.stamp(now);
         self.emit(
             out,
@@ -93,6 +87,7 @@ impl Machine {
         if !matches!(state, Some(State::Scheduled | State::Retry | State::Dead)) {
             return false;
         }
+        self.batch_job_revived(out, slot);
         let state = State::Scheduled;
         self.emit(
             out,
@@ -114,6 +109,7 @@ impl Machine {
         if !matches!(job.state, State::Scheduled | State::Retry | State::Queued) {
             return false;
         }
+        let extra = job.extra.as_deref().cloned().unwrap_or_default();
         let state = State::Dead;
         self.emit(
             out,
@@ -124,6 +120,13 @@ impl Machine {
                 at: now,
             },
         );
+        if !extra.batch.is_empty() {
+            let ended = match extra.failures {
+                0 => batch::Ended::DiedAtOnce,
+                _ => batch::Ended::Died,
+            };
+            self.batch_job_ended(out, now, &extra.batch, ended);
+        }
         true
     }
 

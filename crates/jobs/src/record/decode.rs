@@ -138,7 +138,6 @@ impl<'a> Record<'a> {
                 why: match r.u8()? {
                     0 => Why::Due,
                     1 => Why::Crash,
-                    2 => Why::Released,
                     _ => return Err(BadRecord),
                 },
             },

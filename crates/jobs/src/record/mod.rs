@@ -217,6 +217,4 @@ pub enum Why {
     Due,
     /// Its worker went away.
     Crash,
-    /// Its worker gave it back.
-    Released,
 }

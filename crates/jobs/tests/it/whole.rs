@@ -471,3 +471,104 @@ fn what_is_written_again_is_what_was_there() {
         (expected.0.len(), expected.1, expected.2)
     );
 }
+
+#[test]
+fn a_batch_knows_of_jobs_that_are_killed_and_come_back_and_its_callbacks_are_not_lost() {
+    let mut world = World::new();
+    let success = job("success-2", "").prepare();
+    let spec = BatchSpec {
+        bid: "b-2",
+        success: &success,
+        ..BatchSpec::default()
+    };
+    world
+        .act(|machine, out, now| machine.batch_new(out, now, &spec))
+        .0
+        .unwrap();
+    for jid in ["batched-3", "batched-4", "batched-5"] {
+        world.push(&NewJob {
+            batch: "b-2",
+            ..job(jid, "")
+        });
+    }
+    let commit = |machine: &mut Machine, out: &mut Out, now| machine.batch_commit(out, now, "b-2");
+    world.act(commit).0.unwrap();
+    let find = |world: &World, jid| {
+        let jids = [jid];
+        let filter = Filter {
+            jids: &jids,
+            ..Filter::default()
+        };
+        world.machine.select(&filter, 1)[0]
+    };
+    let counts = |world: &World| {
+        let batch = world.machine.batch("b-2").unwrap();
+        (batch.pending, batch.failed)
+    };
+    let (slot, id) = find(&world, "batched-3");
+    assert!(
+        world
+            .act(|machine, out, now| machine.kill(out, now, slot, id))
+            .0
+    );
+    assert_eq!(counts(&world), (2, 1));
+    let later = world.now + Duration::from_secs(1);
+    assert!(
+        world
+            .act(|machine, out, now| machine.reschedule(out, now, slot, id, later))
+            .0
+    );
+    assert_eq!(counts(&world), (3, 0));
+    world.pass(1_001);
+    world.act(|machine, out, _| machine.drain(out, &["q"]));
+    for _ in 0..3 {
+        let (jid, ..) = world.fetch(PRODUCER).unwrap();
+        assert_eq!(world.state("success-2"), None);
+        assert_eq!(world.ack(PRODUCER, &jid, None), Ack::Done);
+    }
+    assert_eq!(counts(&world), (0, 0));
+    assert_eq!(world.state("success-2"), Some(State::Queued));
+}
+
+/// An entry of each minute, after the process was stopped (or was not there) for some minutes.
+fn launched_after(catch_up: &str, minutes: i64, restart: bool) -> u64 {
+    let mut world = World::new();
+    let prepared = job("........", "").prepare();
+    let spec = PeriodicSpec {
+        name: "every-minute",
+        schedule: "* * * * *",
+        zone: "",
+        catch_up,
+        dst: "",
+        forbid_overlap: false,
+        job: &prepared,
+    };
+    world
+        .act(|machine, out, now| machine.periodic_set(out, now, &spec))
+        .0
+        .unwrap();
+    world.now = world.now + Duration::from_secs(60 * minutes);
+    if restart {
+        let mut machine = Machine::new(Settings::default(), 2, world.now);
+        machine.begin_replay();
+        machine.replay(0, &world.log).unwrap();
+        machine.end_replay(world.now);
+        world.machine = machine;
+    }
+    world.pass(1);
+    world.machine.totals().queued
+}
+
+#[test]
+fn missed_times_are_caught_up_with_as_an_entry_asks_for() {
+    assert_eq!(launched_after("latest", 60, true), 1);
+    assert_eq!(
+        launched_after("latest", 60, false),
+        2,
+        "the first, and the last"
+    );
+    assert_eq!(launched_after("skip", 60, true), 0);
+    assert_eq!(launched_after("all", 60, true), 60);
+    assert_eq!(launched_after("all", 60, false), 60);
+    assert_eq!(launched_after("all", 1_500, true), 1_000);
+}
