@@ -22,6 +22,8 @@ const OWN: &[&str] = &["dev", "lost+found", "proc", "run", "tmp"];
 const DEVICES: &[&str] = &["full", "null", "random", "tty", "urandom", "zero"];
 /// How much a container may write to places that are no volumes.
 const ROOT_BYTES: &str = "mode=0755,size=256m";
+/// Why a volume is not mounted there: runc refuses it as well.
+pub(crate) const NOT_THERE: &str = "nothing may be mounted at / or in /proc";
 /// What is mounted.
 const MOUNTS: &str = "/proc/self/mountinfo";
 /// How many links are followed.
@@ -201,6 +203,9 @@ impl View<'_> {
         };
         let is_folder = fs::metadata(&source)?.is_dir();
         let place = self.resolve(&one.target)?;
+        if place == self.root || place.starts_with(self.root.join("proc")) {
+            return Err(io::Error::other(NOT_THERE));
+        }
         if !place.exists() {
             self.make_places(&place, is_folder)?;
         }

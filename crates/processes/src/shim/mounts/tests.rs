@@ -104,3 +104,18 @@ fn a_place_in_a_volume_that_is_read_only_does_not_show_the_host() {
     let error = build(&spec, folder.path()).unwrap_err();
     assert!(error.to_string().contains("Read-only"), "{error}");
 }
+
+#[test]
+fn nothing_takes_the_place_of_the_root_or_of_proc() {
+    if !is_within("nothing_takes_the_place_of_the_root_or_of_proc") {
+        return;
+    }
+    host();
+    let volume = Folder::new("volume");
+    for target in ["/", "/mnt/..", "/proc", "/proc/sys", "/dev/fd/7"] {
+        let folder = Folder::new("refused");
+        let error = build(&spec(volume.path(), &[target]), folder.path()).unwrap_err();
+        let said = error.to_string();
+        assert!(said.contains("nothing may be mounted"), "{target}: {said}");
+    }
+}
