@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 const ROOT: &str = "/sys/fs/cgroup";
 /// What is kept by it.
 const CONTROLLERS: [&str; 3] = ["cpu", "memory", "pids"];
+/// How many processes and threads a container has at most.
+const PIDS_MAX: u32 = 4_096;
 /// The length of the window in which a limit of cpu counts, in microseconds.
 const PERIOD_US: i64 = 100_000;
 
@@ -63,6 +65,7 @@ impl Cgroups {
     pub(crate) fn make(&self, id: &str, limits: &Limits) -> io::Result<PathBuf> {
         let folder = self.0.join(id.replace('/', "_"));
         fs::create_dir_all(&folder)?;
+        fs::write(folder.join("pids.max"), PIDS_MAX.to_string())?;
         if let Some(memory) = limits.memory {
             fs::write(folder.join("memory.max"), memory.to_string())?;
             // What does not fit is killed, and not slow.
@@ -149,6 +152,7 @@ mod tests {
         assert_eq!(read("memory.max"), "67108864");
         assert_eq!(read("cpu.max"), "25000 100000");
         assert_eq!(read("cpu.weight"), "4");
+        assert_eq!(read("pids.max"), "4096");
         fs::write(made.join("memory.events"), "low 0\noom_kill 0\n").unwrap();
         assert!(!was_out_of_memory(&made));
         fs::write(made.join("memory.events"), "low 0\noom_kill 2\n").unwrap();

@@ -1,7 +1,36 @@
 //! `$(NAME)` in values, commands and arguments. Upstream: `third_party/forked/golang/expansion/expand.go`.
 
-/// Replaces `$(NAME)` by what is known of it; what is not known stays. `$$` is a `$`.
-pub(crate) fn expand(text: &str, value: &dyn Fn(&str) -> Option<String>) -> String {
+/// How long a text becomes: Linux hands no longer ones to a program (`MAX_ARG_STRLEN`).
+pub(crate) const TEXT_BYTES_MAX: usize = 128 << 10;
+/// How long all words of a command become, or all names and values of a container's variables.
+pub(crate) const ALL_BYTES_MAX: usize = 1 << 20;
+
+/// Replaces `$(NAME)` in all words of a command; an error says that they become too long.
+pub(crate) fn expand_all(
+    words: &[String],
+    value: &dyn Fn(&str) -> Option<String>,
+) -> Result<Vec<String>, String> {
+    let mut all = Vec::with_capacity(words.len());
+    let mut bytes = 0;
+    for word in words {
+        let word = expand(word, value)?;
+        bytes += word.len();
+        if bytes > ALL_BYTES_MAX {
+            return Err("the words of a command are longer than 1 MiB in all".to_owned());
+        }
+        all.push(word);
+    }
+    Ok(all)
+}
+
+/// Replaces `$(NAME)` by what is known of it; what is not known stays. `$$` is a `$`. An error says that it becomes
+/// too long.
+pub(crate) fn expand(text: &str, value: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
+    let fits = |bytes: usize| match bytes <= TEXT_BYTES_MAX {
+        true => Ok(()),
+        false => Err("a text is longer than 128 KiB with its references replaced".to_owned()),
+    };
+    fits(text.len())?;
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('$') {
@@ -18,7 +47,10 @@ pub(crate) fn expand(text: &str, value: &dyn Fn(&str) -> Option<String>) -> Stri
         match reference {
             Some((name, more)) => {
                 match value(name) {
-                    Some(value) => out.push_str(&value),
+                    Some(value) => {
+                        fits(out.len() + value.len())?;
+                        out.push_str(&value);
+                    }
                     None => out.push_str(&format!("$({name})")),
                 }
                 rest = more;
@@ -30,7 +62,8 @@ pub(crate) fn expand(text: &str, value: &dyn Fn(&str) -> Option<String>) -> Stri
         }
     }
     out.push_str(rest);
-    out
+    fits(out.len())?;
+    Ok(out)
 }
 
 #[cfg(test)]
@@ -66,7 +99,25 @@ mod tests {
             ("$(VAR_A)$(VAR_B)", "AB"),
             ("$()", "$()"),
         ] {
-            assert_eq!(expand(text, &value), expected, "{text}");
+            assert_eq!(expand(text, &value).as_deref(), Ok(expected), "{text}");
         }
+    }
+
+    #[test]
+    fn texts_that_become_too_long_are_refused() {
+        let half = "x".repeat(TEXT_BYTES_MAX / 2);
+        let value = |name: &str| (name == "HALF").then(|| half.clone());
+        let long = |text: &str| expand(text, &value).map(|text| text.len());
+        assert_eq!(long("$(HALF)$(HALF)"), Ok(TEXT_BYTES_MAX));
+        let why = "a text is longer than 128 KiB with its references replaced".to_owned();
+        for text in ["$(HALF)$(HALF)x", "$(HALF)$(HALF)$(HALF)"] {
+            assert_eq!(long(text), Err(why.clone()), "{text}");
+        }
+        assert_eq!(long(&"$(HALF)".repeat(10_000)), Err(why.clone()));
+        assert_eq!(long(&"$$".repeat(TEXT_BYTES_MAX)), Err(why));
+        let words = |count| expand_all(&vec!["$(HALF)".to_owned(); count], &value);
+        assert_eq!(words(16).map(|all| all.len()), Ok(16));
+        let why = "the words of a command are longer than 1 MiB in all".to_owned();
+        assert_eq!(words(17), Err(why));
     }
 }

@@ -3,7 +3,7 @@
 use crate::record::RunFolder;
 use jiff::Timestamp;
 use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use stowplan_base::Time;
 
@@ -114,20 +114,30 @@ impl LogRead {
     }
 
     /// How many lines there are that are wanted but for the tail.
-    fn count(&mut self) -> io::Result<usize> {
-        let mut all = Vec::new();
-        for file in self.older.iter_mut().rev() {
-            file.read_to_end(&mut all)?;
+    fn count(&self) -> io::Result<usize> {
+        let mut count = 0;
+        for mut file in &self.older {
+            count += self.count_in(file)?;
             file.seek(SeekFrom::Start(0))?;
         }
-        if let Ok(mut file) = File::open(self.folder.file("log")) {
-            file.read_to_end(&mut all)?;
+        if let Ok(file) = File::open(self.folder.file("log")) {
+            count += self.count_in(&file)?;
         }
-        let lines = all.split_inclusive(|byte| *byte == b'\n');
-        let entries = lines.filter_map(|line| entry(line.strip_suffix(b"\n")?));
-        Ok(entries
-            .filter(|one| self.is_wanted(one) && one.is_whole)
-            .count())
+        Ok(count)
+    }
+
+    /// How many there are in a file, of which no more than a line is kept.
+    fn count_in(&self, file: &File) -> io::Result<usize> {
+        let mut reader = BufReader::with_capacity(PIECE_BYTES, file);
+        let mut line = Vec::new();
+        let mut count = 0;
+        while reader.read_until(b'\n', &mut line)? > 0 {
+            let entry = line.strip_suffix(b"\n").and_then(entry);
+            let is_one = entry.is_some_and(|one| self.is_wanted(&one) && one.is_whole);
+            count += usize::from(is_one);
+            line.clear();
+        }
+        Ok(count)
     }
 
     fn is_wanted(&self, entry: &Entry<'_>) -> bool {
@@ -322,6 +332,41 @@ mod tests {
             "2027-01-15T08:00:03.000000000Z three\n2027-01-15T08:00:04.000000000Z four\n"
         );
         assert_eq!(super::tail(&run, 80, 8), "ee\nfour\n");
+    }
+
+    #[test]
+    fn lines_of_all_files_are_counted_for_the_tail() {
+        let folder = Folder::new("count");
+        let run = RunFolder(folder.path().to_owned());
+        // More than is read at a time, and one that is still being written.
+        for (name, files) in [("log.2", 2), ("log.1", 1), ("log", 0)] {
+            let line = |number| format!("2027-01-15T08:00:00Z stdout F {files} {number}\n");
+            let text: String = (0..2_000).map(line).collect();
+            fs::write(run.file(name), text + "2027-01-15T08:00:00Z stdout F").unwrap();
+        }
+        for name in ["log.2", "log.1"] {
+            let text = fs::read_to_string(run.file(name)).unwrap();
+            let whole = text.rsplit_once('\n').unwrap().0.to_owned() + "\n";
+            fs::write(run.file(name), whole).unwrap();
+        }
+        let tail = Some(2_001);
+        let read = LogRead::open(
+            run.clone(),
+            LogWanted {
+                tail,
+                ..LogWanted::default()
+            },
+        )
+        .unwrap();
+        assert_eq!((read.count().unwrap(), read.skip), (6_000, 3_999));
+        let said = all(
+            &run,
+            LogWanted {
+                tail,
+                ..LogWanted::default()
+            },
+        );
+        assert!(said.starts_with("1 1999\n0 0\n"), "{}", &said[..20]);
     }
 
     #[test]

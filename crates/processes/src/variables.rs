@@ -1,6 +1,6 @@
 //! The variables of a container. Upstream: `makeEnvironmentVariables` in `kubelet_pods.go`.
 
-use crate::expand::expand;
+use crate::expand::{ALL_BYTES_MAX, TEXT_BYTES_MAX, expand};
 use crate::fields::{Place, container_named, field, resource};
 use crate::sources::Sources;
 use k8s_openapi::api::core::v1::{Container, EnvVar, Pod, Service};
@@ -9,20 +9,44 @@ use std::sync::Arc;
 
 /// Variables by name, in the order in which they came.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Variables(Vec<(String, String)>);
+pub(crate) struct Variables {
+    all: Vec<(String, String)>,
+    /// How long all names and values are.
+    bytes: usize,
+}
 
 impl Variables {
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        let mut all = self.0.iter();
+        let mut all = self.all.iter();
         all.find(|(key, _)| key == name)
             .map(|(_, value)| value.as_str())
     }
 
     /// The last who says something holds.
     pub(crate) fn set(&mut self, name: &str, value: String) {
-        match self.0.iter_mut().find(|(key, _)| key == name) {
-            Some((_, before)) => *before = value,
-            None => self.0.push((name.to_owned(), value)),
+        self.bytes += value.len();
+        match self.all.iter_mut().find(|(key, _)| key == name) {
+            Some((_, before)) => {
+                self.bytes -= before.len();
+                *before = value;
+            }
+            None => {
+                self.bytes += name.len();
+                self.all.push((name.to_owned(), value));
+            }
+        }
+    }
+
+    /// Sets what a pod's author says, or others for it; an error says that it is too long.
+    fn add(&mut self, name: &str, value: String) -> Result<(), String> {
+        if name.len() + value.len() > TEXT_BYTES_MAX {
+            let name: String = name.chars().take(64).collect();
+            return Err(format!("variable {name:?} is longer than 128 KiB"));
+        }
+        self.set(name, value);
+        match self.bytes <= ALL_BYTES_MAX {
+            true => Ok(()),
+            false => Err("the variables of the container are longer than 1 MiB in all".to_owned()),
         }
     }
 
@@ -33,7 +57,7 @@ impl Variables {
     }
 
     pub(crate) fn into_vec(self) -> Vec<(String, String)> {
-        self.0
+        self.all
     }
 }
 
@@ -55,16 +79,18 @@ pub(crate) fn of_container(
         };
         for (key, value) in found.into_iter().flatten() {
             let value = String::from_utf8_lossy(value).into_owned();
-            all.set(&format!("{prefix}{key}"), value);
+            all.add(&format!("{prefix}{key}"), value)?;
         }
     }
     for variable in container.env.iter().flatten() {
         if let Some(value) = value_of(pod, container, variable, sources, &all, services, place)? {
-            all.set(&variable.name, value);
+            all.add(&variable.name, value)?;
         }
     }
-    for (name, value) in &services.0 {
-        all.set_if_missing(name, value);
+    for (name, value) in &services.all {
+        if all.get(name).is_none() {
+            all.add(name, value.clone())?;
+        }
     }
     Ok(all)
 }
@@ -82,7 +108,8 @@ fn value_of(
     let Some(from) = &variable.value_from else {
         let value = variable.value.as_deref().unwrap_or_default();
         let known = |name: &str| known.get(name).or(services.get(name)).map(str::to_owned);
-        return Ok(Some(expand(value, &known)));
+        let expanded = expand(value, &known).map(Some);
+        return expanded.map_err(|why| format!("variable {:?}: {why}", variable.name));
     };
     if let Some(one) = &from.field_ref {
         return field(pod, &one.field_path, place).map(Some);

@@ -5,6 +5,7 @@ mod render;
 pub(crate) use render::{File, render};
 
 use crate::fields::{Place, container_named, field, resource};
+use crate::shim::NOT_THERE;
 use crate::sources::{Entries, Names, Sources};
 use k8s_openapi::api::core::v1::{
     Container, DownwardAPIVolumeFile, HostPathVolumeSource, KeyToPath, PersistentVolume,
@@ -13,7 +14,7 @@ use k8s_openapi::api::core::v1::{
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use stowplan_client::Requests;
 
 /// Who provisions volumes that are folders here.
@@ -42,6 +43,34 @@ pub(crate) struct Ready {
     pub(crate) read_only: bool,
 }
 
+/// Refuses mounts at `/` and in `/proc`. Where links lead is seen only in the container, which then does not start.
+fn refuse_places(pod: &Pod) -> Result<(), String> {
+    let Some(spec) = &pod.spec else {
+        return Ok(());
+    };
+    let init = spec.init_containers.iter().flatten();
+    for container in init.chain(&spec.containers) {
+        for mount in container.volume_mounts.iter().flatten() {
+            let mut place = PathBuf::from("/");
+            for part in Path::new(&mount.mount_path).components() {
+                match part {
+                    Component::Normal(name) => place.push(name),
+                    Component::ParentDir => drop(place.pop()),
+                    _ => {}
+                }
+            }
+            if place == Path::new("/") || place.starts_with("/proc") {
+                let (name, path) = (&container.name, &mount.mount_path);
+                return Err(format!(
+                    "cannot mount volume {:?} at {path:?} in container {name:?}: {NOT_THERE}",
+                    mount.name
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
 impl Volumes<'_> {
     fn namespace(&self) -> &str {
         self.pod.metadata.namespace.as_deref().unwrap_or_default()
@@ -49,6 +78,7 @@ impl Volumes<'_> {
 
     /// Makes all of them; or says what is wrong, in kubelet's words.
     pub(crate) async fn make(&self) -> Result<Vec<Ready>, String> {
+        refuse_places(self.pod)?;
         let spec = self.pod.spec.as_ref();
         let volumes = spec.and_then(|spec| spec.volumes.as_deref());
         let mut all = Vec::new();
@@ -342,5 +372,37 @@ fn key_of(what: &str) -> &str {
     match what {
         "configmap" => "config",
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_volume_is_mounted_at_the_root_or_in_proc() {
+        let refused = |path: &str| {
+            let pod = json!({"metadata": {}, "spec": {"containers": [
+                {"name": "c", "volumeMounts": [{"name": "v", "mountPath": path}]}
+            ]}});
+            refuse_places(&serde_json::from_value(pod).unwrap()).err()
+        };
+        for path in [
+            "/",
+            "//",
+            "/a/..",
+            "/proc",
+            "/proc/",
+            "/proc/sys",
+            "proc/1",
+            "/a/../proc",
+        ] {
+            let why = refused(path).expect(path);
+            let end = "in container \"c\": nothing may be mounted at / or in /proc";
+            assert!(why.ends_with(end), "{why}");
+        }
+        for path in ["/data", "/process", "/a/proc"] {
+            assert_eq!(refused(path), None, "{path}");
+        }
     }
 }

@@ -8,16 +8,20 @@ use crate::runtime::Processes;
 use crate::shim::{self, ExecSpec};
 use crate::terminal::{Terminal, open_slave};
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, PipeReader};
 use std::os::unix::fs::OpenOptionsExt;
+use std::pin::pin;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
+use stowplan_base::Env;
 use stowplan_env::timeout;
 use stowplan_nodes::RunId;
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
 
 /// How much of what a command says is kept. Upstream's `maxReadLength`.
-const SAID_BYTES: u64 = 10 << 10;
+const SAID_BYTES: usize = 10 << 10;
 
 /// How a command is talked to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -101,23 +105,53 @@ impl Inner {
         let mut child = command.spawn()?;
         // It holds ends of the pipe.
         drop(command);
-        let said = tokio::task::spawn_blocking(move || {
-            use std::io::Read;
-            let mut said = Vec::new();
-            let mut reader = reader;
-            let _ = (&mut reader).take(SAID_BYTES).read_to_end(&mut said);
-            // All that comes after is of no interest, but must not block it.
-            let _ = io::copy(&mut reader, &mut io::sink());
-            said
-        });
-        let ended = timeout(&*self.settings.env, longest, child.wait()).await;
-        let Ok(status) = ended else {
+        let ended = wait(&*self.settings.env, &mut child, reader, longest).await?;
+        if ended.is_none() {
             let _ = child.kill().await;
+        }
+        Ok(ended)
+    }
+}
+
+/// Waits for a command to end. How it ended and what it said until shortly after; `None` if it took too long.
+async fn wait(
+    env: &dyn Env,
+    child: &mut Child,
+    reader: PipeReader,
+    longest: Duration,
+) -> io::Result<Option<(ExitStatus, String)>> {
+    let mut reader = Receiver::from_owned_fd(reader.into())?;
+    let mut said = Vec::new();
+    let status = {
+        let mut hearing = pin!(hear(&mut reader, &mut said));
+        let mut is_all = false;
+        let ended = async {
+            let mut waiting = pin!(child.wait());
+            loop {
+                tokio::select! {
+                    status = &mut waiting => break status,
+                    () = &mut hearing, if !is_all => is_all = true,
+                }
+            }
+        };
+        let Ok(status) = timeout(env, longest, ended).await else {
             return Ok(None);
         };
-        let said = timeout(&*self.settings.env, Duration::from_secs(1), said).await;
-        let said = said.ok().and_then(Result::ok).unwrap_or_default();
-        Ok(Some((status?, String::from_utf8_lossy(&said).into_owned())))
+        if !is_all {
+            // Others that it has started may have the pipe for as long as they like.
+            let _ = timeout(env, Duration::from_secs(1), hearing).await;
+        }
+        status?
+    };
+    Ok(Some((status, String::from_utf8_lossy(&said).into_owned())))
+}
+
+/// Reads to the end. What is too much is of no interest, but must not block who says it.
+async fn hear(reader: &mut Receiver, said: &mut Vec<u8>) {
+    let mut buffer = vec![0; 4 << 10];
+    while let Ok(count @ 1..) = reader.read(&mut buffer).await {
+        let room = SAID_BYTES.saturating_sub(said.len());
+        said.extend_from_slice(buffer.get(..count.min(room)).unwrap_or_default());
     }
 }
 
@@ -211,5 +245,56 @@ impl Processes {
     /// Whether containers are kept apart.
     pub fn isolation(&self) -> Isolation {
         self.0.isolation
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Folder;
+    use stowplan_env::System;
+
+    /// Runs a script as a probe is run.
+    fn run(script: &str, longest: Duration) -> Option<(ExitStatus, String)> {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        // Nothing may wait in a thread.
+        let runtime = builder.enable_all().max_blocking_threads(1).build();
+        let ended = runtime.unwrap().block_on(async {
+            let (reader, writer) = io::pipe().unwrap();
+            let mut command = Command::new("sh");
+            command.args(["-c", script]).stdin(Stdio::null());
+            command.stdout(writer.try_clone().unwrap()).stderr(writer);
+            let mut child = command.kill_on_drop(true).spawn().unwrap();
+            drop(command);
+            wait(&System::new(), &mut child, reader, longest).await
+        });
+        ended.unwrap()
+    }
+
+    #[test]
+    fn what_a_command_says_is_kept_up_to_a_limit() {
+        let minute = Duration::from_secs(60);
+        let (status, said) = run("echo one; echo two >&2; exit 3", minute).unwrap();
+        assert_eq!((status.code(), &*said), (Some(3), "one\ntwo\n"));
+        let (status, said) = run("head -c 300000 /dev/zero", minute).unwrap();
+        assert_eq!((status.code(), said.len()), (Some(0), SAID_BYTES));
+        assert_eq!(run("sleep 60", Duration::from_millis(50)), None);
+    }
+
+    #[test]
+    fn nobody_reads_what_is_said_after_the_end() {
+        let folder = Folder::new("said");
+        let closed = folder.path().join("closed");
+        let talk = "trap '' PIPE; while echo more 2> /dev/null; do sleep 0.05; done";
+        let script = format!("echo one; ({talk}; : > {}) &", closed.display());
+        let (_, said) = run(&script, Duration::from_secs(60)).unwrap();
+        assert!(said.starts_with("one\n"), "{said}");
+        for _ in 0..200 {
+            if closed.exists() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        panic!("the pipe is still read");
     }
 }

@@ -99,7 +99,7 @@ fn expanded(text: &str, known: &dyn Fn(&str) -> Option<String>) -> Result<String
         }
         value
     };
-    let path = expand(text, &value);
+    let path = expand(text, &value).map_err(|why| format!("subPathExpr: {why}"))?;
     match missing.into_inner() {
         Some(name) => Err(format!("missing value for {name:?}")),
         None => Ok(path),
@@ -112,7 +112,11 @@ mod tests {
 
     #[test]
     fn a_sub_path_stays_within_its_volume_and_names_what_is_known() {
-        let known = |name: &str| (name == "POD").then(|| "web-0".to_owned());
+        let known = |name: &str| match name {
+            "POD" => Some("web-0".to_owned()),
+            "LONG" => Some("x".repeat(100_000)),
+            _ => None,
+        };
         let of = |path: &str, expression: &str| {
             let wanted = VolumeMount {
                 sub_path: Some(path.to_owned()),
@@ -135,6 +139,11 @@ mod tests {
                 "a/../..",
                 "",
                 "unable to provision SubPath `a/../..`: must not contain '..'",
+            ),
+            (
+                "",
+                "$(LONG)$(LONG)",
+                "subPathExpr: a text is longer than 128 KiB with its references replaced",
             ),
             ("", "$(NOBODY)", "missing value for \"NOBODY\""),
         ] {

@@ -2,7 +2,7 @@
 
 use super::start::container_of;
 use super::{Inner, uid_of};
-use crate::expand::expand;
+use crate::expand::expand_all;
 use crate::shim::NOT_STARTED;
 use k8s_openapi::api::core::v1::{Container, HTTPGetAction, Pod, Probe};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
@@ -47,13 +47,13 @@ enum Problem {
 
 /// A command as a probe has it: with variables that the container sets by a plain value, and no others.
 /// Upstream's `ExpandContainerCommandOnlyStatic`.
-fn expanded(command: &[String], container: &Container) -> Vec<String> {
+fn expanded(command: &[String], container: &Container) -> Result<Vec<String>, String> {
     let value = |name: &str| {
         let mut all = container.env.iter().flatten().rev();
         let found = all.find(|one| one.name == name)?;
         Some(found.value.clone().unwrap_or_default())
     };
-    command.iter().map(|word| expand(word, &value)).collect()
+    expand_all(command, &value)
 }
 
 impl Inner {
@@ -68,6 +68,7 @@ impl Inner {
         let longest = Duration::from_secs(seconds.max(1));
         if let Some(exec) = &probe.exec {
             let argv = expanded(exec.command.as_deref().unwrap_or_default(), container);
+            let argv = argv.map_err(Problem::NotAsked)?;
             let folder = self.state.run(uid_of(pod), run);
             return match self.run_in(&folder, &argv, longest).await {
                 Ok(Some((status, _))) if status.success() => Ok(()),

@@ -3,7 +3,7 @@
 use super::user::{amount, limits, user};
 use super::{Inner, uid_of};
 use crate::cgroup;
-use crate::expand::expand;
+use crate::expand::expand_all;
 use crate::fields::Place;
 use crate::images::{Image, command_line, lookup};
 use crate::isolation::Isolation;
@@ -78,14 +78,15 @@ impl Inner {
             variables.set_if_missing(name, value);
         }
         let known = |name: &str| variables.get(name).map(str::to_owned);
-        let words = |words: &Option<Vec<String>>| -> Vec<String> {
-            words
-                .iter()
-                .flatten()
-                .map(|word| expand(word, &known))
-                .collect()
+        let words = |words: &Option<Vec<String>>| {
+            let words = expand_all(words.as_deref().unwrap_or_default(), &known);
+            words.map_err(|why| trouble(CONFIG_ERROR, why))
         };
-        let argv = command_line(&words(&container.command), &words(&container.args), &image);
+        let argv = command_line(
+            &words(&container.command)?,
+            &words(&container.args)?,
+            &image,
+        );
         if argv.is_empty() {
             return Err(trouble(CREATE_ERROR, "no command specified"));
         }

@@ -75,6 +75,8 @@ fn enter_and_wait() -> io::Result<u8> {
             | ThreadNameSpaceType::HOST_NAME_AND_NIS_DOMAIN_NAME
             | ThreadNameSpaceType::INTER_PROCESS_COMMUNICATION;
         rustix::thread::move_into_thread_name_spaces(container.as_fd(), spaces)?;
+        // What is executed next loads what the container has for libraries.
+        namespaces::drop_bounding(spec.uid, spec.gid)?;
     }
     let mut command = Command::new(SELF);
     let status = command.arg0("stowplan").arg(JOIN).status()?;
@@ -90,7 +92,7 @@ pub(super) fn join() -> io::Result<()> {
         let _ = rustix::process::ioctl_tiocsctty(io::stdin());
     }
     if spec.isolation == Isolation::Namespaces {
-        namespaces::give_up(spec.uid, spec.gid)?;
+        namespaces::become_user(spec.uid, spec.gid)?;
     }
     set_parent_process_death_signal(Some(Signal::KILL))?;
     Err(take_over(&spec.argv, &spec.env, &spec.cwd))

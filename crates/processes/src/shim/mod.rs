@@ -18,7 +18,7 @@ use crate::record::{self, Exited, RunFolder, RunSpec, Started, ticks_of};
 pub(crate) use exec::ExecSpec;
 pub(crate) use init::find;
 use log::LogFile;
-pub(crate) use mounts::make_fifo;
+pub(crate) use mounts::{NOT_THERE, make_fifo};
 use rustix::event::{PollFd, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process, set_child_subreaper};
 use std::fs::{self, File};

@@ -9,10 +9,11 @@ use rustix::mount::{
     MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_bind_recursive, mount_change,
     mount_remount, unmount,
 };
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Component, Path, PathBuf};
 
 /// What of the host's root is replaced by something of the container's own.
@@ -21,6 +22,10 @@ const OWN: &[&str] = &["dev", "lost+found", "proc", "run", "tmp"];
 const DEVICES: &[&str] = &["full", "null", "random", "tty", "urandom", "zero"];
 /// How much a container may write to places that are no volumes.
 const ROOT_BYTES: &str = "mode=0755,size=256m";
+/// Why a volume is not mounted there: runc refuses it as well.
+pub(crate) const NOT_THERE: &str = "nothing may be mounted at / or in /proc";
+/// What is mounted.
+const MOUNTS: &str = "/proc/self/mountinfo";
 /// How many links are followed.
 const LINKS_MAX: usize = 40;
 
@@ -31,10 +36,13 @@ pub(super) fn build(spec: &RunSpec, folder: &Path) -> io::Result<()> {
     let root = folder.join("root");
     fs::create_dir_all(&root)?;
     temporary(&root, ROOT_BYTES)?;
-    let view = View { root };
+    let view = View {
+        root,
+        hidden: &spec.hidden,
+    };
     view.show_folder(Path::new("/"), OWN)?;
-    view.make_read_only()?;
-    view.hide(&spec.hidden)?;
+    view.make_read_only(&view.root, &BTreeSet::new())?;
+    view.hide(Path::new("/"))?;
     view.own_folders(folder)?;
     let mut mounts: Vec<&Mount> = spec.mounts.iter().collect();
     mounts.sort_by_key(|one| one.target.components().count());
@@ -57,11 +65,13 @@ fn temporary(at: &Path, options: &str) -> io::Result<()> {
 }
 
 /// The root that is being built.
-struct View {
+struct View<'a> {
     root: PathBuf,
+    /// Folders and files of the host that are nobody's business.
+    hidden: &'a [PathBuf],
 }
 
-impl View {
+impl View<'_> {
     /// Where a path of the container is until the root is entered, without following links.
     fn inside(&self, path: &Path) -> PathBuf {
         self.root.join(path.strip_prefix("/").unwrap_or(path))
@@ -91,16 +101,18 @@ impl View {
         Ok(())
     }
 
-    /// All that is mounted below the root can only be read from now on.
-    fn make_read_only(&self) -> io::Result<()> {
-        let table = fs::read_to_string("/proc/self/mountinfo")?;
+    /// All that is mounted below a folder can only be read from now on, but for what was there before.
+    fn make_read_only(&self, folder: &Path, before: &BTreeSet<String>) -> io::Result<()> {
+        let table = fs::read_to_string(MOUNTS)?;
         for line in table.lines() {
             let fields: Vec<&str> = line.split(' ').collect();
-            let (Some(place), Some(options)) = (fields.get(4), fields.get(5)) else {
+            let (Some(id), Some(place), Some(options)) =
+                (fields.first(), fields.get(4), fields.get(5))
+            else {
                 continue;
             };
             let place = PathBuf::from(unescape(place));
-            if place == self.root || !place.starts_with(&self.root) {
+            if place == folder || !place.starts_with(folder) || before.contains(*id) {
                 continue;
             }
             let what = format!("cannot make {} read-only", place.display());
@@ -109,14 +121,12 @@ impl View {
         Ok(())
     }
 
-    /// Folders and files of the host that are nobody's business.
-    fn hide(&self, places: &[PathBuf]) -> io::Result<()> {
-        for hidden in places {
+    /// Hides what is nobody's business in a folder of the host that is shown.
+    fn hide(&self, folder: &Path) -> io::Result<()> {
+        for hidden in self.hidden {
             let place = self.inside(hidden);
-            if OWN
-                .iter()
-                .any(|own| hidden.starts_with(Path::new("/").join(own)))
-            {
+            let is_own = |own: &&str| hidden.starts_with(Path::new("/").join(own));
+            if !hidden.starts_with(folder) || OWN.iter().any(is_own) {
                 continue;
             }
             if place.is_dir() {
@@ -193,6 +203,9 @@ impl View {
         };
         let is_folder = fs::metadata(&source)?.is_dir();
         let place = self.resolve(&one.target)?;
+        if place == self.root || place.starts_with(self.root.join("proc")) {
+            return Err(io::Error::other(NOT_THERE));
+        }
         if !place.exists() {
             self.make_places(&place, is_folder)?;
         }
@@ -245,19 +258,15 @@ impl View {
             Ok(()) => fs::remove_dir(&probe)?,
             Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => {
                 let host = Path::new("/").join(there.strip_prefix(&self.root).unwrap_or(there));
+                // It may be a volume, at whose place the host has something else.
+                if !is_same(there, &host) {
+                    return Err(error);
+                }
+                let before = mount_ids()?;
                 temporary(there, "mode=0755,size=1m")?;
                 self.show_folder(&host, &[])?;
-                let below = fs::read_to_string("/proc/self/mountinfo")?;
-                for line in below.lines() {
-                    let fields: Vec<&str> = line.split(' ').collect();
-                    let (Some(at), Some(options)) = (fields.get(4), fields.get(5)) else {
-                        continue;
-                    };
-                    let at = PathBuf::from(unescape(at));
-                    if at != there && at.starts_with(there) {
-                        read_only(&at, options)?;
-                    }
-                }
+                self.make_read_only(there, &before)?;
+                self.hide(&host)?;
             }
             Err(error) => return Err(error),
         }
@@ -299,6 +308,19 @@ fn make_place(place: &Path, is_folder: bool) -> io::Result<()> {
     }
 }
 
+/// Whether two paths lead to the same file or folder.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let number = |path: &Path| fs::metadata(path).map(|meta| (meta.dev(), meta.ino()));
+    matches!((number(one), number(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+/// The numbers of all mounts that there are.
+fn mount_ids() -> io::Result<BTreeSet<String>> {
+    let table = fs::read_to_string(MOUNTS)?;
+    let ids = table.lines().filter_map(|line| line.split(' ').next());
+    Ok(ids.map(str::to_owned).collect())
+}
+
 /// What is mounted at a place keeps the options that it has.
 fn read_only(place: &Path, options: &str) -> io::Result<()> {
     let mut flags = MountFlags::BIND | MountFlags::RDONLY;
@@ -319,7 +341,7 @@ fn read_only(place: &Path, options: &str) -> io::Result<()> {
 
 /// The options of what is mounted last at a place.
 fn options_of(place: &Path) -> io::Result<String> {
-    let table = fs::read_to_string("/proc/self/mountinfo")?;
+    let table = fs::read_to_string(MOUNTS)?;
     let mut options = String::new();
     for line in table.lines() {
         let fields: Vec<&str> = line.split(' ').collect();
@@ -356,3 +378,6 @@ pub(crate) fn make_fifo(path: &Path) -> io::Result<()> {
     let mode = Mode::RUSR | Mode::WUSR;
     Ok(mknodat(CWD, path, FileType::Fifo, mode, 0)?)
 }
+
+#[cfg(test)]
+mod tests;

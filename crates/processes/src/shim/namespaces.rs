@@ -75,18 +75,31 @@ pub(super) fn enter(spec: &RunSpec, folder: &Path) -> io::Result<()> {
     )
 }
 
-/// Gives up what a container's command must not have. The maps are written from within `/proc`.
-pub(super) fn give_up(uid: u32, gid: u32) -> io::Result<()> {
+/// Whatever is executed from now on has no more than is kept, and gets nothing back. Who is to become another user
+/// by then needs one more, without which the kernel lets nobody stand in for root; it is gone once that is done.
+pub(super) fn drop_bounding(uid: u32, gid: u32) -> io::Result<()> {
+    let is_needed = |one| one == CapabilitySet::SETFCAP && (uid, gid) != (0, 0);
     for capability in CapabilitySet::all().iter() {
-        if !KEPT.contains(&capability) {
+        if !KEPT.contains(&capability) && !is_needed(capability) {
             // Those that this kernel does not know are not there to be given up.
             let _ = remove_capability_from_bounding_set(capability);
         }
     }
-    if (uid, gid) != (0, 0) {
-        leave_users(uid, gid)?;
-    }
     Ok(set_no_new_privs(true)?)
+}
+
+/// Is a user of the container's own choice. The maps are written from within `/proc`.
+pub(super) fn become_user(uid: u32, gid: u32) -> io::Result<()> {
+    match (uid, gid) {
+        (0, 0) => Ok(()),
+        _ => leave_users(uid, gid),
+    }
+}
+
+/// Gives up what a container's command must not have.
+pub(super) fn give_up(uid: u32, gid: u32) -> io::Result<()> {
+    drop_bounding(0, 0)?;
+    become_user(uid, gid)
 }
 
 /// Tries all of it, in a folder that is there for it.

@@ -166,3 +166,25 @@ fn amounts_of_init_containers_are_known() {
     assert_eq!(found("c"), Some("c"));
     assert_eq!(found("x"), None);
 }
+
+#[test]
+fn variables_that_double_and_double_are_refused() {
+    let double = |count: usize, first: &str| {
+        let one = |i: usize| match i {
+            0 => json!({"name": "A0", "value": first}),
+            _ => json!({"name": format!("A{i}"), "value": format!("$(A{0})$(A{0})", i - 1)}),
+        };
+        let env: Vec<Value> = (0..count).map(one).collect();
+        json!({"name": "c", "env": env})
+    };
+    let why = "variable \"A14\": a text is longer than 128 KiB with its references replaced";
+    check(double(40, "0123456789"), Err(why));
+    let copies: Vec<Value> = (0..30)
+        .map(|i| json!({"name": format!("B{i}"), "value": "x".repeat(100_000)}))
+        .collect();
+    let why = "the variables of the container are longer than 1 MiB in all";
+    check(json!({"name": "c", "env": copies}), Err(why));
+    let long = json!([{"name": "A", "value": "x".repeat(128 << 10)}]);
+    let why = "variable \"A\" is longer than 128 KiB";
+    check(json!({"name": "c", "env": long}), Err(why));
+}
