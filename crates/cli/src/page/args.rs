@@ -33,7 +33,8 @@ pub(crate) struct UpPage {
 
 const HELP: &str = "\
 Prints `page: LINK`. The link opens the page once, within 15 minutes; whoever opened it has a session until this \
-command ends, and for a week at most. The page does whatever this kubeconfig may do, so that one which may only read shows everything and changes nothing.
+command ends, and for a week at most. The page does whatever this kubeconfig may do, so that one which may only \
+read shows everything and changes nothing.
 
 Examples:
   stowplan page

@@ -6,10 +6,11 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::{Request, Uri};
 use kube::{Client, Config};
+use std::sync::Arc;
 use std::time::Duration;
+use stowplan_base::{Env, Time};
 use stowplan_page::Leader;
 use tokio::sync::Mutex;
-use tokio::time::Instant;
 
 /// How long an answer is good for: another scheduler may lead then.
 const GOOD: Duration = Duration::from_secs(20);
@@ -20,17 +21,19 @@ pub(super) struct LeaderOfCluster {
     client: Client,
     scheduler: Option<Uri>,
     lease: String,
-    found: Mutex<Option<(Instant, Client)>>,
+    env: Arc<dyn Env>,
+    found: Mutex<Option<(Time, Client)>>,
 }
 
 impl LeaderOfCluster {
-    pub(super) fn new(args: &Page, config: Config, client: Client) -> Self {
+    pub(super) fn new(args: &Page, config: Config, client: Client, env: Arc<dyn Env>) -> Self {
         let lease = args.lease.as_deref().unwrap_or(leader::LEASE);
         Self {
             config,
             client,
             scheduler: args.scheduler.clone(),
             lease: lease.to_owned(),
+            env,
             found: Mutex::default(),
         }
     }
@@ -62,13 +65,13 @@ impl Leader for LeaderOfCluster {
         async {
             let mut found = self.found.lock().await;
             if let Some((at, client)) = &*found
-                && at.elapsed() < GOOD
+                && self.env.monotonic().since(*at) < GOOD
             {
                 return Ok(client.clone());
             }
             *found = None;
             let client = self.find().await?;
-            *found = Some((Instant::now(), client.clone()));
+            *found = Some((self.env.monotonic(), client.clone()));
             Ok(client)
         }
         .boxed()

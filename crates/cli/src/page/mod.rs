@@ -105,7 +105,8 @@ async fn serve(args: &args::Page) -> Result<()> {
     // A watch may have nothing to say for long.
     config.read_timeout = None;
     let client = Client::try_from(config.clone()).context("cannot make a client")?;
-    let leader = leader::LeaderOfCluster::new(args, config, client.clone());
+    let leader =
+        leader::LeaderOfCluster::new(args, config, client.clone(), Arc::new(System::new()));
     let serving = bind(&args.served, client, Some(Arc::new(leader)))
         .await?
         .serve()?;
